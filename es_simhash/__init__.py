@@ -1,0 +1,25 @@
+"""Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice."""
+
+from es_simhash.client import AsyncDocuments, Documents
+from es_simhash.core.fingerprint import Fingerprint, Fingerprinter, fingerprint
+from es_simhash.core.scheme import Scheme
+from es_simhash.errors import SimhashError
+from es_simhash.flows.ingest import Outcome
+from es_simhash.flows.similar import Match
+from es_simhash.stores.elasticsearch.clause import plain_clause, ring_clause
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AsyncDocuments",
+    "Documents",
+    "Fingerprint",
+    "Fingerprinter",
+    "Match",
+    "Outcome",
+    "Scheme",
+    "SimhashError",
+    "fingerprint",
+    "plain_clause",
+    "ring_clause",
+]

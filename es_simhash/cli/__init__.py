@@ -1,0 +1,48 @@
+"""The command line: a file a command; each parses, makes one call of the library, and prints.
+
+Exit codes: 0 done; 1 nothing could be done, the reason is on stderr; 2 the command was not understood; 3 done,
+but some documents were rejected or failed; 4 stopped at a duplicate (``--on-duplicate fail``); 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from es_simhash.cli.fingerprint import fingerprint
+from es_simhash.cli.ingest import ingest
+from es_simhash.cli.init import init
+from es_simhash.cli.similar import similar
+from es_simhash.errors import SimhashError
+
+EPILOG = """\b
+Exit codes: 0 done; 1 nothing could be done; 2 command not understood;
+3 done, but some documents were rejected or failed;
+4 stopped at a duplicate (--on-duplicate fail); 130 interrupted."""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="es-simhash")
+def cli() -> None:
+    """Find near-duplicate documents, mostly Chinese ones, in SQLite or Elasticsearch.
+
+    \b
+    es-simhash ingest news.jsonl               which articles are copies of which
+    es-simhash similar "市气象台发布暴雨预警…"      what is stored that is near
+    es-simhash init --store http://localhost:9200/news      the same on a cluster:
+    es-simhash ingest news.jsonl --store http://localhost:9200/news
+    """
+
+
+for command in (init, ingest, similar, fingerprint):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; errors of the library are one line on stderr."""
+    try:
+        cli(prog_name="es-simhash")
+    except SimhashError as error:
+        click.echo(f"es-simhash: {error}", err=True)
+        sys.exit(1)

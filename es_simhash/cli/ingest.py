@@ -1,0 +1,166 @@
+"""``es-simhash ingest``: documents in, an outcome for each out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+from tqdm import tqdm
+
+from es_simhash.cli.options import display, json_option, max_distance_option, open_documents, print_json, store_options
+from es_simhash.errors import DuplicateFound
+from es_simhash.flows.ingest import ON_DUPLICATE, Counts, Outcome
+from es_simhash.reading import BATCH, MAX_TEXT, Line, json_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOME_NOT_STORED = 3
+STOPPED_AT_DUPLICATE = 4
+
+_LABELS = {
+    "new": "new",
+    "updated": "updated",
+    "unchanged": "unchanged",
+    "exact_duplicate": "exact duplicates",
+    "near_duplicate": "near-duplicates",
+    "rejected": "rejected",
+    "failed": "failed",
+}
+
+
+@click.command()
+@click.argument("files", metavar="[FILE…|-]", nargs=-1)
+@store_options
+@click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Where a document's id is.")
+@click.option(
+    "--text-field",
+    default="text",
+    show_default=True,
+    metavar="FIELD[,FIELD]",
+    help="Where its text is; several fields are joined.",
+)
+@max_distance_option
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(ON_DUPLICATE),
+    default="index",
+    show_default=True,
+    help="A new document that duplicates another: store it with what it duplicates, leave it out, or stop there.",
+)
+@click.option("--batch-size", type=click.IntRange(1), default=BATCH, show_default=True, help="Documents of a request.")
+@click.option("--max-text", type=click.IntRange(1), default=MAX_TEXT, show_default=True, help="Characters of a text.")
+@json_option
+def ingest(
+    files: tuple[str, ...],
+    id_field: str,
+    text_field: str,
+    max_distance: int,
+    on_duplicate: Any,
+    batch_size: int,
+    max_text: int,
+    as_json: bool,
+    **store: Any,
+) -> None:
+    """Store documents, and say of each whether it is new or what it duplicates.
+
+    Reads JSON lines, one object a line, from files or standard input. A line that can't be used is reported with its
+    place and stops nothing. The same id with another text is an update; with the same text it is not written again.
+
+    \b
+    es-simhash ingest news.jsonl
+    zcat crawl.jsonl.gz | es-simhash ingest - --store http://localhost:9200/news --json > outcomes.jsonl
+
+    With --json each document is a line {"id", "outcome", "duplicate_of", "distance", "stored", "fingerprinted",
+    "place"}, with "reason" where it was not taken; the counts are the last line.
+    """
+    paths = files or ("-",)
+    if not files and sys.stdin.isatty():
+        raise click.UsageError("no input: name a file of JSON lines, or pipe them in")
+    counts = Counts()
+    started = time.monotonic()
+    stopped: DuplicateFound | None = None
+    with ExitStack() as stack:
+        documents = stack.enter_context(open_documents(**store))
+        streams = [(display(path), stack.enter_context(_open(path))) for path in paths]
+        # Quiet where standard error is not a terminal.
+        progress = stack.enter_context(tqdm(total=_size(paths), unit="B", unit_scale=True, disable=None, leave=False))
+        outcomes = documents.ingest(
+            _lines(streams, progress),
+            id_field=id_field,
+            text_field=text_field.split(","),
+            max_distance=max_distance,
+            on_duplicate=on_duplicate,
+            batch_size=batch_size,
+            max_text=max_text,
+        )
+        try:
+            for outcome in outcomes:
+                counts.add(outcome)
+                _report(outcome, as_json, progress)
+        except DuplicateFound as error:
+            stopped = error
+    if as_json:
+        print_json(counts.to_dict())
+    else:
+        _print_summary(counts, time.monotonic() - started)
+    _exit(counts, stopped, paths)
+
+
+def _open(path: str) -> Any:
+    try:
+        return click.open_file(path, "rb")
+    except OSError as error:
+        raise click.ClickException(f"{path} can't be read: {error.strerror}") from error
+
+
+def _size(paths: tuple[str, ...]) -> int | None:
+    return sum(Path(path).stat().st_size for path in paths) if all(Path(path).is_file() for path in paths) else None
+
+
+def _lines(streams: list[tuple[str, IO[bytes]]], progress: tqdm[Any]) -> Iterator[Line]:
+    for name, stream in streams:
+        for line in json_lines(stream, name):
+            progress.update(line.size)
+            yield line
+
+
+def _report(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
+    if as_json:
+        print_json(outcome.to_dict())
+    elif outcome.reason is not None:
+        progress.clear()
+        click.echo(f"{outcome.outcome}: {outcome.reason}", err=True)
+    elif outcome.duplicate_of is not None and outcome.outcome != "unchanged":
+        progress.clear()
+        skipped = "" if outcome.stored else "  (not stored)"
+        bits = "" if outcome.outcome == "exact_duplicate" else f", {outcome.distance} bits"
+        kind = outcome.outcome.replace("_", " ") + (" of" if outcome.outcome != "updated" else ", now like")
+        click.echo(f"{outcome.id}  {kind} {outcome.duplicate_of}{bits}{skipped}")
+
+
+def _print_summary(counts: Counts, seconds: float) -> None:
+    total = counts.total
+    rate = f", {total / seconds:,.0f} a second" if seconds > 1 else ""
+    click.echo(f"{total:,} document{'' if total == 1 else 's'} in {seconds:.1f} s{rate}")
+    for name, label in _LABELS.items():
+        if counts.outcomes[name]:
+            click.echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
+    if counts.without_fingerprint:
+        click.echo(
+            f"{counts.without_fingerprint:,} stored with too little to say: only exact copies of them can be found"
+        )
+
+
+def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...]) -> None:
+    if stopped is not None:
+        click.echo(f"es-simhash: {stopped}", err=True)
+        sys.exit(STOPPED_AT_DUPLICATE)
+    if not counts.total:
+        raise click.ClickException(f"no documents in {', '.join(map(display, paths))}: JSON lines are wanted")
+    if counts.not_taken:
+        sys.exit(SOME_NOT_STORED if counts.not_taken < counts.total else 1)

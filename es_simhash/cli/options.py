@@ -1,0 +1,112 @@
+"""Options that several commands share, and what they make of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from es_simhash.client import DEFAULT_MAX_DISTANCE, Documents
+from es_simhash.core.scheme import DEFAULT, Scheme
+from es_simhash.core.weights import WEIGHTS
+from es_simhash.stores.address import DEFAULT_ADDRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_STORE = [
+    click.option(
+        "--store",
+        metavar="URL",
+        help="sqlite:///path/to.db, or http(s)://[user:password@]host:port/index. "
+        f"[default: ELASTICSEARCH_URL, else {DEFAULT_ADDRESS}]",
+    ),
+    click.option("--api-key", metavar="KEY", help="For an Elasticsearch.  [default: ELASTIC_API_KEY]"),
+    click.option("--ca-certs", metavar="FILE", help="Certificate of the authority that signed the server's."),
+    click.option("--no-verify-certs", is_flag=True, help="Accept any certificate. For tests only."),
+    click.option("--timeout", metavar="SECONDS", type=float, help="How long to wait for an answer.  [default: 10]"),
+]
+
+weights_option = click.option(
+    "--weights",
+    type=click.Choice(list(WEIGHTS)),
+    default=DEFAULT.weights,
+    show_default=True,
+    help="How a word's count becomes its weight; the same for everything in a store.",
+)
+
+max_distance_option = click.option(
+    "--max-distance",
+    metavar="K",
+    type=click.IntRange(0, DEFAULT.max_distance),
+    default=DEFAULT_MAX_DISTANCE,
+    show_default=True,
+    help=f"How many of the {DEFAULT.bits} bits may differ, 0 to {DEFAULT.max_distance}.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON lines on standard output.")
+
+
+def store_options(command: F) -> F:
+    """The options that say which store, and how to reach it: the arguments of :func:`open_documents`."""
+    for option in reversed([*_STORE, weights_option]):
+        command = option(command)
+    return command
+
+
+def open_documents(
+    store: str | None,
+    api_key: str | None,
+    ca_certs: str | None,
+    no_verify_certs: bool,
+    timeout: float | None,
+    weights: str,
+) -> Documents:
+    """The documents of a store, from the values of :func:`store_options`."""
+    options: dict[str, Any] = {"api_key": api_key, "ca_certs": ca_certs, "request_timeout": timeout}
+    if no_verify_certs:
+        options |= {"verify_certs": False, "ssl_show_warn": False}
+    given = {name: value for name, value in options.items() if value is not None}
+    return Documents(store, scheme=Scheme(weights=weights), **given)
+
+
+def parse_clause(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:
+    """A query clause given as JSON."""
+    if value is None:
+        return None
+    try:
+        clause = json.loads(value)
+    except ValueError as error:
+        raise click.BadParameter(f'not JSON ({error}); such as \'{{"term": {{"lang": "zh"}}}}\'') from error
+    if not isinstance(clause, dict):
+        raise click.BadParameter('an object is wanted, such as \'{"term": {"lang": "zh"}}\'')
+    return clause
+
+
+def read_text(file: str) -> str:
+    """The text of a file, or of standard input for ``-``.
+
+    :raises click.ClickException: naming the file.
+    """
+    try:
+        with click.open_file(file, "rb") as stream:
+            data: bytes = stream.read()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{file} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
+    except OSError as error:
+        raise click.ClickException(f"{file} can't be read: {error.strerror}") from error
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON on standard output."""
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def display(path: str) -> str:
+    """A file's name for messages."""
+    return "stdin" if path == "-" else os.fspath(path)

@@ -1,0 +1,72 @@
+"""``es-simhash similar``: what is stored that is near a text or a document."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from es_simhash.cli.options import (
+    json_option,
+    max_distance_option,
+    open_documents,
+    parse_clause,
+    print_json,
+    read_text,
+    store_options,
+)
+
+
+@click.command()
+@click.argument("text", required=False)
+@click.option("--id", "id", metavar="ID", help="A stored document, in place of a text.")
+@click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
+@store_options
+@max_distance_option
+@click.option(
+    "--filter",
+    "clause",
+    metavar="JSON",
+    callback=parse_clause,
+    help='A query clause that matches must satisfy: \'{"term": {"lang": "zh"}}\'.',
+)
+@json_option
+def similar(
+    text: str | None,
+    id: str | None,
+    file: str | None,
+    max_distance: int,
+    clause: dict[str, Any] | None,
+    as_json: bool,
+    **store: Any,
+) -> None:
+    """Find everything within K bits of a text or of a stored document, nearest first.
+
+    \b
+    es-simhash similar "市气象台今晨发布暴雨橙色预警…"
+    es-simhash similar --id news-17 --max-distance 7 --json
+    es-simhash similar --file article.txt --store http://localhost:9200/news
+
+    With --json each match is a line {"id", "distance", "exact"}.
+    """
+    if sum(given is not None for given in (text, id, file)) != 1:
+        raise click.UsageError("give one of: a TEXT, --id ID, --file FILE")
+    with open_documents(**store) as documents:
+        if id is not None:
+            matches = documents.similar_to(id, max_distance=max_distance, filter=clause)
+        else:
+            wanted = read_text(file) if file is not None else text or ""
+            matches = documents.similar(wanted, max_distance=max_distance, filter=clause)
+            if documents.fingerprinter.fingerprint(wanted).value is None:
+                click.echo("the text has too little to say: only exact copies of it can be found", err=True)
+    if as_json:
+        for match in matches:
+            print_json(asdict(match))
+    elif matches:
+        width = max(len("id"), *(len(match.id) for match in matches))
+        click.echo(f"{'id':<{width}}  distance  exact")
+        for match in matches:
+            click.echo(f"{match.id:<{width}}  {match.distance:>8}  {'yes' if match.exact else ''}".rstrip())
+    else:
+        click.echo(f"nothing within {max_distance} bits", err=True)

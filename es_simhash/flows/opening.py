@@ -1,0 +1,49 @@
+"""Set up a store, and make sure before the first request that its Scheme is ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_simhash.errors import NotSetUp, SchemeMismatch
+from es_simhash.ops import Describe, SetUp, ask
+
+if TYPE_CHECKING:
+    from es_simhash.core.scheme import Scheme
+    from es_simhash.ops import Flow
+
+
+def set_up(scheme: Scheme, name: str) -> Flow[str]:
+    """Make what is missing: the index or the file, or the fields in an index that exists. Idempotent.
+
+    :returns: ``created``, ``added`` or ``unchanged``.
+    :raises SchemeMismatch: if it was set up with another Scheme; nothing is changed.
+    """
+    stored = yield from ask(Describe())
+    if stored is not None:
+        _same(stored, scheme, name)
+    return (yield from ask(SetUp(scheme)))
+
+
+def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow[None]:
+    """Make sure that the store was set up, with this Scheme.
+
+    :raises NotSetUp: if it was not, and ``set_up_if_missing`` doesn't allow to do it now.
+    :raises SchemeMismatch: naming both versions.
+    """
+    stored = yield from ask(Describe())
+    if stored is not None:
+        _same(stored, scheme, name)
+    elif set_up_if_missing:
+        yield from ask(SetUp(scheme))
+    else:
+        raise NotSetUp(
+            f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or setup() in code"
+        )
+
+
+def _same(stored: Scheme, scheme: Scheme, name: str) -> None:
+    if stored != scheme:
+        raise SchemeMismatch(
+            f"{name} holds fingerprints of Scheme {stored.version}, this program makes {scheme.version}: "
+            f"open it with that Scheme, or put these documents into another index"
+        )

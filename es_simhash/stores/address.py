@@ -1,0 +1,131 @@
+"""From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port/index``.
+
+Credentials and certificates follow the official client: what is not in the address is given by its own names
+(``api_key``, ``basic_auth``, ``ca_certs``, ``verify_certs``, ``request_timeout``, …). ``ELASTICSEARCH_URL`` stands in
+for a missing address, ``ELASTIC_API_KEY`` for missing credentials.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from elasticsearch import AsyncElasticsearch, Elasticsearch
+
+from es_simhash.errors import InputError
+from es_simhash.stores.elasticsearch import AsyncElasticsearchStore, ElasticsearchStore
+from es_simhash.stores.sqlite import AsyncSqliteStore, SqliteStore
+
+if TYPE_CHECKING:
+    from es_simhash.ops import AsyncStore, Store
+
+DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
+DEFAULT_INDEX = "es-simhash"
+"""The index of an address that names none, as ELASTICSEARCH_URL usually does."""
+
+_FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
+
+
+def open_store(address: str | Elasticsearch | Store | None, index: str | None = None, **options: Any) -> Store:
+    """The store at an address, or on a client of the caller's own, or the store itself.
+
+    Nothing is sent yet.
+
+    :param index: the index, where ``address`` is a client.
+    :param options: passed on to :class:`elasticsearch.Elasticsearch`.
+    :raises InputError: if the address is of no known form.
+    """
+    if isinstance(address, AsyncElasticsearch):
+        raise InputError("this is an AsyncElasticsearch client: use the Async classes, or give an Elasticsearch client")
+    if isinstance(address, Elasticsearch):
+        return ElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
+    if not isinstance(address, str | None):
+        return address
+    address = address or default_address()
+    if (path := _sqlite_path(address, index, options)) is not None:
+        return SqliteStore(path)
+    host, index, name, options = _elasticsearch(address, index, options)
+    return ElasticsearchStore(_client(Elasticsearch, host, options), index, name, owned=True)
+
+
+def open_async_store(
+    address: str | AsyncElasticsearch | AsyncStore | None, index: str | None = None, **options: Any
+) -> AsyncStore:
+    """:func:`open_store` for async programs."""
+    if isinstance(address, Elasticsearch):
+        raise InputError(
+            "this is a sync Elasticsearch client: use the sync classes, or give an AsyncElasticsearch client"
+        )
+    if isinstance(address, AsyncElasticsearch):
+        return AsyncElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
+    if not isinstance(address, str | None):
+        return address
+    address = address or default_address()
+    if (path := _sqlite_path(address, index, options)) is not None:
+        return AsyncSqliteStore(path)
+    host, index, name, options = _elasticsearch(address, index, options)
+    return AsyncElasticsearchStore(_client(AsyncElasticsearch, host, options), index, name, owned=True)
+
+
+def default_address() -> str:
+    """``ELASTICSEARCH_URL`` if that is set, else an SQLite file in the working directory."""
+    return os.environ.get("ELASTICSEARCH_URL") or DEFAULT_ADDRESS
+
+
+def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> str | None:
+    if not address.startswith("sqlite:"):
+        return None
+    path = address.removeprefix("sqlite:///")
+    if path == address or not path:
+        raise InputError(f"{address!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)")
+    if index is not None or options:
+        given = ", ".join([*(["index"] if index is not None else []), *options])
+        raise InputError(f"{given} given with {address!r}: these go with an Elasticsearch only")
+    return path
+
+
+def _elasticsearch(address: str, index: str | None, options: dict[str, Any]) -> tuple[str, str, str, dict[str, Any]]:
+    """The client's host, the index, the address to be shown, and the client's options."""
+    try:
+        url = urlsplit(address)
+        port = url.port
+    except ValueError as error:
+        raise InputError(f"the store's address can't be read ({error}): {_FORMS}") from error
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise InputError(f"no store is known for {_without_secrets(address)!r}: {_FORMS}")
+    host_name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    if port is None:
+        raise InputError(f"the address of {host_name} names no port: write {url.scheme}://{host_name}:9200/… (or :443)")
+    *prefix, last = [part for part in url.path.split("/") if part] or [""]
+    index = index or unquote(last) or DEFAULT_INDEX
+    host = "/".join([f"{url.scheme}://{host_name}:{port}", *prefix])
+    if url.username is not None:
+        options = {"basic_auth": (unquote(url.username), unquote(url.password or "")), **options}
+    if "basic_auth" not in options and "api_key" not in options and (key := os.environ.get("ELASTIC_API_KEY")):
+        options = {"api_key": key, **options}
+    return host, index, f"{host}/{index}", options
+
+
+def _client(kind: Any, host: str, options: dict[str, Any]) -> Any:
+    try:
+        return kind(host, **options)
+    except (TypeError, ValueError, OSError, ImportError) as error:
+        # A file of certificates that isn't there, an option that the client doesn't know, aiohttp not installed.
+        raise InputError(f"the client for {host} can't be made: {error}") from error
+
+
+def _index(index: str | None) -> str:
+    if not index:
+        raise InputError("a client alone names no index: give index='…' with it")
+    return index
+
+
+def _client_name(client: Elasticsearch | AsyncElasticsearch, index: str | None) -> str:
+    node = next(iter(client.transport.node_pool.all()))
+    return f"{node.base_url}/{index}"
+
+
+def _without_secrets(address: str) -> str:
+    scheme, separator, rest = address.rpartition("@")
+    return f"{scheme.split('//')[0]}//…@{rest}" if separator else address

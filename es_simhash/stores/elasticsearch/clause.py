@@ -1,0 +1,55 @@
+"""The query clauses, as dicts to be put into any search: they go in filter context and don't score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.core.ring import arcs
+from es_simhash.core.segments import hex_segments
+from es_simhash.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+PLAIN_MAX_DISTANCE = 3
+RING_MAX_DISTANCE = 7
+
+
+def plain_clause(fingerprint: int, field: str = "simhash") -> dict[str, Any]:
+    """An OR of four terms: at least one segment is equal. It finds everything within 3 bits, and much else.
+
+    :param fingerprint: unsigned, 64 bits.
+    :param field: the object that holds the segments.
+    """
+    terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, 64))]
+    return {"bool": {"should": terms, "minimum_should_match": 1}}
+
+
+def ring_clause(
+    fingerprints: int | Sequence[int], max_distance: int = PLAIN_MAX_DISTANCE, field: str = "simhash"
+) -> dict[str, Any]:
+    """Everything within ``max_distance`` of a fingerprint (or of any of several), and almost nothing else.
+
+    What it finds is a candidate: compare ``simhash.fp`` (a signed long) before you trust it.
+
+    :param max_distance: 0 to 7 bits.
+    :raises InputError: for another distance.
+    """
+    if not 0 <= max_distance <= RING_MAX_DISTANCE:
+        raise InputError(f"max_distance is {max_distance}: use 0 to {RING_MAX_DISTANCE} at 64 bits")
+    values = [fingerprints] if isinstance(fingerprints, int) else list(fingerprints)
+    should = [
+        {"bool": {"filter": [_terms(field, arc.first, arc.first_values), _terms(field, arc.second, arc.second_values)]}}
+        for arc in arcs(values, max_distance, bits=64)
+    ]
+    return {"bool": {"should": should, "minimum_should_match": 1}}
+
+
+def _terms(field: str, segment: int, values: NDArray[Any]) -> dict[str, Any]:
+    return {"terms": {f"{field}.s{segment}": _hex(values.tolist())}}
+
+
+def _hex(values: Iterable[int]) -> list[str]:
+    return [f"{value:04x}" for value in values]

@@ -1,0 +1,262 @@
+"""Requests to calls of the official client, and answers to replies. Pure: the store makes the calls.
+
+Each request is a small generator that yields Calls and receives the bodies of their answers, so the sync and
+the async client are sent the same bytes from one source.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.core.segments import from_signed, hex_segments, to_signed
+from es_simhash.errors import IncompleteAnswer, NotSetUp, StoreError
+from es_simhash.ops import Candidates, Describe, Entry, Fetch, Op, Probe, Refresh, Remove, Row, SetUp, Write, Written
+from es_simhash.stores.elasticsearch.clause import PLAIN_MAX_DISTANCE, ring_clause
+from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
+from es_simhash.stores.elasticsearch.mapping import documents_mapping, scheme_of, with_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from typing import TypeAlias
+
+    from es_simhash.core.scheme import Scheme
+
+    Steps: TypeAlias = "Generator[Call, Any, Any]"
+
+PAGE = 1_000
+"""Hits of a search. A full page is not trusted: the search is made again, page by page to its end."""
+MAX_CANDIDATES = 200_000
+"""Hits of one search at most; a query that meets more is on a hot segment."""
+UNION = 100
+"""Fingerprints of one union query. Measured: more of them at once find too many candidates."""
+KEEP_ALIVE = "2m"
+
+_ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A method of the client and its arguments: ``indices.create``, ``{"index": …}``."""
+
+    method: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@singledispatch
+def steps(op: Op[Any], index: str, name: str) -> Steps:
+    """The Calls that a request takes, on an index; ``name`` is for messages. Returns the reply."""
+    raise NotImplementedError(type(op))
+
+
+@steps.register(Describe)
+def _describe(op: Describe, index: str, name: str) -> Steps:
+    try:
+        answer = yield Call("indices.get_mapping", {"index": index})
+    except NotSetUp:
+        return None
+    return scheme_of(_mappings(answer), name)
+
+
+@steps.register(SetUp)
+def _set_up(op: SetUp, index: str, name: str) -> Steps:
+    try:
+        answer = yield Call("indices.get_mapping", {"index": index})
+    except NotSetUp:
+        return (yield from _create(op.scheme, index, name))
+    mappings = _mappings(answer)
+    if scheme_of(mappings, name) == op.scheme:
+        return "unchanged"
+    for existing, mapping in mappings.items():
+        yield Call("indices.put_mapping", {"index": existing, **with_documents(mapping, op.scheme)})
+    return "added"
+
+
+def _create(scheme: Scheme, index: str, name: str) -> Steps:
+    try:
+        yield Call("indices.create", {"index": index, "mappings": documents_mapping(scheme)})
+    except StoreError as error:
+        if "resource_already_exists" not in str(error):
+            raise
+        return (yield from steps(SetUp(scheme), index, name))  # somebody else was faster
+    return "created"
+
+
+@steps.register(Fetch)
+def _fetch(op: Fetch, index: str, name: str) -> Steps:
+    if not op.ids:
+        return {}
+    answer = yield Call("mget", {"index": index, "ids": list(op.ids), "source_includes": ["simhash"]})
+    for doc in answer["docs"]:
+        if "error" in doc:
+            raise from_body(doc, 500, name)
+    return {doc["_id"]: _stored_row(doc) for doc in answer["docs"] if doc["found"]}
+
+
+@steps.register(Candidates)
+def _candidates(op: Candidates, index: str, name: str) -> Steps:
+    searches = [_search(op, probes) for probes in _unions(op)]
+    if not searches:
+        return []
+    header = {"index": index, "allow_partial_search_results": False}
+    answer = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
+    rows: dict[str, Row] = {}
+    for search, body in zip(searches, answer["responses"], strict=True):
+        if "error" in body:
+            raise from_body(body, body["status"], name)
+        complete(body, name)
+        hits = body["hits"]["hits"]
+        if len(hits) == search["size"]:
+            hits = yield from _every_page(search["query"], index, name)
+        rows |= {hit["_id"]: _found_row(hit) for hit in hits}
+    return list(rows.values())
+
+
+@steps.register(Write)
+def _write(op: Write, index: str, name: str) -> Steps:
+    operations = [line for entry in op.entries for line in ({"index": {"_id": entry.id}}, _document(entry))]
+    answer = yield Call("bulk", {"index": index, "operations": operations})
+    refused = {}
+    for item in answer["items"]:
+        result = item["index"]
+        if result["status"] in BUSY:
+            refused[result["_id"]] = f"the server is too busy ({item_reason(result['error'])}): ingest it again"
+        elif result["status"] >= 300:
+            refused[result["_id"]] = f"the server refused it: {item_reason(result['error'])}"
+    return Written(refused, searchable=False)
+
+
+@steps.register(Remove)
+def _remove(op: Remove, index: str, name: str) -> Steps:
+    if not op.ids:
+        return set()
+    answer = yield Call("bulk", {"index": index, "operations": [{"delete": {"_id": id}} for id in op.ids]})
+    results = [item["delete"] for item in answer["items"]]
+    for result in results:
+        if "error" in result:
+            raise from_body(result, result["status"], name)
+    return {result["_id"] for result in results if result["result"] == "deleted"}
+
+
+@steps.register(Refresh)
+def _refresh(op: Refresh, index: str, name: str) -> Steps:
+    yield Call("indices.refresh", {"index": index})
+
+
+# --- searches ----------------------------------------------------------------------------------------------
+
+
+def _unions(op: Candidates) -> Iterator[tuple[Probe, ...]]:
+    """The Probes, by as many as one query takes: beyond 3 bits the neighbourhoods of several would overlap too much."""
+    probes = tuple(probe for probe in op.probes if probe != Probe(None, None))
+    size = UNION if op.max_distance <= PLAIN_MAX_DISTANCE else 1
+    for start in range(0, len(probes), size):
+        yield probes[start : start + size]
+
+
+def _search(op: Candidates, probes: tuple[Probe, ...]) -> dict[str, Any]:
+    should: list[dict[str, Any]] = []
+    if fingerprints := [probe.fingerprint for probe in probes if probe.fingerprint is not None]:
+        should.append(ring_clause(fingerprints, op.max_distance))
+    if digests := [probe.digest for probe in probes if probe.digest is not None]:
+        should.append({"terms": {"simhash.digest": digests}})
+    query: dict[str, Any] = {"filter": [{"bool": {"should": should, "minimum_should_match": 1}}]}
+    if op.filter is not None:
+        query["filter"].append(op.filter)
+    if op.without:
+        query["must_not"] = [{"ids": {"values": list(op.without)}}]
+    search = {"query": {"bool": query}, "size": PAGE, **_FIELDS}
+    if op.one_per_digest:
+        search |= {"collapse": {"field": "simhash.digest"}, "sort": ["_seq_no"]}
+    else:
+        search["sort"] = ["_doc"]  # as they come
+    return search
+
+
+_FIELDS: dict[str, Any] = {
+    "_source": False,
+    "docvalue_fields": _ROW_FIELDS,
+    "seq_no_primary_term": True,
+    "track_total_hits": False,
+}
+
+
+def _every_page(query: dict[str, Any], index: str, name: str) -> Steps:
+    """All hits of a query, from one point in time."""
+    pit = (yield Call("open_point_in_time", {"index": index, "keep_alive": KEEP_ALIVE}))["id"]
+    hits: list[dict[str, Any]] = []
+    after: dict[str, Any] = {}
+    try:
+        while True:
+            page = yield Call(
+                "search",
+                {
+                    "query": query,
+                    "size": PAGE,
+                    "source": False,
+                    **{key: value for key, value in _FIELDS.items() if key != "_source"},
+                    "sort": [{"_shard_doc": "asc"}],
+                    "pit": {"id": pit, "keep_alive": KEEP_ALIVE},
+                    "allow_partial_search_results": False,
+                    **after,
+                },
+            )
+            complete(page, name)
+            pit = page["pit_id"]
+            hits += page["hits"]["hits"]
+            if len(page["hits"]["hits"]) < PAGE:
+                return hits
+            if len(hits) > MAX_CANDIDATES:
+                raise IncompleteAnswer(
+                    f"{name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
+                    "use a smaller max_distance or a narrower filter"
+                )
+            after = {"search_after": hits[-1]["sort"]}
+    finally:
+        yield Call("close_point_in_time", {"id": pit})
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+def _mappings(answer: Any) -> dict[str, Any]:
+    return {index: body["mappings"] for index, body in answer.items()}
+
+
+def _document(entry: Entry) -> str:
+    simhash: dict[str, Any] = {"digest": entry.digest, "group": entry.group}
+    if entry.duplicate_of is not None:
+        simhash["duplicate_of"] = entry.duplicate_of
+    if entry.fingerprint is not None:
+        simhash["fp"] = to_signed(entry.fingerprint)
+        simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(entry.fingerprint, 64))}
+    # The document was written as JSON once already; ours becomes its first field.
+    return f'{{"simhash": {json.dumps(simhash, ensure_ascii=False)}, {entry.source[1:]}'
+
+
+def _stored_row(doc: dict[str, Any]) -> Row:
+    simhash = doc["_source"].get("simhash", {})
+    fp = simhash.get("fp")
+    return Row(
+        id=doc["_id"],
+        fingerprint=None if fp is None else from_signed(fp),
+        digest=simhash.get("digest", ""),
+        group=simhash.get("group", ""),
+        duplicate_of=simhash.get("duplicate_of"),
+        written=doc["_seq_no"],
+    )
+
+
+def _found_row(hit: dict[str, Any]) -> Row:
+    fields = {name: values[0] for name, values in hit.get("fields", {}).items()}
+    fp = fields.get("simhash.fp")
+    return Row(
+        id=hit["_id"],
+        fingerprint=None if fp is None else from_signed(fp),
+        digest=fields.get("simhash.digest", ""),
+        group=fields.get("simhash.group", ""),
+        duplicate_of=fields.get("simhash.duplicate_of"),
+        written=hit["_seq_no"],
+    )

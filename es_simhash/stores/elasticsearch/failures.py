@@ -1,0 +1,122 @@
+"""What the client raises and the server answers, in the words of ``es_simhash.errors``: one line, with the fix."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from elastic_transport import ConnectionError as TransportConnectionError
+from elastic_transport import SerializationError, TlsError
+from elasticsearch import ApiError, ConnectionTimeout, TransportError, UnsupportedProductError
+
+from es_simhash.errors import (
+    AccessDenied,
+    IncompleteAnswer,
+    InputError,
+    NotSetUp,
+    SimhashError,
+    StoreError,
+    StoreUnavailable,
+    WrongServer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BUSY = frozenset({429, 502, 503, 504})
+
+FAILURES = (ApiError, TransportError, UnsupportedProductError)
+"""What a call of the client may raise."""
+
+_CLIENT = version("elasticsearch")
+
+
+def translate(error: Exception, name: str) -> SimhashError:
+    """The error to raise instead; ``name`` is the store's address."""
+    if isinstance(error, TlsError):
+        return AccessDenied(
+            f"{name}: no trusted TLS connection ({_first_line(error)}): give the authority's certificate with "
+            "ca_certs (--ca-certs), or http:// if the server speaks no TLS"
+        )
+    if isinstance(error, ConnectionTimeout):
+        return StoreUnavailable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
+    if isinstance(error, TransportConnectionError):
+        return StoreUnavailable(
+            f"{name} can't be reached ({_first_line(error)}): is it running, and is the address right?"
+        )
+    if isinstance(error, UnsupportedProductError | SerializationError):
+        return WrongServer(f"what answers at {name} is not an Elasticsearch: check the address")
+    if isinstance(error, ApiError):
+        return _api_error(error, name)
+    return StoreError(f"{name}: {_first_line(error)}")
+
+
+def _api_error(error: ApiError, name: str) -> SimhashError:
+    status = error.meta.status
+    if status == 401:
+        return AccessDenied(f"{name} does not take these credentials: check user and password, or ELASTIC_API_KEY")
+    if status == 403:
+        return AccessDenied(f"{name} forbids this: {_reason(error.body)}")
+    if status in BUSY:
+        return StoreUnavailable(f"{name} is too busy or not ready (HTTP {status}): try again later")
+    if "media_type_header_exception" in str(error.body):
+        return WrongServer(
+            f"{name} is older than the installed client, elasticsearch {_CLIENT}: pip install 'elasticsearch>=8.19,<9'"
+        )
+    if "x-elastic-product" not in error.meta.headers:
+        return WrongServer(f"what answers at {name} is not an Elasticsearch (HTTP {status}): check the address")
+    return from_body(error.body, status, name)
+
+
+def from_body(body: Any, status: int, name: str) -> SimhashError:
+    """The error for an answer that says so in its body; an item of a multi-search has the same form."""
+    kind = _type(body)
+    if kind == "index_not_found_exception":
+        return NotSetUp(f"{name}: there is no such index: run `es-simhash init --store {name}`, or setup() in code")
+    if status in BUSY:
+        return StoreUnavailable(f"{name} is too busy or not ready ({_reason(body)}): try again later")
+    if status == 400 and kind in ("parsing_exception", "x_content_parse_exception", "query_shard_exception"):
+        return InputError(f"{name} does not understand the query: {_reason(body)}: check the filter clause")
+    return StoreError(f"{name} refused with HTTP {status}: {_reason(body)}")
+
+
+def complete(body: Mapping[str, Any], name: str) -> None:
+    """Make sure that a search answered for every shard and to its end.
+
+    :raises IncompleteAnswer: otherwise.
+    """
+    if body.get("timed_out"):
+        raise IncompleteAnswer(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
+    failed = body["_shards"]["failed"]
+    if failed:
+        reasons = body["_shards"].get("failures", [])
+        first = _reason({"error": reasons[0].get("reason", {})}) if reasons else "no reason given"
+        raise IncompleteAnswer(f"{name}: {failed} of {body['_shards']['total']} shards failed: {first}")
+
+
+def item_reason(error: Mapping[str, Any]) -> str:
+    """Why one document of a bulk request was refused."""
+    return _reason({"error": error})
+
+
+def _error(body: Any) -> Any:
+    return body.get("error", {}) if isinstance(body, dict) else {}
+
+
+def _type(body: Any) -> str:
+    error = _error(body)
+    return str(error.get("type", "")) if isinstance(error, dict) else ""
+
+
+def _reason(body: Any) -> str:
+    error = _error(body)
+    if not isinstance(error, dict):
+        return str(error)
+    cause = (error.get("root_cause") or [error])[0]
+    reason = f"{cause.get('type', 'error')}: {cause.get('reason', 'no reason given')}"
+    inner = error.get("caused_by", {}).get("reason")
+    return f"{reason} ({inner})" if inner else reason
+
+
+def _first_line(error: Exception) -> str:
+    return str(getattr(error, "message", error)).splitlines()[0]
