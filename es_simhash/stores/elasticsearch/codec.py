@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.core.segments import from_signed, hex_segments, to_signed
 from es_simhash.errors import IncompleteAnswer, NotSetUp, StoreError
@@ -19,12 +19,14 @@ from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, 
 from es_simhash.stores.elasticsearch.mapping import documents_mapping, scheme_of, with_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
     from typing import TypeAlias
 
     from es_simhash.core.scheme import Scheme
 
     Steps: TypeAlias = "Generator[Call, Any, Any]"
+
+T = TypeVar("T")
 
 PAGE = 1_000
 """Hits of a search. A full page is not trusted: the search is made again, page by page to its end."""
@@ -32,6 +34,8 @@ MAX_CANDIDATES = 200_000
 """Hits of one search at most; a query that meets more is on a hot segment."""
 UNION = 100
 """Fingerprints of one union query. Measured: more of them at once find too many candidates."""
+SEARCHES = 100
+"""Searches of one multi-search: each is up to 25 KB of values, and a request has a limit of 100 MB."""
 KEEP_ALIVE = "2m"
 
 _ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of"]
@@ -97,20 +101,18 @@ def _fetch(op: Fetch, index: str, name: str) -> Steps:
 
 @steps.register(Candidates)
 def _candidates(op: Candidates, index: str, name: str) -> Steps:
-    searches = [_search(op, probes) for probes in _unions(op)]
-    if not searches:
-        return []
     header = {"index": index, "allow_partial_search_results": False}
-    answer = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
     rows: dict[str, Row] = {}
-    for search, body in zip(searches, answer["responses"], strict=True):
-        if "error" in body:
-            raise from_body(body, body["status"], name)
-        complete(body, name)
-        hits = body["hits"]["hits"]
-        if len(hits) == search["size"]:
-            hits = yield from _every_page(search["query"], index, name)
-        rows |= {hit["_id"]: _found_row(hit) for hit in hits}
+    for searches in _chunks([_search(op, probes) for probes in _unions(op)], SEARCHES):
+        answer = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
+        for search, body in zip(searches, answer["responses"], strict=True):
+            if "error" in body:
+                raise from_body(body, body["status"], name)
+            complete(body, name)
+            hits = body["hits"]["hits"]
+            if len(hits) == search["size"]:
+                hits = yield from _every_page(search["query"], index, name)
+            rows |= {hit["_id"]: _found_row(hit) for hit in hits}
     return list(rows.values())
 
 
@@ -148,15 +150,17 @@ def _refresh(op: Refresh, index: str, name: str) -> Steps:
 # --- searches ----------------------------------------------------------------------------------------------
 
 
-def _unions(op: Candidates) -> Iterator[tuple[Probe, ...]]:
+def _unions(op: Candidates) -> Iterator[Sequence[Probe]]:
     """The Probes, by as many as one query takes: beyond 3 bits the neighbourhoods of several would overlap too much."""
-    probes = tuple(probe for probe in op.probes if probe != Probe(None, None))
-    size = UNION if op.max_distance <= PLAIN_MAX_DISTANCE else 1
-    for start in range(0, len(probes), size):
-        yield probes[start : start + size]
+    probes = [probe for probe in op.probes if probe != Probe(None, None)]
+    return _chunks(probes, UNION if op.max_distance <= PLAIN_MAX_DISTANCE else 1)
 
 
-def _search(op: Candidates, probes: tuple[Probe, ...]) -> dict[str, Any]:
+def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
     should: list[dict[str, Any]] = []
     if fingerprints := [probe.fingerprint for probe in probes if probe.fingerprint is not None]:
         should.append(ring_clause(fingerprints, op.max_distance))

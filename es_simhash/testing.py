@@ -1,0 +1,381 @@
+"""For whoever writes another store: the laws that every store keeps, and the slow twin it is compared with.
+
+A new store is tested by one subclass::
+
+    class TestMyStore(StoreContract):
+        def make_store(self) -> Store:
+            return MyStore(...)
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import random
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from es_simhash.core.scheme import DEFAULT, Scheme
+from es_simhash.ops import (
+    Candidates,
+    Describe,
+    Entry,
+    Fetch,
+    Op,
+    Probe,
+    Refresh,
+    Remove,
+    Row,
+    SetUp,
+    Store,
+    Write,
+    Written,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+R = TypeVar("R")
+
+
+class LinearStore:
+    """A store in memory that looks at every document each time.
+
+    :param lagging: what is written can be found by Candidates only after the next Refresh, as in Elasticsearch.
+    """
+
+    embedded = True
+    name = "memory"
+
+    def __init__(self, *, lagging: bool = False) -> None:
+        self._lagging = lagging
+        self._scheme: Scheme | None = None
+        self._written = 0
+        self._rows: dict[str, tuple[Row, str]] = {}
+        self._searchable: dict[str, tuple[Row, str]] = {}
+
+    def perform(self, op: Op[R]) -> R:
+        reply: Any = self._perform(op)
+        if not self._lagging:
+            self._searchable = dict(self._rows)
+        return reply  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        pass
+
+    def _perform(self, op: Op[Any]) -> Any:
+        match op:
+            case Describe():
+                return self._scheme
+            case SetUp(scheme):
+                created, self._scheme = self._scheme is None, scheme
+                return "created" if created else "unchanged"
+            case Fetch(ids):
+                return {id: self._rows[id][0] for id in ids if id in self._rows}
+            case Candidates():
+                return self._candidates(op)
+            case Write(entries):
+                for entry in entries:
+                    self._write(entry)
+                return Written({}, searchable=not self._lagging)
+            case Remove(ids):
+                return {id for id in ids if self._rows.pop(id, None)}
+            case Refresh():
+                self._searchable = dict(self._rows)
+        return None
+
+    def _write(self, entry: Entry) -> None:
+        self._written += 1
+        row = Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, self._written)
+        self._rows[entry.id] = (row, entry.source)
+
+    def _candidates(self, op: Candidates) -> list[Row]:
+        found = [
+            row
+            for row, source in sorted(self._searchable.values(), key=lambda stored: stored[0].written)
+            if row.id not in op.without
+            and any(_near(row, probe, op.max_distance) for probe in op.probes)
+            and (op.filter is None or satisfies(json.loads(source), op.filter))
+        ]
+        if not op.one_per_digest:
+            return found
+        return list({row.digest: row for row in reversed(found)}.values())
+
+
+def _near(row: Row, probe: Probe, max_distance: int) -> bool:
+    if row.digest == probe.digest:
+        return True
+    if row.fingerprint is None or probe.fingerprint is None:
+        return False
+    return bin(row.fingerprint ^ probe.fingerprint).count("1") <= max_distance
+
+
+_LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
+
+
+def satisfies(document: Mapping[str, Any], clause: Mapping[str, Any]) -> bool:
+    """Whether a document satisfies a filter clause, of those that every store knows."""
+    ((kind, body),) = clause.items()
+    match kind:
+        case "match_all":
+            return True
+        case "ids":
+            return document["id"] in body["values"]
+        case "exists":
+            return bool(_values(document, body["field"]))
+        case "term":
+            return any(value in _values(document, field) for field, value in body.items())
+        case "terms":
+            return any(value in _values(document, field) for field, values in body.items() for value in values)
+        case "range":
+            ((field, limits),) = body.items()
+            return any(all(_LIMITS[k](value, limit) for k, limit in limits.items()) for value in _values(document, field))
+        case "bool":
+            each = {k: [satisfies(document, c) for c in _list(clauses)] for k, clauses in body.items()}
+            required = all(each.get("must", []) + each.get("filter", []))
+            return required and not any(each.get("must_not", [])) and any(each.get("should") or [True])
+    raise NotImplementedError(kind)
+
+
+def _list(clauses: Any) -> list[Any]:
+    return clauses if isinstance(clauses, list) else [clauses]
+
+
+def _values(document: Mapping[str, Any], field: str) -> list[Any]:
+    value = document.get(field)
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+class StoreContract:
+    """The laws that every store keeps, as tests for pytest."""
+
+    def make_store(self) -> Store:
+        """A new, empty store that was not set up."""
+        raise NotImplementedError
+
+    def _ready(self) -> Store:
+        store = self.make_store()
+        store.perform(SetUp(DEFAULT))
+        return store
+
+    def test_a_new_store_has_no_scheme(self) -> None:
+        assert self.make_store().perform(Describe()) is None
+
+    def test_setting_up_keeps_the_scheme_and_may_be_repeated(self) -> None:
+        store = self.make_store()
+        scheme = Scheme(weights="tf", digest="sha256")
+        assert [store.perform(SetUp(scheme)) for _ in range(2)] == ["created", "unchanged"]
+        assert store.perform(Describe()) == scheme
+
+    def test_what_was_written_is_fetched_at_once(self) -> None:
+        store = self._ready()
+        assert write(store, entry("a", 5, digest="d", group="g", duplicate_of="o")).refused == {}
+        row = store.perform(Fetch(("a", "b")))["a"]
+        assert (row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) == ("a", 5, "d", "g", "o")
+
+    def test_what_is_not_there_is_not_fetched(self) -> None:
+        store = self._ready()
+        assert store.perform(Fetch(("a",))) == {}
+        assert store.perform(Fetch(())) == {}
+
+    def test_every_fingerprint_comes_back_as_it_was(self) -> None:
+        store = self._ready()
+        values = [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 0x0001_0010_0100_1000, None]
+        write(store, *(entry(f"id{i}", value) for i, value in enumerate(values)))
+        rows = store.perform(Fetch(tuple(f"id{i}" for i in range(len(values)))))
+        assert [rows[f"id{i}"].fingerprint for i in range(len(values))] == values
+        for value in values:
+            if value is not None:
+                assert value in {row.fingerprint for row in near(store, value, 0)}
+
+    def test_an_id_is_any_string(self) -> None:
+        store = self._ready()
+        ids = ("新闻 1", "a/b?c=d&e", "'\"\\", "_x", "%20", "x" * 512, "💡", "1", "01", " 1 ", "null")
+        write(store, *(entry(id, place) for place, id in enumerate(ids)))
+        assert set(store.perform(Fetch(ids))) == set(ids)
+        assert {row.id for row in near(store, 0, 7)} == set(ids)
+        assert store.perform(Remove(ids)) == set(ids)
+
+    def test_everything_within_max_distance_is_found(self) -> None:
+        store = self._ready()
+        rng = random.Random(1)
+        centre = rng.getrandbits(64)
+        planted = {f"{distance}-{n}": flip(centre, rng.sample(range(64), distance)) for distance in range(12) for n in range(12)}
+        planted |= {f"low-{n}": flip(centre, rng.sample(range(16), n)) for n in range(8)}  # all in one segment
+        write(store, *(entry(id, value) for id, value in planted.items()))
+        write(store, *(entry(f"far-{n}", rng.getrandbits(64)) for n in range(200)))
+        for max_distance in range(8):
+            expected = {id for id, value in planted.items() if (value ^ centre).bit_count() <= max_distance}
+            assert {row.id for row in near(store, centre, max_distance)} >= expected
+
+    def test_a_batch_finds_what_its_members_find(self) -> None:
+        store = self._ready()
+        rng = random.Random(2)
+        centres = [rng.getrandbits(64) for _ in range(130)]
+        write(store, *(entry(f"n{i}", flip(value, rng.sample(range(64), i % 8))) for i, value in enumerate(centres)))
+        for max_distance in (0, 3, 7):
+            together = candidates(store, [Probe(value, None) for value in centres], max_distance)
+            alone = {row.id for value in centres for row in near(store, value, max_distance)}
+            assert {row.id for row in together} >= alone
+            assert len({row.id for row in together}) == len(together)
+
+    def test_a_digest_finds_documents_without_fingerprint(self) -> None:
+        store = self._ready()
+        write(store, entry("a", None, digest="d"), entry("b", None, digest="e"), entry("c", 7, digest="d"))
+        assert {row.id for row in candidates(store, [Probe(None, "d")], 3)} == {"a", "c"}
+
+    def test_nothing_asked_nothing_found(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 0), entry("b", None))
+        assert candidates(store, [Probe(None, None)], 3) == []
+        assert candidates(store, [], 3) == []
+
+    def test_a_full_segment_is_not_cut_short(self) -> None:
+        store = self._ready()
+        ids = {f"id{n}" for n in range(2_500)}
+        write(store, *(entry(id, 42) for id in sorted(ids)))
+        assert {row.id for row in near(store, 42, 3)} == ids
+
+    def test_one_per_digest_is_the_first_written(self) -> None:
+        store = self._ready()
+        for id in ("c", "a", "b"):
+            write(store, entry(id, 9, digest="d"))
+        write(store, entry("z", 8, digest="e"))
+        rows = candidates(store, [Probe(9, "d")], 1, one_per_digest=True)
+        assert sorted(row.id for row in rows) == ["c", "z"]
+        rows = candidates(store, [Probe(9, "d")], 1, one_per_digest=True, without=("c",))
+        assert sorted(row.id for row in rows) == ["a", "z"]
+
+    def test_many_digests_on_one_fingerprint_are_not_cut_short(self) -> None:
+        store = self._ready()
+        write(store, *(entry(f"id{n}", 42, digest=f"d{n}") for n in range(1_200)))
+        assert len(candidates(store, [Probe(42, None)], 0, one_per_digest=True)) == 1_200
+
+    def test_a_filter_is_honoured(self) -> None:
+        store = self._ready()
+        write(
+            store,
+            entry("a", 1, lang="zh", year=2020),
+            entry("b", 1, lang="en", year=2024),
+            entry("c", 1, lang=["zh", "en"], year=2026),
+            entry("d", 1),
+        )
+        clauses: list[tuple[Mapping[str, Any], set[str]]] = [
+            ({"term": {"lang": "zh"}}, {"a", "c"}),
+            ({"terms": {"lang": ["en", "fr"]}}, {"b", "c"}),
+            ({"range": {"year": {"gte": 2024}}}, {"b", "c"}),
+            ({"range": {"year": {"gt": 2020, "lt": 2026}}}, {"b"}),
+            ({"exists": {"field": "lang"}}, {"a", "b", "c"}),
+            ({"ids": {"values": ["a", "d"]}}, {"a", "d"}),
+            ({"match_all": {}}, {"a", "b", "c", "d"}),
+            ({"bool": {"must_not": [{"term": {"lang": "en"}}]}}, {"a", "d"}),
+            ({"bool": {"filter": [{"term": {"lang": "en"}}, {"range": {"year": {"lte": 2024}}}]}}, {"b"}),
+            ({"bool": {"should": [{"term": {"year": 2020}}, {"term": {"year": 2026}}]}}, {"a", "c"}),
+        ]
+        for clause, expected in clauses:
+            assert {row.id for row in candidates(store, [Probe(1, None)], 0, filter=clause)} == expected, clause
+
+    def test_writing_an_id_again_replaces_it(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 1, digest="d", duplicate_of="x"), entry("b", 2))
+        before = store.perform(Fetch(("a", "b")))
+        write(store, entry("a", 1 << 40, digest="e"))
+        after = store.perform(Fetch(("a",)))["a"]
+        assert (after.fingerprint, after.digest, after.duplicate_of) == (1 << 40, "e", None)
+        assert after.written > max(row.written for row in before.values())
+        assert {row.id for row in near(store, 1, 0)} == set()
+        assert {row.id for row in candidates(store, [Probe(None, "d")], 0)} == set()
+        assert {row.id for row in near(store, 1 << 40, 0)} == {"a"}
+
+    def test_what_was_removed_is_gone(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 1), entry("b", 1))
+        assert store.perform(Remove(("a", "nothing"))) == {"a"}
+        store.perform(Refresh())
+        assert set(store.perform(Fetch(("a", "b")))) == {"b"}
+        assert {row.id for row in near(store, 1, 3)} == {"b"}
+        assert store.perform(Remove(())) == set()
+
+    def test_closing_twice_is_fine(self) -> None:
+        store = self._ready()
+        store.close()
+        store.close()
+
+    def test_random_moves_end_as_in_the_slow_twin(self) -> None:
+        store, twin = self._ready(), LinearStore()
+        rng = random.Random(3)
+        pool = [rng.getrandbits(64) for _ in range(6)]
+        for _ in range(75):
+            self._move(store, twin, rng, pool)
+
+    def _move(self, store: Store, twin: Store, rng: random.Random, pool: list[int]) -> None:
+        ids = [f"doc{n}" for n in rng.sample(range(60), rng.randint(1, 12))]
+        kind = rng.choice(["write", "write", "write", "remove", "query", "query"])
+        if kind == "write":
+            entries = [self._random_entry(id, rng, pool) for id in ids]
+            write(store, *entries)
+            write(twin, *entries)
+        elif kind == "remove":
+            assert store.perform(Remove(tuple(ids))) == twin.perform(Remove(tuple(ids)))
+        store.perform(Refresh())
+        max_distance = rng.randint(0, 7)
+        probes = [Probe(flip(rng.choice(pool), rng.sample(range(64), 3)), f"digest{rng.randint(0, 9)}") for _ in range(3)]
+        clause = rng.choice([None, {"term": {"lang": "zh"}}, {"bool": {"must_not": {"exists": {"field": "lang"}}}}])
+        without = tuple(ids[:2])
+        for one_per_digest in (False, True):
+            options: dict[str, Any] = {"filter": clause, "without": without, "one_per_digest": one_per_digest}
+            ours = candidates(store, probes, max_distance, **options)
+            wanted = candidates(twin, probes, max_distance, **options)
+            # A store may give more than what is near; it never gives less.
+            assert plain(wanted) == plain(row for row in ours if any(_near(row, p, max_distance) for p in probes))
+        assert plain(store.perform(Fetch(tuple(ids))).values()) == plain(twin.perform(Fetch(tuple(ids))).values())
+
+    @staticmethod
+    def _random_entry(id: str, rng: random.Random, pool: list[int]) -> Entry:
+        digest = rng.randint(0, 9)
+        # One digest, one fingerprint: as exact copies have it.
+        value = None if digest == 0 else flip(pool[digest % len(pool)], range(digest // len(pool) * 5, digest))
+        fields = rng.choice([{}, {"lang": "zh"}, {"lang": "en"}])
+        return entry(id, value, digest=f"digest{digest}", group=rng.choice("abc"), **fields)
+
+
+def entry(
+    id: str,
+    fingerprint: int | None,
+    *,
+    digest: str | None = None,
+    group: str | None = None,
+    duplicate_of: str | None = None,
+    **fields: Any,
+) -> Entry:
+    """An Entry for a test; its digest and group are its own unless given."""
+    return Entry(id, fingerprint, digest or f"digest of {id}", group or id, duplicate_of, json.dumps({"id": id, **fields}))
+
+
+def write(store: Store, *entries: Entry) -> Written:
+    """Write, and make it visible to Candidates."""
+    written = store.perform(Write(entries))
+    store.perform(Refresh())
+    return written
+
+
+def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:
+    """What is really near, of the candidates for a fingerprint."""
+    rows = candidates(store, [Probe(fingerprint, None)], max_distance)
+    return [row for row in rows if _near(row, Probe(fingerprint, None), max_distance)]
+
+
+def candidates(store: Store, probes: list[Probe], max_distance: int, **options: Any) -> list[Row]:
+    """The candidates for some Probes."""
+    return store.perform(Candidates(tuple(probes), max_distance, **options))
+
+
+def flip(value: int, bits: Iterable[int]) -> int:
+    """A fingerprint with some bits turned over."""
+    for bit in bits:
+        value ^= 1 << bit
+    return value
+
+
+def plain(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
+    """Rows without the count of writes, which is each store's own; sorted."""
+    return sorted((r.id, r.fingerprint, r.digest, r.group, r.duplicate_of or "") for r in rows)

@@ -1,0 +1,1 @@
+"""A real Elasticsearch for the tests, with no Docker."""

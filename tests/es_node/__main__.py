@@ -1,0 +1,3 @@
+from tests.es_node.node import main
+
+main()

@@ -1,0 +1,272 @@
+"""Ingest says of each document what it is; the slow twin looks at all documents before it, one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from es_simhash import AsyncDocuments, Documents, fingerprint
+from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
+from es_simhash.flows import ingest as flow
+from es_simhash.ops import Fetch, Write, Written
+from es_simhash.testing import LinearStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from es_simhash.ops import Op
+
+# Words that jieba keeps whole; texts that share most of them are near.
+WORDS = "北京 上海 经济 增长 市场 投资 企业 发展 政府 改革 教育 医院 学校 火车 飞机 天气 暴雨 足球 比赛 电影".split()
+
+
+def text(*numbers: int) -> str:
+    """A text of the vocabulary's words; many of them, so that one word more moves few bits."""
+    return "，".join(WORDS[number % len(WORDS)] * (1 + number // len(WORDS)) for number in numbers)
+
+
+LONG = range(16)
+texts = st.one_of(
+    st.sampled_from([text(*LONG), text(*LONG[:-1]), text(*LONG, 17), text(*LONG, 17, 18), text(*LONG[1:])]),
+    st.lists(st.integers(0, 39), min_size=0, max_size=8).map(lambda numbers: text(*numbers)),
+    st.sampled_from(["", "  ", "图集", "！！！", "图集 "]),
+)
+documents = st.lists(st.tuples(st.integers(0, 12), texts), max_size=14, unique_by=lambda document: document[0])
+runs = st.lists(documents, min_size=1, max_size=4)
+
+
+class Plain:
+    """The slow twin of ingest: one document after the other, each compared with all that are stored."""
+
+    def __init__(self, max_distance: int, on_duplicate: str) -> None:
+        self.max_distance = max_distance
+        self.on_duplicate = on_duplicate
+        self.stored: dict[str, tuple[Any, int]] = {}
+        self.writes = 0
+
+    def ingest(self, id: str, text: str) -> tuple[str, str | None, int | None]:
+        new = fingerprint(text)
+        before = self.stored.get(id)
+        if before and before[0].digest == new.digest:
+            return "unchanged", None, None
+        near = []
+        for other, (theirs, written) in self.stored.items():
+            exact = theirs.digest == new.digest and not new.blank
+            distance = 0 if exact else theirs.distance(new)
+            if other != id and distance is not None and distance <= self.max_distance:
+                near.append((not exact, distance, written, other))
+        outcome = "updated" if before else "new"
+        if near:
+            not_exact, distance, _, original = min(near)
+            if not before:
+                outcome = "near_duplicate" if not_exact else "exact_duplicate"
+                if self.on_duplicate == "skip":
+                    return outcome, original, distance
+        self.writes += 1
+        self.stored[id] = new, self.writes
+        return (outcome, original, distance) if near else (outcome, None, None)
+
+
+def played(
+    store: Any, runs: Sequence[Sequence[tuple[int, str]]], max_distance: int, on_duplicate: Any, batch_size: int
+) -> list[Any]:
+    found = []
+    documents = Documents(store)
+    for run in runs:
+        outcomes = documents.ingest(
+            [{"id": id, "text": text} for id, text in run],
+            max_distance=max_distance,
+            on_duplicate=on_duplicate,
+            batch_size=batch_size,
+        )
+        found += [
+            (o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes
+        ]
+    return found
+
+
+@pytest.mark.parametrize("window", [0, 3, 5_000])
+@pytest.mark.parametrize("make_store", [LinearStore, lambda: LinearStore(lagging=True), lambda: "sqlite:///:memory:"])
+@given(runs=runs, max_distance=st.integers(0, 7), on_duplicate=st.sampled_from(["index", "skip"]), size=st.integers(1, 9))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_outcome_is_the_slow_twins_whatever_the_batches(
+    make_store: Callable[[], Any],
+    window: int,
+    monkeypatch: pytest.MonkeyPatch,
+    runs: list[list[tuple[int, str]]],
+    max_distance: int,
+    on_duplicate: str,
+    size: int,
+) -> None:
+    monkeypatch.setattr(flow, "WINDOW", window)
+    twin = Plain(max_distance, on_duplicate)
+    expected = [twin.ingest(str(id), text) for run in runs for id, text in run]
+    assert played(make_store(), runs, max_distance, on_duplicate, size) == expected
+
+
+@pytest.mark.elasticsearch
+def test_elasticsearch_gives_the_slow_twins_outcomes(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
+    @given(runs=runs, max_distance=st.integers(0, 7), on_duplicate=st.sampled_from(["index", "skip"]), size=st.integers(1, 9))
+    @settings(max_examples=12, deadline=None, derandomize=True)
+    def law(runs: list[list[tuple[int, str]]], max_distance: int, on_duplicate: str, size: int) -> None:
+        address = f"{elasticsearch_url}/{make_index()}"
+        with Documents(address) as documents:
+            documents.setup()
+        twin = Plain(max_distance, on_duplicate)
+        expected = [twin.ingest(str(id), text) for run in runs for id, text in run]
+        assert played(address, runs, max_distance, on_duplicate, size) == expected
+
+    law()
+
+
+NEAR = (text(*LONG), text(*LONG, 17))
+
+
+def test_the_texts_of_these_tests_are_near() -> None:
+    assert 0 < (fingerprint(NEAR[0]).distance(fingerprint(NEAR[1])) or 0) <= 7
+
+
+def ingest(documents: Documents, *texts: str, **options: Any) -> list[Any]:
+    return list(documents.ingest([{"id": n, "text": text} for n, text in enumerate(texts)], **options))
+
+
+@pytest.fixture
+def memory() -> Documents:
+    return Documents("sqlite:///:memory:")
+
+
+def test_a_duplicate_is_stored_with_what_it_duplicates(memory: Documents) -> None:
+    ingest(memory, NEAR[0], NEAR[0], NEAR[1], max_distance=7)
+    rows = memory._run(_rows("0", "1", "2"))
+    assert [(row.duplicate_of, row.group) for row in rows] == [(None, "0"), ("0", "0"), ("0", "0")]
+
+
+def test_a_skipped_duplicate_is_not_stored(memory: Documents) -> None:
+    outcomes = ingest(memory, NEAR[0], NEAR[0], on_duplicate="skip")
+    assert [(o.outcome, o.stored) for o in outcomes] == [("new", True), ("exact_duplicate", False)]
+    assert memory._run(_rows("1")) == []
+
+
+def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> None:
+    seen = []
+    with pytest.raises(DuplicateFound, match=r"document 3: '2' duplicates '0' at a distance of 0"):
+        for outcome in memory.ingest(
+            [{"id": n, "text": t} for n, t in enumerate([NEAR[0], "图集", NEAR[0], "另外一篇"])], on_duplicate="fail"
+        ):
+            seen.append((outcome.id, outcome.stored))  # noqa: PERF401  what was taken before the error counts
+    assert seen == [("0", True), ("1", True), ("2", False)]
+    assert [row.id for row in memory._run(_rows("0", "1", "2", "3"))] == ["0", "1"]
+
+
+def test_an_update_is_written_even_if_it_duplicates(memory: Documents) -> None:
+    ingest(memory, NEAR[0], "完全 不同 文章 关于 天气 预报")
+    outcomes = list(memory.ingest([{"id": 1, "text": NEAR[0]}], on_duplicate="fail"))
+    assert [(o.outcome, o.duplicate_of, o.stored) for o in outcomes] == [("updated", "0", True)]
+
+
+def test_an_unchanged_document_costs_no_write() -> None:
+    store = Counting()
+    documents = Documents(store)
+    ingest(documents, *NEAR)
+    before = store.writes
+    assert [o.outcome for o in ingest(documents, *NEAR)] == ["unchanged"] * 2
+    assert store.writes == before
+
+
+def test_blank_texts_are_nobodys_copies(memory: Documents) -> None:
+    assert [o.outcome for o in ingest(memory, "", " ", "\u200b")] == ["new"] * 3
+
+
+def test_a_short_text_is_found_only_as_an_exact_copy(memory: Documents) -> None:
+    outcomes = ingest(memory, "图集", "图集", "图集。", max_distance=7)
+    assert [(o.outcome, o.fingerprinted) for o in outcomes] == [("new", False), ("exact_duplicate", False), ("new", False)]
+
+
+def test_what_the_store_refuses_has_failed_and_the_others_are_stored() -> None:
+    outcomes = ingest(Documents(Refusing("1")), NEAR[0], "不相干 文章 关于 电影 学校", "又一篇 文章 关于 飞机 火车")
+    assert [(o.outcome, o.stored, o.reason) for o in outcomes] == [
+        ("new", True, None),
+        ("failed", False, "too wide"),
+        ("new", True, None),
+    ]
+
+
+def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path) -> None:
+    async def source() -> Any:
+        for n, words in enumerate([NEAR[0], NEAR[1], NEAR[0]]):
+            yield {"id": n, "text": words}
+
+    async def main() -> list[Any]:
+        async with AsyncDocuments(f"sqlite:///{tmp_path}/a.db") as documents:
+            return [outcome async for outcome in documents.ingest(source(), max_distance=7)]
+
+    assert asyncio.run(main()) == ingest(Documents("sqlite:///:memory:"), NEAR[0], NEAR[1], NEAR[0], max_distance=7)
+
+
+def test_another_scheme_is_refused_with_both_versions_named(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/a.db"
+    with Documents(address) as ours:
+        ours.setup()
+    other = replace(ours.fingerprinter.scheme, weights="tf")
+    with Documents(address, scheme=other) as theirs:
+        for verb in (theirs.setup, lambda: theirs.similar("x"), lambda: ingest(theirs, "x")):
+            with pytest.raises(SchemeMismatch) as caught:
+                verb()
+            assert ours.fingerprinter.scheme.version in str(caught.value)
+            assert other.version in str(caught.value)
+
+
+def test_a_question_to_a_store_that_is_not_set_up_is_an_error_and_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(NotSetUp, match="init"):
+        Documents(f"sqlite:///{tmp_path}/a.db").similar("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("wrong", [-1, 8, 2.5, True, "3"])
+def test_a_distance_out_of_range_is_refused_at_once(memory: Documents, wrong: Any) -> None:
+    with pytest.raises(InputError, match="use 0 to 7"):
+        memory.ingest([], max_distance=wrong)
+
+
+def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
+    with pytest.raises(InputError, match="index, skip, fail"):
+        memory.ingest([], on_duplicate="drop")  # type: ignore[arg-type]
+
+
+class Counting(LinearStore):
+    """Counts the documents written."""
+
+    writes = 0
+
+    def perform(self, op: Op[Any]) -> Any:
+        self.writes += len(op.entries) if isinstance(op, Write) else 0
+        return super().perform(op)
+
+
+class Refusing(LinearStore):
+    """Takes all documents but one."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__()
+        self._refused = id
+
+    def perform(self, op: Op[Any]) -> Any:
+        if not isinstance(op, Write):
+            return super().perform(op)
+        super().perform(Write(tuple(entry for entry in op.entries if entry.id != self._refused)))
+        return Written({self._refused: "too wide"}, searchable=True)
+
+
+def _rows(*ids: str) -> Any:
+    rows = yield Fetch(ids)
+    return [rows[id] for id in ids if id in rows]
+
+
+def test_every_error_has_one_root() -> None:
+    assert issubclass(DuplicateFound, SimhashError)
