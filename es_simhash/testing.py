@@ -128,7 +128,9 @@ def satisfies(document: Mapping[str, Any], clause: Mapping[str, Any]) -> bool:
             return any(value in _values(document, field) for field, values in body.items() for value in values)
         case "range":
             ((field, limits),) = body.items()
-            return any(all(_LIMITS[k](value, limit) for k, limit in limits.items()) for value in _values(document, field))
+            return any(
+                all(_LIMITS[k](value, limit) for k, limit in limits.items()) for value in _values(document, field)
+            )
         case "bool":
             each = {k: [satisfies(document, c) for c in _list(clauses)] for k, clauses in body.items()}
             required = all(each.get("must", []) + each.get("filter", []))
@@ -199,7 +201,11 @@ class StoreContract:
         store = self._ready()
         rng = random.Random(1)
         centre = rng.getrandbits(64)
-        planted = {f"{distance}-{n}": flip(centre, rng.sample(range(64), distance)) for distance in range(12) for n in range(12)}
+        planted = {
+            f"{distance}-{n}": flip(centre, rng.sample(range(64), distance))
+            for distance in range(12)
+            for n in range(12)
+        }
         planted |= {f"low-{n}": flip(centre, rng.sample(range(16), n)) for n in range(8)}  # all in one segment
         write(store, *(entry(id, value) for id, value in planted.items()))
         write(store, *(entry(f"far-{n}", rng.getrandbits(64)) for n in range(200)))
@@ -318,7 +324,9 @@ class StoreContract:
             assert store.perform(Remove(tuple(ids))) == twin.perform(Remove(tuple(ids)))
         store.perform(Refresh())
         max_distance = rng.randint(0, 7)
-        probes = [Probe(flip(rng.choice(pool), rng.sample(range(64), 3)), f"digest{rng.randint(0, 9)}") for _ in range(3)]
+        probes = [
+            Probe(flip(rng.choice(pool), rng.sample(range(64), 3)), f"digest{rng.randint(0, 9)}") for _ in range(3)
+        ]
         clause = rng.choice([None, {"term": {"lang": "zh"}}, {"bool": {"must_not": {"exists": {"field": "lang"}}}}])
         without = tuple(ids[:2])
         for one_per_digest in (False, True):
@@ -348,7 +356,9 @@ def entry(
     **fields: Any,
 ) -> Entry:
     """An Entry for a test; its digest and group are its own unless given."""
-    return Entry(id, fingerprint, digest or f"digest of {id}", group or id, duplicate_of, json.dumps({"id": id, **fields}))
+    return Entry(
+        id, fingerprint, digest or f"digest of {id}", group or id, duplicate_of, json.dumps({"id": id, **fields})
+    )
 
 
 def write(store: Store, *entries: Entry) -> Written:

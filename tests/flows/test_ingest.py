@@ -85,15 +85,15 @@ def played(
             on_duplicate=on_duplicate,
             batch_size=batch_size,
         )
-        found += [
-            (o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes
-        ]
+        found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
     return found
 
 
 @pytest.mark.parametrize("window", [0, 3, 5_000])
 @pytest.mark.parametrize("make_store", [LinearStore, lambda: LinearStore(lagging=True), lambda: "sqlite:///:memory:"])
-@given(runs=runs, max_distance=st.integers(0, 7), on_duplicate=st.sampled_from(["index", "skip"]), size=st.integers(1, 9))
+@given(
+    runs=runs, max_distance=st.integers(0, 7), on_duplicate=st.sampled_from(["index", "skip"]), size=st.integers(1, 9)
+)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_outcome_is_the_slow_twins_whatever_the_batches(
     make_store: Callable[[], Any],
@@ -112,7 +112,12 @@ def test_every_outcome_is_the_slow_twins_whatever_the_batches(
 
 @pytest.mark.elasticsearch
 def test_elasticsearch_gives_the_slow_twins_outcomes(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
-    @given(runs=runs, max_distance=st.integers(0, 7), on_duplicate=st.sampled_from(["index", "skip"]), size=st.integers(1, 9))
+    @given(
+        runs=runs,
+        max_distance=st.integers(0, 7),
+        on_duplicate=st.sampled_from(["index", "skip"]),
+        size=st.integers(1, 9),
+    )
     @settings(max_examples=12, deadline=None, derandomize=True)
     def law(runs: list[list[tuple[int, str]]], max_distance: int, on_duplicate: str, size: int) -> None:
         address = f"{elasticsearch_url}/{make_index()}"
@@ -185,7 +190,11 @@ def test_blank_texts_are_nobodys_copies(memory: Documents) -> None:
 
 def test_a_short_text_is_found_only_as_an_exact_copy(memory: Documents) -> None:
     outcomes = ingest(memory, "图集", "图集", "图集。", max_distance=7)
-    assert [(o.outcome, o.fingerprinted) for o in outcomes] == [("new", False), ("exact_duplicate", False), ("new", False)]
+    assert [(o.outcome, o.fingerprinted) for o in outcomes] == [
+        ("new", False),
+        ("exact_duplicate", False),
+        ("new", False),
+    ]
 
 
 def test_what_the_store_refuses_has_failed_and_the_others_are_stored() -> None:

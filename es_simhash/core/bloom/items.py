@@ -11,24 +11,29 @@ The hash is MurmurHash3 x64 128 (Austin Appleby) with a seed, the same on every 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterable, Sequence
 from itertools import repeat
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from mmh3 import hash128, hash_bytes
-from numpy.typing import NDArray
 
 from es_simhash.errors import InputError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
 Item: TypeAlias = str | int | bytes
-Words: TypeAlias = NDArray[np.uint64]
+Words: TypeAlias = "NDArray[np.uint64]"
 """One 64-bit half of the hash of each item of a batch, shape (n,)."""
 
 WORD = (1 << 64) - 1
 """The mask of one 64-bit word."""
 
-_PIECE = 8192  # items hashed at a time: their digests stay in the cache, and a large batch costs no second copy of itself
+_PIECE = (
+    8192  # items hashed at a time: their digests stay in the cache, and a large batch costs no second copy of itself
+)
 
 
 def hash_item(item: Item, seed: int) -> int:

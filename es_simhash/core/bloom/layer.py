@@ -18,15 +18,21 @@ through numpy. Both set the same bits in the same order.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .items import WORD, Words
-from .sizing import Size
+from es_simhash.core.bloom.items import WORD
+from es_simhash.errors import FilterMismatch
 
-Mask: TypeAlias = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_simhash.core.bloom.items import Words
+    from es_simhash.core.bloom.sizing import Size
+
+Mask: TypeAlias = "NDArray[np.bool_]"
+Positions: TypeAlias = "NDArray[np.int64]"
 
 _BIT = tuple(1 << bit for bit in range(8))
 _BITS = np.array(_BIT, dtype=np.uint8)
@@ -55,10 +61,39 @@ class Layer:
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
+    def union(self, other: Layer) -> Layer:
+        """Return a layer with the bits of both; its count is estimated from them.
+
+        Raises FilterMismatch when the sizes differ.
+        """
+        if self.size != other.size:
+            raise FilterMismatch(f"only layers of one size can be united: one has {self.size}, the other {other.size}")
+        united = self.copy()
+        np.frombuffer(united.bits, dtype=np.uint8)[:] |= np.frombuffer(other.bits, dtype=np.uint8)
+        least, most = max(self.count, other.count), self.count + other.count
+        if united.bits in (self.bits, other.bits):
+            united.count = least
+        else:
+            united.count = min(max(united.estimated_count, least), most)
+        return united
+
     @property
-    def full(self) -> bool:
-        """Whether the layer holds as many items as it is made for."""
-        return self.count >= self.size.capacity
+    def set_bits(self) -> int:
+        """How many bits are set."""
+        return int.from_bytes(self.bits, "little").bit_count()
+
+    @property
+    def estimated_count(self) -> int:
+        """How many items set these bits, by their number (see BloomFilter.estimated_count)."""
+        m, k = self.size.m, self.size.k
+        unset = max(m - self.set_bits, 1)  # with all bits set any number is as good; this is the least that is likely
+        return round(m / k * math.log(m / unset))
+
+    @property
+    def false_positive_rate(self) -> float:
+        """The share of items never added that have all their bits set now."""
+        rate: float = (self.set_bits / self.size.m) ** self.size.k
+        return rate
 
     # --- one item, in plain ints -----------------------------------------------------------------------------
 
@@ -92,15 +127,79 @@ class Layer:
     def has_many(self, x: Words, y: Words) -> Mask:
         """Return for each item of a batch whether all its bits are set, shape (n,)."""
         bits = np.frombuffer(self.bits, dtype=np.uint8)
-        length = np.uint64(len(bits))
-        left = np.arange(len(x))  # the items that all bits so far are set for
+        left = np.arange(len(x))  # the items whose bits so far are all set
+        found = np.zeros(len(x), dtype=np.bool_)
         for step in range(self.size.k):
-            at = x - x // length * length  # numpy is several times as fast at // as at %
-            is_set = bits.take(at.view(np.int64)) & _BITS.take((x >> _TOP).view(np.int64)) != 0
-            x = x + y
-            y = y + np.uint64(step)
+            is_set = bits.take(self._byte(x)) & _BITS.take(_top(x)) != 0
             if not is_set.all():
                 left, x, y = left[is_set], x[is_set], y[is_set]
-        found = np.zeros(len(x), dtype=np.bool_)
+            x = x + y
+            y = y + np.uint64(step)
         found[left] = True
         return found
+
+    def add_many(self, x: Words, y: Words) -> Mask:
+        """Add the items of a batch one after the other, until the layer is full.
+
+        Returns for each item that had its turn whether it changed a bit; shape (n,), or less where the layer was
+        full before the end of the batch.
+        """
+        k, room = self.size.k, self.size.capacity - self.count
+        if room <= 0:
+            return np.zeros(0, dtype=np.bool_)
+        bits = np.frombuffer(self.bits, dtype=np.uint8)
+        at = self._positions(x, y)
+        (unset,) = np.nonzero(bits.take(at >> 3) & _BITS.take(at & 7) == 0)
+        at = at[unset]
+        # An item changes a bit if and only if it is the first of the batch to want some bit that is not set yet: had
+        # an earlier item wanted that bit, it would be set by now, whether by that item or by one before it.
+        first = _first_of_each(at)
+        at, item = at[first], unset[first] // k
+        new = np.zeros(len(x), dtype=np.bool_)
+        new[item] = True
+        if np.count_nonzero(new) > room:
+            turns = int(np.flatnonzero(new)[room - 1]) + 1
+            new, at = new[:turns], at[item < turns]
+        # Each position comes once and is not set: to add is to set, and numpy's add.at is faster than bitwise_or.at.
+        np.add.at(bits, at >> 3, _BITS.take(at & 7))
+        self.count += int(np.count_nonzero(new))
+        return new
+
+    def _positions(self, x: Words, y: Words) -> Positions:
+        """Return the k bit positions of each item, item after item, shape (n * k,)."""
+        at = np.empty((len(x), self.size.k), dtype=np.int64)
+        for step in range(self.size.k):
+            at[:, step] = self._byte(x) << 3 | _top(x)
+            x = x + y
+            y = y + np.uint64(step)
+        return at.reshape(-1)
+
+    def _byte(self, x: Words) -> Positions:
+        length = np.uint64(len(self.bits))
+        return (x - x // length * length).view(np.int64)  # x % length; numpy is several times as fast at //
+
+
+def _top(x: Words) -> Positions:
+    return (x >> _TOP).view(np.int64)
+
+
+def _first_of_each(values: Positions) -> Positions:
+    """Return where each value comes first: the indices, unordered, of the first of each set of equal values.
+
+    numpy.unique does the same by sorting, at twenty times the cost. Here each value has a slot in a table, by its low
+    bits, and the least index wins it; where different values share a slot, the losers play again.
+    """
+    table_bits = (4 * len(values) - 1).bit_length()
+    slot = values & ((1 << table_bits) - 1)
+    index = np.arange(len(values), dtype=np.uint32)
+    value, firsts = values, [index[:0]]
+    while len(index):
+        table = np.full(1 << table_bits, len(values), dtype=np.uint32)
+        np.minimum.at(table, slot, index)
+        winner = table.take(slot)
+        firsts.append(index[winner == index])
+        lost = values.take(winner) != value
+        if not lost.any():
+            break
+        index, slot, value = index[lost], slot[lost], value[lost]
+    return np.concatenate(firsts)

@@ -1,0 +1,286 @@
+"""On a real Elasticsearch: the mapping, the query clauses as a user composes them, complete answers, clients."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import AsyncElasticsearch, Elasticsearch
+
+from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint, plain_clause, ring_clause
+from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
+from es_simhash.stores.elasticsearch import codec
+from es_simhash.stores.elasticsearch.failures import complete
+from es_simhash.stores.elasticsearch.mapping import documents_mapping
+from es_simhash.testing import candidates, entry, flip, near, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.elasticsearch
+
+SHIPPED = Path(__file__).parents[3] / "mappings" / "documents.json"
+NEWS = "市气象台今晨发布暴雨橙色预警，部分路段已经出现积水，交警提醒市民绕行"
+
+
+@pytest.fixture
+def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
+    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def documents(client: Elasticsearch, index_name: str) -> Documents:
+    documents = Documents(client, index=index_name)
+    documents.setup()
+    return documents
+
+
+def ingest(documents: Documents, *items: dict[str, Any], **options: Any) -> list[Any]:
+    return list(documents.ingest(items, **options))
+
+
+# --- mapping -----------------------------------------------------------------------------------------------
+
+
+def test_the_mapping_file_applied_by_hand_is_what_the_package_makes(client: Elasticsearch, index_name: str) -> None:
+    client.indices.create(index=index_name, body=json.loads(SHIPPED.read_text(encoding="utf-8")))
+    documents = Documents(client, index=index_name)
+    assert documents.setup() == "unchanged"
+    assert [o.outcome for o in ingest(documents, {"id": 1, "text": NEWS})] == ["new"]
+
+
+def test_the_mapping_file_is_of_the_default_scheme() -> None:
+    assert json.loads(SHIPPED.read_text(encoding="utf-8"))["mappings"] == documents_mapping(Scheme())
+
+
+def test_an_index_that_exists_gets_the_fields_and_keeps_its_own(client: Elasticsearch, index_name: str) -> None:
+    client.indices.create(
+        index=index_name, mappings={"_meta": {"owner": "news"}, "properties": {"tenant": {"type": "keyword"}}}
+    )
+    documents = Documents(client, index=index_name)
+    with pytest.raises(NotSetUp, match=r"es-simhash init --store http.*" + index_name):
+        ingest(documents, {"id": 1, "text": NEWS})
+    assert [documents.setup(), documents.setup()] == ["added", "unchanged"]
+    mapping = client.indices.get_mapping(index=index_name)[index_name]["mappings"]
+    assert mapping["_meta"]["owner"] == "news"
+    assert mapping["properties"]["tenant"] == {"type": "keyword"}
+    assert mapping["properties"]["simhash"]["dynamic"] == "strict"
+    assert [o.outcome for o in ingest(documents, {"id": 1, "text": NEWS, "tenant": "a"})] == ["new"]
+
+
+def test_a_simhash_field_of_somebody_else_is_left_alone(client: Elasticsearch, index_name: str) -> None:
+    mappings = {"properties": {"simhash": {"properties": {"other": {"type": "keyword"}}}}}
+    client.indices.create(index=index_name, mappings=mappings)
+    with pytest.raises(NotSetUp, match="somebody else's"):
+        Documents(client, index=index_name).setup()
+
+
+def test_a_simhash_field_of_another_type_is_an_error(client: Elasticsearch, index_name: str) -> None:
+    client.indices.create(index=index_name, mappings={"properties": {"simhash": {"type": "long"}}})
+    with pytest.raises(StoreError, match="simhash"):
+        Documents(client, index=index_name).setup()
+
+
+def test_another_scheme_is_refused_with_both_versions_named(
+    documents: Documents, client: Elasticsearch, index_name: str
+) -> None:
+    other = Documents(client, index=index_name, scheme=Scheme(weights="tf"))
+    for verb in (other.setup, lambda: other.similar(NEWS), lambda: ingest(other, {"id": 1, "text": NEWS})):
+        with pytest.raises(SchemeMismatch) as caught:
+            verb()
+        assert Scheme().version in str(caught.value)
+        assert Scheme(weights="tf").version in str(caught.value)
+
+
+def test_an_alias_of_indices_that_differ_is_refused(client: Elasticsearch, make_index: Any) -> None:
+    alias = make_index()
+    for scheme in (Scheme(), Scheme(weights="tf")):
+        index = make_index()
+        Documents(client, index=index, scheme=scheme).setup()
+        client.indices.put_alias(index=index, name=alias)
+    with pytest.raises(SchemeMismatch, match="alias of equals"):
+        Documents(client, index=alias).similar(NEWS)
+
+
+def test_the_simhash_object_takes_no_other_field(documents: Documents, client: Elasticsearch, index_name: str) -> None:
+    with pytest.raises(Exception, match="strict_dynamic_mapping"):
+        client.index(index=index_name, document={"simhash": {"s9": "0001"}})
+
+
+# --- query -------------------------------------------------------------------------------------------------
+
+
+def test_the_clauses_compose_with_a_query_of_ones_own(
+    documents: Documents, client: Elasticsearch, index_name: str
+) -> None:
+    ingest(documents, *({"id": lang, "text": NEWS, "lang": lang} for lang in ("zh", "en")))
+    value = fingerprint(NEWS).value
+    assert value is not None
+    for clause in (ring_clause(value, 3), ring_clause(value, 0), ring_clause([value, 0], 3), plain_clause(value)):
+        query = {"bool": {"must": [{"term": {"lang": "zh"}}], "filter": [clause]}}
+        assert [hit["_id"] for hit in client.search(index=index_name, query=query)["hits"]["hits"]] == ["zh"]
+
+
+def test_the_plain_clause_finds_everything_within_three_bits(
+    documents: Documents, client: Elasticsearch, index_name: str
+) -> None:
+    rng = random.Random(5)
+    centre = rng.getrandbits(64)
+    planted = {f"{d}-{n}": flip(centre, rng.sample(range(64), d)) for d in range(4) for n in range(20)}
+    write(documents._store, *(entry(id, value) for id, value in planted.items()))
+    hits = client.search(index=index_name, query=plain_clause(centre), size=200)["hits"]["hits"]
+    assert {hit["_id"] for hit in hits} == set(planted)
+
+
+@pytest.mark.parametrize("wrong", [-1, 8])
+def test_the_ring_clause_promises_nothing_beyond_its_range(wrong: int) -> None:
+    with pytest.raises(InputError, match="use 0 to 7"):
+        ring_clause(1, wrong)
+
+
+def test_several_shards_are_searched_to_their_end(client: Elasticsearch, index_name: str) -> None:
+    mappings = json.loads(SHIPPED.read_text(encoding="utf-8"))["mappings"]
+    client.indices.create(index=index_name, mappings=mappings, settings={"number_of_shards": 3})
+    store = Documents(client, index=index_name)._store
+    ids = {f"id{n}" for n in range(3_300)}
+    write(store, *(entry(id, 42, digest=f"digest{n % 7}") for n, id in enumerate(sorted(ids))))
+    assert {row.id for row in near(store, 42, 7)} == ids
+    assert {row.id for row in near(store, 42 ^ 7, 3)} == ids
+
+
+def test_no_point_in_time_is_left_open(documents: Documents, client: Elasticsearch) -> None:
+    write(documents._store, *(entry(f"id{n}", 42) for n in range(1_500)))
+    before = _open_contexts(client)
+    assert len(near(documents._store, 42, 3)) == 1_500
+    assert _open_contexts(client) == before
+
+
+def test_more_candidates_than_the_limit_are_an_error_not_a_cut(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codec, "MAX_CANDIDATES", 2_000)
+    write(documents._store, *(entry(f"id{n}", 42) for n in range(4_000)))
+    with pytest.raises(IncompleteAnswer, match="more than 2,000 candidates"):
+        candidates(documents._store, [], 3) or near(documents._store, 42, 3)
+
+
+def test_a_filter_that_the_server_does_not_understand_is_the_callers_error(documents: Documents) -> None:
+    with pytest.raises(InputError, match="filter clause"):
+        documents.similar(NEWS, filter={"nonsense": {}})
+
+
+def test_an_index_that_is_not_there_is_named(client: Elasticsearch) -> None:
+    with pytest.raises(NotSetUp, match="no-such-index"):
+        Documents(client, index="no-such-index").similar(NEWS)
+
+
+def test_an_index_that_vanishes_is_named(documents: Documents, client: Elasticsearch, index_name: str) -> None:
+    documents.similar(NEWS)
+    client.indices.delete(index=index_name)
+    with pytest.raises(NotSetUp, match=index_name):
+        documents.similar(NEWS)
+    with pytest.raises(NotSetUp, match=index_name):
+        documents.similar_to("1")
+
+
+SHARDS = {"total": 2, "successful": 2, "skipped": 0, "failed": 0}
+
+
+def test_a_search_that_timed_out_is_an_error() -> None:
+    complete({"timed_out": False, "_shards": SHARDS}, "es")
+    with pytest.raises(IncompleteAnswer, match="es: the search timed out"):
+        complete({"timed_out": True, "_shards": SHARDS}, "es")
+
+
+def test_a_search_with_failed_shards_is_an_error() -> None:
+    failures = [{"shard": 0, "reason": {"type": "query_shard_exception", "reason": "no doc values"}}]
+    with pytest.raises(IncompleteAnswer, match="1 of 2 shards failed: query_shard_exception: no doc values"):
+        complete({"timed_out": False, "_shards": {**SHARDS, "failed": 1, "failures": failures}}, "es")
+
+
+# --- documents ---------------------------------------------------------------------------------------------
+
+
+def test_the_document_is_stored_as_it_came(documents: Documents, client: Elasticsearch, index_name: str) -> None:
+    document = {"id": 7, "text": NEWS, "标题": "预警 \u2028\n\"'", "n": 1.5, "deep": {"a": [1, None]}}
+    ingest(documents, document)
+    source = client.get(index=index_name, id="7")["_source"]
+    simhash = source.pop("simhash")
+    assert source == document
+    expected = fingerprint(NEWS)
+    assert "".join(simhash[f"s{i}"] for i in range(4)) == expected.hex
+    assert simhash["fp"] & (2**64 - 1) == expected.value
+    assert (simhash["digest"], simhash["group"]) == (expected.digest, "7")
+
+
+def test_a_document_read_back_can_be_ingested_again(
+    documents: Documents, client: Elasticsearch, index_name: str
+) -> None:
+    ingest(documents, {"id": 7, "text": NEWS})
+    source = client.get(index=index_name, id="7")["_source"]
+    assert [o.outcome for o in ingest(documents, source | {"id": 8})] == ["exact_duplicate"]
+
+
+def test_a_document_that_the_index_refuses_has_failed_and_the_others_are_stored(
+    documents: Documents, client: Elasticsearch, index_name: str
+) -> None:
+    items = [{"id": n, "text": f"{NEWS}{n}", "when": when} for n, when in enumerate(["2024-01-01", "not a date", None])]
+    outcomes = ingest(documents, *items)
+    assert [(o.outcome, o.stored) for o in outcomes] == [("new", True), ("failed", False), ("near_duplicate", True)]
+    assert "when" in outcomes[1].reason
+    assert client.count(index=index_name)["count"] == 2
+
+
+def test_documents_of_one_run_find_each_other_before_any_refresh(
+    documents: Documents, client: Elasticsearch, index_name: str
+) -> None:
+    client.indices.put_settings(index=index_name, settings={"refresh_interval": "-1"})
+    outcomes = ingest(documents, *({"id": n, "text": NEWS} for n in range(5)), batch_size=1)
+    assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("new", None), *[("exact_duplicate", "0")] * 4]
+    assert len(documents.similar(NEWS)) == 5
+
+
+def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -> None:
+    items = [{"id": n, "text": NEWS + "，" * n + "请注意" * (n % 3)} for n in range(20)]
+
+    async def main(index: str) -> tuple[Any, ...]:
+        client = AsyncElasticsearch(elasticsearch_url)
+        async with AsyncDocuments(client, index=index) as documents:
+            await documents.setup()
+            outcomes = [outcome async for outcome in documents.ingest(items, max_distance=7)]
+            answers = (await documents.similar(NEWS), await documents.similar_to(3, max_distance=7))
+            removed = await documents.remove([1, "none"])
+        await client.close()
+        return outcomes, *answers, removed
+
+    with Documents(f"{elasticsearch_url}/{make_index()}") as documents:
+        documents.setup()
+        expected = (
+            ingest(documents, *items, max_distance=7),
+            documents.similar(NEWS),
+            documents.similar_to(3, max_distance=7),
+            documents.remove([1, "none"]),
+        )
+    assert asyncio.run(main(make_index())) == expected
+
+
+def test_the_callers_own_client_stays_open(client: Elasticsearch, documents: Documents) -> None:
+    documents.close()
+    assert client.ping()
+
+
+def test_a_client_of_the_wrong_kind_is_refused(client: Elasticsearch) -> None:
+    with pytest.raises(InputError, match="AsyncElasticsearch"):
+        AsyncDocuments(client, index="x")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="index="):
+        Documents(client)
+
+
+def _open_contexts(client: Elasticsearch) -> int:
+    nodes = client.nodes.stats(metric="indices", index_metric="search")["nodes"].values()
+    return sum(node["indices"]["search"]["open_contexts"] for node in nodes)
