@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from es_simhash.ops import Op
 
 # Words that jieba keeps whole; texts that share most of them are near.
-WORDS = "北京 上海 经济 增长 市场 投资 企业 发展 政府 改革 教育 医院 学校 火车 飞机 天气 暴雨 足球 比赛 电影".split()
+WORDS = ["北京", "上海", "经济", "增长", "市场", "投资", "企业", "发展", "政府", "改革", "教育", "医院", "学校", "火车", "飞机", "天气", "暴雨", "足球", "比赛", "电影"]
 
 
 def text(*numbers: int) -> str:

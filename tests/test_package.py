@@ -1,0 +1,44 @@
+"""The package as a whole: its public names, its mapping files, what importing it costs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import es_simhash
+from es_simhash import AsyncDocuments, Documents
+
+
+def test_the_public_names_are_there_and_sorted() -> None:
+    assert es_simhash.__all__ == sorted(es_simhash.__all__)
+    assert all(hasattr(es_simhash, name) for name in es_simhash.__all__)
+
+
+def test_every_public_name_is_documented() -> None:
+    for name in es_simhash.__all__:
+        thing = getattr(es_simhash, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            for member, value in vars(thing).items():
+                if inspect.isfunction(value) and not member.startswith("_"):
+                    assert inspect.getdoc(value), f"{name}.{member}"
+
+
+def test_async_doors_have_the_methods_and_arguments_of_the_sync_ones() -> None:
+    for name, method in vars(Documents).items():
+        if inspect.isfunction(method) and not name.startswith("_"):
+            ours, theirs = inspect.signature(method), inspect.signature(getattr(AsyncDocuments, name))
+            assert list(ours.parameters) == list(theirs.parameters), name
+            assert [p.default for p in ours.parameters.values()] == [p.default for p in theirs.parameters.values()], (
+                name
+            )
+
+
+def test_importing_loads_no_dictionary() -> None:
+    code = "import sys, es_simhash; sys.exit('jieba' in sys.modules or 'rjieba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (__import__("pathlib").Path(es_simhash.__file__).parent / "py.typed").exists()
