@@ -73,14 +73,19 @@ def json_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
 
 
 def _parse(line: bytes) -> Any:
+    if b"\0" in line:
+        raise InputError("not UTF-8, it has zero bytes as UTF-16 has them: convert the file to UTF-8")
     try:
         return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 at byte {error.start + 1}: convert the file to UTF-8") from error
     except json.JSONDecodeError as error:
         cut = "" if line.endswith(b"\n") else ", and the input ends there without a line break: was it cut?"
-        raise InputError(f"not JSON: {error.msg} at character {error.pos + 1}{cut}") from error
-    except (ValueError, RecursionError) as error:
+        message = error.msg.removesuffix(" at")
+        raise InputError(f"not JSON: {message} at character {error.pos + 1}{cut}") from error
+    except RecursionError as error:
+        raise InputError("not usable JSON: nested too deeply; flatten it") from error
+    except ValueError as error:
         raise InputError(f"not usable JSON: {error}") from error
 
 

@@ -6,15 +6,19 @@ but some documents were rejected or failed; 4 stopped at a duplicate (``--on-dup
 
 from __future__ import annotations
 
+import io
 import sys
 
 import click
 
+from es_simhash import __version__
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
 from es_simhash.cli.similar import similar
 from es_simhash.errors import SimhashError
+
+INTERRUPTED = 130
 
 EPILOG = """\b
 Exit codes: 0 done; 1 nothing could be done; 2 command not understood;
@@ -23,7 +27,7 @@ Exit codes: 0 done; 1 nothing could be done; 2 command not understood;
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="es-simhash")
+@click.version_option(__version__)
 def cli() -> None:
     """Find near-duplicate documents, mostly Chinese ones, in SQLite or Elasticsearch.
 
@@ -41,8 +45,16 @@ for command in (init, ingest, similar, fingerprint):
 
 def main() -> None:
     """Run the command line; errors of the library are one line on stderr."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # an id may have characters that the terminal lacks
     try:
-        cli(prog_name="es-simhash")
+        sys.exit(cli.main(prog_name="es-simhash", standalone_mode=False))
+    except click.Abort:
+        click.echo("es-simhash: interrupted", err=True)
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except SimhashError as error:
         click.echo(f"es-simhash: {error}", err=True)
         sys.exit(1)

@@ -6,13 +6,13 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from tqdm import tqdm
 
 from es_simhash.cli.options import display, json_option, max_distance_option, open_documents, print_json, store_options
-from es_simhash.errors import DuplicateFound
+from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.flows.ingest import ON_DUPLICATE, Counts, Outcome
 from es_simhash.reading import BATCH, MAX_TEXT, Line, json_lines
 
@@ -86,13 +86,14 @@ def ingest(
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))
-        streams = [(display(path), stack.enter_context(_open(path))) for path in paths]
+        for path in paths:
+            _check(path)
         # Quiet where standard error is not a terminal.
         progress = stack.enter_context(tqdm(total=_size(paths), unit="B", unit_scale=True, disable=None, leave=False))
         outcomes = documents.ingest(
-            _lines(streams, progress),
+            _lines(paths, progress),
             id_field=id_field,
-            text_field=text_field.split(","),
+            text_field=[field.strip() for field in text_field.split(",")],
             max_distance=max_distance,
             on_duplicate=on_duplicate,
             batch_size=batch_size,
@@ -115,18 +116,25 @@ def _open(path: str) -> Any:
     try:
         return click.open_file(path, "rb")
     except OSError as error:
-        raise click.ClickException(f"{path} can't be read: {error.strerror}") from error
+        raise InputError(f"{display(path)} can't be read: {error.strerror}") from error
+
+
+def _check(path: str) -> None:
+    """Open a file to see, before anything is stored, that it can be; a pipe can be opened only once."""
+    if path != "-" and not Path(path).is_fifo():
+        _open(path).close()
 
 
 def _size(paths: tuple[str, ...]) -> int | None:
     return sum(Path(path).stat().st_size for path in paths) if all(Path(path).is_file() for path in paths) else None
 
 
-def _lines(streams: list[tuple[str, IO[bytes]]], progress: tqdm[Any]) -> Iterator[Line]:
-    for name, stream in streams:
-        for line in json_lines(stream, name):
-            progress.update(line.size)
-            yield line
+def _lines(paths: tuple[str, ...], progress: tqdm[Any]) -> Iterator[Line]:
+    for path in paths:
+        with _open(path) as stream:
+            for line in json_lines(stream, display(path)):
+                progress.update(line.size)
+                yield line
 
 
 def _report(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
@@ -161,6 +169,6 @@ def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...]
         click.echo(f"es-simhash: {stopped}", err=True)
         sys.exit(STOPPED_AT_DUPLICATE)
     if not counts.total:
-        raise click.ClickException(f"no documents in {', '.join(map(display, paths))}: JSON lines are wanted")
+        raise InputError(f"no documents in {', '.join(map(display, paths))}: JSON lines are wanted")
     if counts.not_taken:
         sys.exit(SOME_NOT_STORED if counts.not_taken < counts.total else 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,12 +10,20 @@ import click
 from es_simhash.client import DEFAULT_MAX_DISTANCE, Documents
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.weights import WEIGHTS
+from es_simhash.errors import InputError
 from es_simhash.stores.address import DEFAULT_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value <= 86_400:  # nan is neither
+        raise click.BadParameter(f"{value:g} is not a time to wait: use a number of seconds above 0, up to 86400")
+    return value
+
 
 _STORE = [
     click.option(
@@ -28,7 +35,13 @@ _STORE = [
     click.option("--api-key", metavar="KEY", help="For an Elasticsearch.  [default: ELASTIC_API_KEY]"),
     click.option("--ca-certs", metavar="FILE", help="Certificate of the authority that signed the server's."),
     click.option("--no-verify-certs", is_flag=True, help="Accept any certificate. For tests only."),
-    click.option("--timeout", metavar="SECONDS", type=float, help="How long to wait for an answer.  [default: 10]"),
+    click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        callback=_seconds,
+        help="How long to wait for an answer.  [default: 10]",
+    ),
 ]
 
 weights_option = click.option(
@@ -90,23 +103,23 @@ def parse_clause(context: click.Context, parameter: click.Parameter, value: str 
 def read_text(file: str) -> str:
     """The text of a file, or of standard input for ``-``.
 
-    :raises click.ClickException: naming the file.
+    :raises InputError: naming the file.
     """
     try:
         with click.open_file(file, "rb") as stream:
             data: bytes = stream.read()
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise click.ClickException(f"{file} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
+        raise InputError(f"{display(file)} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
     except OSError as error:
-        raise click.ClickException(f"{file} can't be read: {error.strerror}") from error
+        raise InputError(f"{display(file)} can't be read: {error.strerror}") from error
 
 
 def print_json(value: Any) -> None:
-    """One line of JSON on standard output."""
-    click.echo(json.dumps(value, ensure_ascii=False))
+    """One line of JSON on standard output, in UTF-8 wherever that is."""
+    click.echo(json.dumps(value, ensure_ascii=False).encode())
 
 
 def display(path: str) -> str:
     """A file's name for messages."""
-    return "stdin" if path == "-" else os.fspath(path)
+    return "stdin" if path == "-" else click.format_filename(path)

@@ -8,11 +8,13 @@ for a missing address, ``ELASTIC_API_KEY`` for missing credentials.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
+from es_simhash.core.text import check_surrogates
 from es_simhash.errors import InputError
 from es_simhash.stores.elasticsearch import AsyncElasticsearchStore, ElasticsearchStore
 from es_simhash.stores.sqlite import AsyncSqliteStore, SqliteStore
@@ -25,6 +27,7 @@ DEFAULT_INDEX = "es-simhash"
 """The index of an address that names none, as ELASTICSEARCH_URL usually does."""
 
 _FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
+_ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
 
 def open_store(address: str | Elasticsearch | Store | None, index: str | None = None, **options: Any) -> Store:
@@ -78,33 +81,50 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
         return None
     path = address.removeprefix("sqlite:///")
     if path == address or not path:
-        raise InputError(f"{address!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)")
+        raise InputError(
+            f"{_without_secrets(address)!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)"
+        )
     if index is not None or options:
         given = ", ".join([*(["index"] if index is not None else []), *options])
-        raise InputError(f"{given} given with {address!r}: these go with an Elasticsearch only")
+        raise InputError(f"{given} given with {_without_secrets(address)!r}: these go with an Elasticsearch only")
     return path
 
 
 def _elasticsearch(address: str, index: str | None, options: dict[str, Any]) -> tuple[str, str, str, dict[str, Any]]:
     """The client's host, the index, the address to be shown, and the client's options."""
+    check_surrogates(address, "the store's address")
     try:
         url = urlsplit(address)
         port = url.port
-    except ValueError as error:
-        raise InputError(f"the store's address can't be read ({error}): {_FORMS}") from error
+    except ValueError:  # whose words repeat what may be a part of a password
+        raise InputError(f"the address {_without_secrets(address)!r} can't be read: {_FORMS}; {_ENCODE}") from None
     if url.scheme not in ("http", "https") or not url.hostname:
         raise InputError(f"no store is known for {_without_secrets(address)!r}: {_FORMS}")
+    if "@" in url.path or url.query or url.fragment:  # a / ? # in a password ends the host there
+        raise InputError(f"the store's address has @ ? or # after the host: {_FORMS}; {_ENCODE}")
     host_name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     if port is None:
         raise InputError(f"the address of {host_name} names no port: write {url.scheme}://{host_name}:9200/… (or :443)")
     *prefix, last = [part for part in url.path.split("/") if part] or [""]
-    index = index or unquote(last) or DEFAULT_INDEX
+    index = _index(index or unquote(last) or DEFAULT_INDEX)
     host = "/".join([f"{url.scheme}://{host_name}:{port}", *prefix])
     if url.username is not None:
         options = {"basic_auth": (unquote(url.username), unquote(url.password or "")), **options}
     if "basic_auth" not in options and "api_key" not in options and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
-    return host, index, f"{host}/{index}", options
+    return host, index, f"{host}/{index}", _checked(options)
+
+
+def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """The client's options, without those that it stumbles over at its first request."""
+    if isinstance(key := options.get("api_key"), str):
+        key = key.strip()  # out of a file it brings a line break along
+        if not (key.isascii() and key.isprintable()):
+            raise InputError("the API key has a character that no key has: copy it again (ELASTIC_API_KEY, --api-key)")
+        options = {**options, "api_key": key}
+    if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
+        raise InputError(f"there is no file {str(certificates)!r}: check ca_certs (--ca-certs)")
+    return options
 
 
 def _client(kind: Any, host: str, options: dict[str, Any]) -> Any:
@@ -118,6 +138,8 @@ def _client(kind: Any, host: str, options: dict[str, Any]) -> Any:
 def _index(index: str | None) -> str:
     if not index:
         raise InputError("a client alone names no index: give index='…' with it")
+    if index.startswith(("_", "-")) or "*" in index or "," in index:
+        raise InputError(f"{index!r} may stand for several indices: name one index, or an alias")
     return index
 
 
@@ -127,5 +149,6 @@ def _client_name(client: Elasticsearch | AsyncElasticsearch, index: str | None) 
 
 
 def _without_secrets(address: str) -> str:
-    scheme, separator, rest = address.rpartition("@")
-    return f"{scheme.split('//')[0]}//…@{rest}" if separator else address
+    before, at, rest = address.rpartition("@")
+    scheme, separator, _ = before.partition("://")
+    return f"{scheme + separator if scheme.isalpha() and separator else ''}…@{rest}" if at else address

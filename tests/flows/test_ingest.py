@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from es_simhash.ops import Op
 
 # Words that jieba keeps whole; texts that share most of them are near.
-WORDS = ["北京", "上海", "经济", "增长", "市场", "投资", "企业", "发展", "政府", "改革", "教育", "医院", "学校", "火车", "飞机", "天气", "暴雨", "足球", "比赛", "电影"]
+WORDS = (
+    "北京 上海 经济 增长 市场 投资 企业 发展 政府 改革 教育 医院 学校 火车 飞机 天气 暴雨 足球 比赛 电影".split()  # noqa: SIM905
+)
 
 
 def text(*numbers: int) -> str:
@@ -159,12 +161,10 @@ def test_a_skipped_duplicate_is_not_stored(memory: Documents) -> None:
 
 
 def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> None:
-    seen = []
+    seen: list[Any] = []
+    items = [{"id": n, "text": text} for n, text in enumerate([NEAR[0], "图集", NEAR[0], "另外一篇"])]
     with pytest.raises(DuplicateFound, match=r"document 3: '2' duplicates '0' at a distance of 0"):
-        for outcome in memory.ingest(
-            [{"id": n, "text": t} for n, t in enumerate([NEAR[0], "图集", NEAR[0], "另外一篇"])], on_duplicate="fail"
-        ):
-            seen.append((outcome.id, outcome.stored))  # noqa: PERF401  what was taken before the error counts
+        seen.extend((outcome.id, outcome.stored) for outcome in memory.ingest(items, on_duplicate="fail"))
     assert seen == [("0", True), ("1", True), ("2", False)]
     assert [row.id for row in memory._run(_rows("0", "1", "2", "3"))] == ["0", "1"]
 

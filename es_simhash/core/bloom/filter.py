@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from es_simhash.core.bloom.items import Item, Words
     from es_simhash.core.bloom.layer import Mask
 
-_SMALL = 40  # a batch of fewer items costs less one by one than in numpy
-_CHUNK = 4096  # items of a batch at a time: their positions stay in the cache
+_SMALL = 24  # a batch of fewer items costs less one by one than in numpy
+_CHUNK = 2048  # items of a batch at a time: what is known of them stays in the cache
 _LAST_SECOND = (1 << 63) - 1
 
 
@@ -39,23 +39,25 @@ class BloomFilter:
     Raises InputError, which says the allowed range, for a number out of it.
     """
 
-    __slots__ = ("_config", "_generation", "_newest", "_older")
+    __slots__ = ("_config", "_generation", "_newest", "_older", "_seed")
 
     def __init__(self, capacity: int, error_rate: float, *, seed: int = 0, generation: int = 0) -> None:
         """Make an empty filter."""
-        self._config = Config(capacity, error_rate, seed)
-        self._older: tuple[Layer, ...] = ()
-        self._newest = Layer(self._config.first())
-        self.generation = generation
+        config = Config(capacity, error_rate, seed)
+        self._fill(config, generation, [Layer(config.first())])
 
     @classmethod
     def _of(cls, config: Config, generation: int, layers: Iterable[Layer]) -> BloomFilter:
         made = cls.__new__(cls)
-        made._config = config
-        *older, made._newest = layers
-        made._older = tuple(older)
-        made.generation = generation
+        made._fill(config, generation, layers)
         return made
+
+    def _fill(self, config: Config, generation: int, layers: Iterable[Layer]) -> None:
+        self._config = config
+        self._seed = config.seed  # at hand: a single add is a few such look-ups long
+        self.generation = generation
+        *older, self._newest = layers
+        self._older = tuple(older)
 
     # --- what it is ------------------------------------------------------------------------------------------
 
@@ -72,7 +74,7 @@ class BloomFilter:
     @property
     def seed(self) -> int:
         """The seed of the hash."""
-        return self._config.seed
+        return self._seed
 
     @property
     def generation(self) -> int:
@@ -115,7 +117,7 @@ class BloomFilter:
 
     def __contains__(self, item: Item) -> bool:
         """Return whether the filter might contain an item; False is certain. Raises InputError as ``add`` does."""
-        hashed = hash_item(item, self._config.seed)
+        hashed = hash_item(item, self._seed)
         x, y = hashed & WORD, hashed >> 64
         if self._newest.has(x, y):
             return True
@@ -126,10 +128,10 @@ class BloomFilter:
 
         Raises InputError, naming the item, when it is no str, int or bytes, or has no UTF-8.
         """
-        hashed = hash_item(item, self._config.seed)
-        return self._add(hashed & WORD, hashed >> 64)
+        return self._add(hash_item(item, self._seed))
 
-    def _add(self, x: int, y: int) -> bool:
+    def _add(self, hashed: int) -> bool:
+        x, y = hashed & WORD, hashed >> 64
         for layer in self._older:
             if layer.has(x, y):
                 return False
@@ -155,7 +157,7 @@ class BloomFilter:
         batch = as_batch(items)
         if len(batch) < _SMALL:
             return np.fromiter((item in self for item in batch), dtype=np.bool_, count=len(batch))
-        x, y = hash_items(batch, self._config.seed)
+        x, y = hash_items(batch, self._seed)
         chunks = range(0, len(batch), _CHUNK)
         return np.concatenate([self._has_chunk(x[at : at + _CHUNK], y[at : at + _CHUNK]) for at in chunks])
 
@@ -168,11 +170,10 @@ class BloomFilter:
         Raises InputError, naming the item, when one is no str, int or bytes, or has no UTF-8; nothing is added then.
         """
         batch = as_batch(items)
-        seed = self._config.seed
         if len(batch) < _SMALL:
-            hashes = [hash_item(item, seed) for item in batch]
-            return np.array([self._add(hashed & WORD, hashed >> 64) for hashed in hashes], dtype=np.bool_)
-        x, y = hash_items(batch, seed)
+            hashes = [hash_item(item, self._seed) for item in batch]  # all of them first: one that is refused adds none
+            return np.array([self._add(hashed) for hashed in hashes], dtype=np.bool_)
+        x, y = hash_items(batch, self._seed)
         chunks = range(0, len(batch), _CHUNK)
         return np.concatenate([self._add_chunk(x[at : at + _CHUNK], y[at : at + _CHUNK]) for at in chunks])
 

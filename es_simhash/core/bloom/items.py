@@ -41,11 +41,10 @@ def hash_item(item: Item, seed: int) -> int:
 
     Raises InputError when the item is no str, int or bytes, or has no UTF-8.
     """
-    kind = type(item)
     try:
-        if kind is str or kind is bytes:
+        if type(item) is str:
             return hash128(item, seed)
-        return hash128(str(item) if kind is int else _text(item), seed)
+        return hash128(str(item) if type(item) is int else _text(item), seed)
     except ValueError as error:
         raise _refusal(item, error) from error
 

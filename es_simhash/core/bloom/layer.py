@@ -43,13 +43,15 @@ _GLANCE = 2  # steps that a batch takes together before the items that have fail
 class Layer:
     """The bits of one layer and the number of items that set them; its methods take hashes, not items."""
 
-    __slots__ = ("bits", "count", "size")
+    __slots__ = ("_length", "_steps", "bits", "count", "size")
 
     def __init__(self, size: Size, count: int = 0, bits: bytearray | None = None) -> None:
         """Make an empty layer of a size, or one with the bits and the count that are given."""
         self.size = size
         self.count = count
         self.bits = bytearray(size.m // 8) if bits is None else bits
+        self._length = size.m // 8
+        self._steps = range(1, size.k + 1)
 
     def copy(self) -> Layer:
         """Return a layer of its own with the same bits."""
@@ -100,23 +102,26 @@ class Layer:
 
     def has(self, x: int, y: int) -> bool:
         """Return whether all the bits of an item are set."""
-        bits, length, word, bit = self.bits, len(self.bits), WORD, _BIT
-        for step in range(1, self.size.k + 1):
-            if not bits[x % length] & bit[x >> 61]:
-                return False
+        bits, length, word, bit = self.bits, self._length, WORD, _BIT
+        if not bits[x % length] & bit[x >> 61]:
+            return False
+        for step in self._steps[:-1]:
             x = x + y & word
             y += step
+            if not bits[x % length] & bit[x >> 61]:
+                return False
         return True
 
     def add(self, x: int, y: int) -> bool:
         """Set the bits of an item; return whether that changed any, and count the item if so."""
-        bits, length, word, bit = self.bits, len(self.bits), WORD, _BIT
+        bits, length, word, bit = self.bits, self._length, WORD, _BIT
         changed = False
-        for step in range(1, self.size.k + 1):
-            at, mask = x % length, bit[x >> 61]
+        for step in self._steps:
+            at = x % length
             old = bits[at]
-            if not old & mask:
-                bits[at] = old | mask
+            now = old | bit[x >> 61]
+            if now != old:
+                bits[at] = now
                 changed = True
             x = x + y & word
             y += step
@@ -175,7 +180,7 @@ class Layer:
 
         Step i of the rule in one go: x + i·y + (i³ - i)/6.
         """
-        length = np.uint64(len(self.bits))
+        length = np.uint64(self._length)
         word = y * step
         word += x
         word += (step * step * step - step) // np.uint64(6)
@@ -192,15 +197,15 @@ def _first_of_each(values: Positions) -> Positions:
     numpy.unique does the same by sorting, at ten times the cost. Here each value has a slot in a table, by its low
     bits, and the least index wins it; where different values share a slot, the losers play again.
     """
-    table_bits = (4 * len(values)).bit_length()
+    table_bits = (4 * len(values) - 1).bit_length()
     slot = values & ((1 << table_bits) - 1)
-    index = np.arange(len(values), dtype=np.int64)
+    index = np.arange(len(values), dtype=np.uint32)
     left, firsts = values, [index[:0]]
     while len(index):
-        table = np.full(1 << table_bits, len(values), dtype=np.int64)
+        table = np.full(1 << table_bits, len(values), dtype=np.uint32)
         np.minimum.at(table, slot, index)
         winner = table.take(slot)
         firsts.append(index[winner == index])
         (lost,) = np.nonzero(values.take(winner) != left)
         index, slot, left = index.take(lost), slot.take(lost), left.take(lost)
-    return np.concatenate(firsts)
+    return np.concatenate(firsts).astype(np.int64)

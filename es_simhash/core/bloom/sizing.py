@@ -1,10 +1,10 @@
 """How large a filter is: capacity and error rate give the bits and hashes of each layer.
 
-One layer. For n items at error rate p the best number of hashes is k = -log2 p (= m/n · ln 2), with
-m = -n · ln p / (ln 2)² bits (Bloom 1970; Broder and Mitzenmacher 2004, "Network applications of Bloom filters: a
-survey"). k must be whole; so m is then solved from p = (1 - e^(-k·n/m))^k for the k that is taken, which keeps p
-where the two formulae with a rounded k would miss it by up to some per cent. m is rounded up to whole bytes, and to
-an odd number of them (layer.py says why).
+One layer. For n items at error rate p the fewest bits are m = -n · ln p / (ln 2)², with k = m/n · ln 2 = -log2 p
+hashes (Bloom 1970; Broder and Mitzenmacher 2004, "Network applications of Bloom filters: a survey"). But k is whole,
+and with a rounded k those bits miss p by some per cent: so m is solved from p = (1 - e^(-k·n/m))^k for the k that is
+taken. That m hardly depends on k near the best one, while each hash costs time: so k is the least that costs
+SPARE more bits at most. m is rounded up to whole bytes, and to an odd number of them (layer.py says why).
 
 More layers. A filter that outgrows its capacity gets a further layer, GROWTH times as large, whose error rate is
 TIGHTENING times that of the one before (Almeida, Baquero, Preguiça and Hutchison 2007, "Scalable Bloom filters").
@@ -21,9 +21,12 @@ from typing import SupportsIndex
 
 from es_simhash.errors import InputError
 
-# Measured by scripts/bench-bloom --sizing; see there.
+# Chosen by bytes and speed from capacity to 1,000 times the capacity: scripts/bench-bloom --growth shows both. A larger
+# growth leaves the last layer emptier, a smaller one makes more layers to look into. A larger tightening ratio makes
+# the first layer larger, which every filter pays; a smaller one the later layers, which only those pay that grow.
 GROWTH = 2
-TIGHTENING = 0.5
+TIGHTENING = 0.3
+SPARE = 0.02
 
 MAX_BITS = 1 << 32
 """The most bits that one layer may have: 512 MiB."""
@@ -45,8 +48,10 @@ class Size:
     def of(cls, capacity: int, error_rate: float) -> Size:
         """Return the size of a layer of this capacity (items) and error rate (0 < p < 1)."""
         k = min(MAX_HASHES, max(1, round(-math.log2(error_rate))))
-        bits = -k * capacity / math.log1p(-(error_rate ** (1 / k)))
-        return cls(capacity, 8 * (math.ceil(bits / 8) | 1), k)
+        most = _bits(capacity, error_rate, k) * (1 + SPARE)
+        while k > 1 and _bits(capacity, error_rate, k - 1) <= most:
+            k -= 1
+        return cls(capacity, 8 * (math.ceil(_bits(capacity, error_rate, k) / 8) | 1), k)
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,12 @@ def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
     if number is None or isinstance(value, bool) or not least <= number <= most:
         raise InputError(f"{name} must be a whole number from {least} to {most}, and is {value!r}")
     return number
+
+
+def _bits(capacity: int, error_rate: float, k: int) -> float:
+    """Return m for which p = (1 - e^(-k·n/m))^k."""
+    bits: float = -k * capacity / math.log1p(-(error_rate ** (1 / k)))
+    return bits
 
 
 def _rate(value: float) -> float:

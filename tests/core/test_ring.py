@@ -1,0 +1,147 @@
+"""Laws of the ring query: it finds everything within max_distance, and asks for next to nothing else.
+
+Qin and Xiao, "Pigeonring: a principle for faster thresholded similarity search", VLDB 2018.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import product
+from math import comb
+from operator import xor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.core.ring import Arc, arcs, pairs
+
+BITS, SEGMENTS = 64, 4
+
+fingerprints = st.integers(0, (1 << BITS) - 1)
+each_distance = pytest.mark.parametrize("max_distance", range(8))
+
+
+def part(value: int, segment: int) -> int:
+    """A segment, cut out of the number's binary digits."""
+    return int(f"{value:064b}"[16 * segment : 16 * segment + 16], 2)
+
+
+def together(value: int, segment: int) -> int:
+    """A segment and its neighbour, as one number of 32 bits."""
+    return part(value, segment) << 16 | part(value, (segment + 1) % SEGMENTS)
+
+
+def lies_on(arc: Arc, value: int) -> bool:
+    return part(value, arc.first) in arc.first_values and part(value, arc.second) in arc.second_values
+
+
+def is_found(values: list[int], max_distance: int, candidate: int) -> bool:
+    return any(lies_on(arc, candidate) for arc in arcs(values, max_distance, BITS))
+
+
+def is_paired(values: list[int], max_distance: int, candidate: int) -> bool:
+    return any(
+        together(candidate, segment) in wanted for segment, wanted in enumerate(pairs(values, max_distance, BITS))
+    )
+
+
+@st.composite
+def flips(draw: st.DrawFn, max_distance: int) -> int:
+    """A mask of at most so many bits: anywhere, in few segments, or as evenly spread as can be."""
+    count = draw(st.integers(0, max_distance) | st.just(max_distance))
+    segments = draw(st.lists(st.integers(0, SEGMENTS - 1), min_size=1, max_size=SEGMENTS, unique=True))
+    if draw(st.booleans()):
+        places = [16 * segments[i % len(segments)] + draw(st.integers(0, 15)) for i in range(count)]
+    else:
+        inside = st.sampled_from(segments).flatmap(lambda segment: st.integers(16 * segment, 16 * segment + 15))
+        places = draw(st.lists(inside, min_size=count, max_size=count))
+    return reduce(xor, {1 << place for place in places}, 0)
+
+
+@each_distance
+@given(data=st.data())
+def test_everything_within_max_distance_lies_on_an_arc(max_distance: int, data: st.DataObject) -> None:
+    value = data.draw(fingerprints)
+    assert is_found([value], max_distance, value ^ data.draw(flips(max_distance)))
+
+
+@each_distance
+@given(data=st.data())
+def test_everything_within_max_distance_of_any_of_several_lies_on_an_arc(
+    max_distance: int, data: st.DataObject
+) -> None:
+    values = data.draw(st.lists(fingerprints, min_size=1, max_size=4))
+    assert is_found(values, max_distance, data.draw(st.sampled_from(values)) ^ data.draw(flips(max_distance)))
+
+
+@each_distance
+@given(data=st.data())
+def test_everything_within_max_distance_of_any_of_several_has_a_pair(max_distance: int, data: st.DataObject) -> None:
+    values = data.draw(st.lists(fingerprints, min_size=1, max_size=4))
+    assert is_paired(values, max_distance, data.draw(st.sampled_from(values)) ^ data.draw(flips(max_distance)))
+
+
+@pytest.mark.parametrize("max_distance", range(4))
+def test_everything_is_found_wherever_the_differing_bits_are(max_distance: int) -> None:
+    # How many bits differ in each segment is all that counts: every way to spread them, in two places each.
+    value = 0x0123_4567_89AB_CDEF
+    for counts in product(range(max_distance + 1), repeat=SEGMENTS):
+        if sum(counts) <= max_distance:
+            for low in (0, 9):
+                mask = sum(((1 << count) - 1) << low << 16 * i for i, count in enumerate(counts))
+                assert is_found([value], max_distance, value ^ mask)
+                assert is_paired([value], max_distance, value ^ mask)
+
+
+@each_distance
+@given(value=fingerprints)
+def test_pairs_and_arcs_of_one_fingerprint_describe_the_same_set(max_distance: int, value: int) -> None:
+    of_arcs: list[set[int]] = [set() for _ in range(SEGMENTS)]
+    for arc in arcs([value], max_distance, BITS):
+        assert arc.second == (arc.first + 1) % SEGMENTS
+        of_arcs[arc.first] |= {
+            first << 16 | second for first, second in product(arc.first_values.tolist(), arc.second_values.tolist())
+        }
+    assert [set(wanted.tolist()) for wanted in pairs([value], max_distance, BITS)] == of_arcs
+
+
+@each_distance
+@given(value=fingerprints)
+def test_pairs_are_all_that_satisfy_the_two_inequalities_and_no_others(max_distance: int, value: int) -> None:
+    most, both = max_distance // SEGMENTS, 2 * max_distance // SEGMENTS
+    size = sum(comb(16, r) * comb(16, s) for r in range(most + 1) for s in range(both - r + 1))
+    for segment, wanted in enumerate(pairs([value], max_distance, BITS)):
+        assert len(set(wanted.tolist())) == len(wanted) == size
+        apart = wanted ^ np.uint32(together(value, segment))
+        first, second = np.bitwise_count(apart >> 16), np.bitwise_count(apart & 0xFFFF)
+        assert (first <= most).all()
+        assert (first + second <= both).all()
+
+
+@each_distance
+@given(values=st.lists(fingerprints, min_size=1, max_size=4))
+def test_pairs_of_several_are_those_of_each(max_distance: int, values: list[int]) -> None:
+    each = zip(*(pairs([value], max_distance, BITS) for value in values), strict=True)
+    expected = [set(np.concatenate(wanted).tolist()) for wanted in each]
+    assert [set(wanted.tolist()) for wanted in pairs(values, max_distance, BITS)] == expected
+
+
+def test_at_3_bits_a_fingerprint_has_68_pairs_one_in_63_million() -> None:
+    sizes = [len(wanted) for wanted in pairs([0xFEDC_BA98_7654_3210], 3, BITS)]
+    assert sizes == [17, 17, 17, 17]
+    assert (1 << 32) // sum(sizes) == 63_161_283
+
+
+def test_random_fingerprints_far_away_are_not_found() -> None:
+    random = np.random.default_rng(3)
+    query, *others = random.integers(0, 1 << 64, size=200_001, dtype=np.uint64).tolist()
+    first, *_ = found = [{*wanted.tolist()} for wanted in pairs([query], 3, BITS)]
+    assert together(query, 0) in first
+    assert not any(together(other, i) in wanted for other in others for i, wanted in enumerate(found))
+
+
+def test_arcs_and_pairs_of_no_fingerprints_hold_nothing() -> None:
+    assert [len(wanted) for wanted in pairs([], 3, BITS)] == [0, 0, 0, 0]
+    assert [len(arc.first_values) for arc in arcs([], 3, BITS)] == [0, 0, 0, 0]
