@@ -193,7 +193,8 @@ class StoreContract:
         store = self._ready()
         ids = ("新闻 1", "a/b?c=d&e", "'\"\\", "_x", "%20", "x" * 512, "💡", "1", "01", " 1 ", "null")
         write(store, *(entry(id, place) for place, id in enumerate(ids)))
-        assert set(store.perform(Fetch(ids))) == set(ids)
+        rows = store.perform(Fetch(ids))
+        assert set(rows) == set(ids)
         assert {row.id for row in near(store, 0, 7)} == set(ids)
         assert store.perform(Remove(ids)) == set(ids)
 
@@ -297,7 +298,8 @@ class StoreContract:
         write(store, entry("a", 1), entry("b", 1))
         assert store.perform(Remove(("a", "nothing"))) == {"a"}
         store.perform(Refresh())
-        assert set(store.perform(Fetch(("a", "b")))) == {"b"}
+        rows = store.perform(Fetch(("a", "b")))
+        assert set(rows) == {"b"}
         assert {row.id for row in near(store, 1, 3)} == {"b"}
         assert store.perform(Remove(())) == set()
 

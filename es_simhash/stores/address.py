@@ -8,6 +8,7 @@ for a missing address, ``ELASTIC_API_KEY`` for missing credentials.
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -109,7 +110,9 @@ def _elasticsearch(address: str, index: str | None, options: dict[str, Any]) -> 
     index = _index(index or unquote(last) or DEFAULT_INDEX)
     host = "/".join([f"{url.scheme}://{host_name}:{port}", *prefix])
     if url.username is not None:
-        options = {"basic_auth": (unquote(url.username), unquote(url.password or "")), **options}
+        credentials = f"{unquote(url.username)}:{unquote(url.password or '')}"
+        # As base64, because of a pair the client takes ASCII only.
+        options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
     if "basic_auth" not in options and "api_key" not in options and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
     return host, index, f"{host}/{index}", _checked(options)

@@ -12,7 +12,7 @@ from operator import xor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.core.ring import Arc, arcs, pairs
@@ -77,25 +77,29 @@ def test_everything_within_max_distance_of_any_of_several_lies_on_an_arc(
 
 
 @each_distance
+@settings(max_examples=50)
 @given(data=st.data())
 def test_everything_within_max_distance_of_any_of_several_has_a_pair(max_distance: int, data: st.DataObject) -> None:
     values = data.draw(st.lists(fingerprints, min_size=1, max_size=4))
     assert is_paired(values, max_distance, data.draw(st.sampled_from(values)) ^ data.draw(flips(max_distance)))
 
 
-@pytest.mark.parametrize("max_distance", range(4))
-def test_everything_is_found_wherever_the_differing_bits_are(max_distance: int) -> None:
-    # How many bits differ in each segment is all that counts: every way to spread them, in two places each.
+@each_distance
+def test_everything_is_found_however_the_differing_bits_are_spread(max_distance: int) -> None:
+    # How many bits differ in each segment is all that the theorem looks at: every such way, in two places each.
     value = 0x0123_4567_89AB_CDEF
+    asked, wanted = arcs([value], max_distance, BITS), [set(w.tolist()) for w in pairs([value], max_distance, BITS)]
     for counts in product(range(max_distance + 1), repeat=SEGMENTS):
         if sum(counts) <= max_distance:
             for low in (0, 9):
-                mask = sum(((1 << count) - 1) << low << 16 * i for i, count in enumerate(counts))
-                assert is_found([value], max_distance, value ^ mask)
-                assert is_paired([value], max_distance, value ^ mask)
+                near = value ^ sum(((1 << count) - 1) << low << 16 * i for i, count in enumerate(counts))
+                assert (value ^ near).bit_count() == sum(counts)
+                assert any(lies_on(arc, near) for arc in asked)
+                assert any(together(near, i) in wanted[i] for i in range(SEGMENTS))
 
 
 @each_distance
+@settings(max_examples=25)
 @given(value=fingerprints)
 def test_pairs_and_arcs_of_one_fingerprint_describe_the_same_set(max_distance: int, value: int) -> None:
     of_arcs: list[set[int]] = [set() for _ in range(SEGMENTS)]
@@ -108,6 +112,7 @@ def test_pairs_and_arcs_of_one_fingerprint_describe_the_same_set(max_distance: i
 
 
 @each_distance
+@settings(max_examples=25)
 @given(value=fingerprints)
 def test_pairs_are_all_that_satisfy_the_two_inequalities_and_no_others(max_distance: int, value: int) -> None:
     most, both = max_distance // SEGMENTS, 2 * max_distance // SEGMENTS
@@ -121,6 +126,7 @@ def test_pairs_are_all_that_satisfy_the_two_inequalities_and_no_others(max_dista
 
 
 @each_distance
+@settings(max_examples=25)
 @given(values=st.lists(fingerprints, min_size=1, max_size=4))
 def test_pairs_of_several_are_those_of_each(max_distance: int, values: list[int]) -> None:
     each = zip(*(pairs([value], max_distance, BITS) for value in values), strict=True)
@@ -136,10 +142,11 @@ def test_at_3_bits_a_fingerprint_has_68_pairs_one_in_63_million() -> None:
 
 def test_random_fingerprints_far_away_are_not_found() -> None:
     random = np.random.default_rng(3)
-    query, *others = random.integers(0, 1 << 64, size=200_001, dtype=np.uint64).tolist()
-    first, *_ = found = [{*wanted.tolist()} for wanted in pairs([query], 3, BITS)]
-    assert together(query, 0) in first
-    assert not any(together(other, i) in wanted for other in others for i, wanted in enumerate(found))
+    query, *_ = others = random.integers(0, 1 << 64, size=200_001, dtype=np.uint64)
+    turns = [others << np.uint64(16 * i) | others >> np.uint64((64 - 16 * i) % 64) for i in range(SEGMENTS)]
+    wanted = pairs([int(query)], 3, BITS)
+    found = [np.isin(turned >> np.uint64(32), pair) for turned, pair in zip(turns, wanted, strict=True)]
+    assert [np.flatnonzero(f).tolist() for f in found] == [[0]] * SEGMENTS, "each finds the query itself, first of all"
 
 
 def test_arcs_and_pairs_of_no_fingerprints_hold_nothing() -> None:

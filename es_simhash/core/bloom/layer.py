@@ -4,7 +4,7 @@ The rule. The hash of an item is two 64-bit words, x and y. Its k positions come
 (Dillinger and Manolios 2004, "Bloom filters in probabilistic verification"; Kirsch and Mitzenmacher 2006, "Less
 hashing, same performance", for why two hashes are enough), all arithmetic modulo 2^64:
 
-    for i = 0 .. k-1:   position i = byte (x mod number of bytes), bit (x >> 61);   x = x + y;   y = y + i
+    for i = 1 .. k:   position = byte (x mod number of bytes), bit (x >> 61);   x = x + y;   y = y + i
 
 Plain double hashing has pitfalls in a small filter: a step of 0, or one that shares a factor with m, visits few
 positions; and two items with equal (x mod m, y mod m), or one the other's mirror image, visit the same ones. At 0.1 %
@@ -43,7 +43,7 @@ _GLANCE = 2  # steps that a batch takes together before the items that have fail
 class Layer:
     """The bits of one layer and the number of items that set them; its methods take hashes, not items."""
 
-    __slots__ = ("_length", "_steps", "bits", "count", "size")
+    __slots__ = ("_later_steps", "_length", "_steps", "bits", "count", "size")
 
     def __init__(self, size: Size, count: int = 0, bits: bytearray | None = None) -> None:
         """Make an empty layer of a size, or one with the bits and the count that are given."""
@@ -52,6 +52,7 @@ class Layer:
         self.bits = bytearray(size.m // 8) if bits is None else bits
         self._length = size.m // 8
         self._steps = range(1, size.k + 1)
+        self._later_steps = range(1, size.k)
 
     def copy(self) -> Layer:
         """Return a layer of its own with the same bits."""
@@ -105,7 +106,7 @@ class Layer:
         bits, length, word, bit = self.bits, self._length, WORD, _BIT
         if not bits[x % length] & bit[x >> 61]:
             return False
-        for step in self._steps[:-1]:
+        for step in self._later_steps:
             x = x + y & word
             y += step
             if not bits[x % length] & bit[x >> 61]:

@@ -4,7 +4,9 @@ One layer. For n items at error rate p the fewest bits are m = -n · ln p / (ln 
 hashes (Bloom 1970; Broder and Mitzenmacher 2004, "Network applications of Bloom filters: a survey"). But k is whole,
 and with a rounded k those bits miss p by some per cent: so m is solved from p = (1 - e^(-k·n/m))^k for the k that is
 taken. That m hardly depends on k near the best one, while each hash costs time: so k is the least that costs
-SPARE more bits at most. m is rounded up to whole bytes, and to an odd number of them (layer.py says why).
+SPARE more bits at most. And m² is n/p at least: items have some m² different sequences of positions, and one that has
+the sequence of another is taken for it, whatever k is; that matters for small capacities at small rates only (at 10
+items and a rate of 1e-6 it would be three times the rate). m is rounded up to whole bytes, and to an odd number of them (layer.py says why).
 
 More layers. A filter that outgrows its capacity gets a further layer, GROWTH times as large, whose error rate is
 TIGHTENING times that of the one before (Almeida, Baquero, Preguiça and Hutchison 2007, "Scalable Bloom filters").
@@ -32,7 +34,7 @@ MAX_BITS = 1 << 32
 """The most bits that one layer may have: 512 MiB."""
 MAX_HASHES = 64
 """The most hashes that one layer may have."""
-MIN_ERROR_RATE = 1e-6
+MIN_ERROR_RATE = 1e-9
 MAX_SEED = (1 << 32) - 1
 
 
@@ -51,7 +53,8 @@ class Size:
         most = _bits(capacity, error_rate, k) * (1 + SPARE)
         while k > 1 and _bits(capacity, error_rate, k - 1) <= most:
             k -= 1
-        return cls(capacity, 8 * (math.ceil(_bits(capacity, error_rate, k) / 8) | 1), k)
+        bits = max(_bits(capacity, error_rate, k), math.sqrt(capacity / error_rate))
+        return cls(capacity, 8 * (math.ceil(bits / 8) | 1), k)
 
 
 @dataclass(frozen=True)

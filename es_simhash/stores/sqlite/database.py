@@ -1,0 +1,130 @@
+"""The SQLite file: its connection, its transactions, its errors in our words."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+BUSY_SECONDS = 60
+"""How long a write waits for another process's."""
+
+APPLICATION = 0x53696D68
+"""The file's application id, "Simh": SQLite's own way to tell one program's files from another's."""
+
+
+_META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+
+
+class Database:
+    """One connection for all threads of the program, used by one at a time.
+
+    :param path: of the file; ``:memory:`` for none. It is opened when first needed.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = f"sqlite:///{path}"
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def exists(self) -> bool:
+        """There is something to be opened."""
+        return self.path == ":memory:" or Path(self.path).exists()
+
+    @contextmanager
+    def use(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for this thread alone.
+
+        :raises StoreError: for whatever SQLite raises.
+        """
+        with self._lock, self._errors():
+            if self._connection is None:
+                self._connection = self._connect()
+            yield self._connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """:meth:`use`, with all or nothing of it done."""
+        with self.use() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close the file; closing twice is fine, and it is opened again when needed."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _connect(self) -> sqlite3.Connection:
+        folder = Path(self.path).parent
+        if not folder.is_dir():
+            raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            if application != APPLICATION:
+                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                    raise StoreError(f"{self.name} is the database of another program: name another file")
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute("PRAGMA journal_mode = WAL")  # readers go on while a batch is written
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def meta(self) -> dict[str, str]:
+        """What the file says of itself; empty before anything was set up."""
+        if not self.exists:
+            return {}
+        with self.use() as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+                return {}
+            return dict(connection.execute("SELECT key, value FROM meta"))
+
+    def make(self, statements: Sequence[str], meta: Mapping[str, str]) -> str:
+        """Make tables that are missing and say in ``meta`` what they are.
+
+        :returns: ``created`` (the file was empty), ``added`` (these tables were missing) or ``unchanged``.
+        """
+        with self.transaction() as connection:
+            before = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            for statement in (_META, *statements):
+                connection.execute(statement)
+            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", meta.items())
+            after = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        return "created" if not before else "added" if after > before else "unchanged"
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            what = str(error)
+            if "locked" in what or "busy" in what:
+                problem = f"another process has been writing to it for {BUSY_SECONDS} s: try again later"
+                raise StoreUnavailable(f"{self.name}: {problem}") from error
+            if "no such table" in what:
+                raise NotSetUp(f"{self.name} is not set up: run `es-simhash init --store {self.name}`") from error
+            if "not a database" in what or "malformed" in what:
+                raise StoreError(
+                    f"{self.name}: the file is not an SQLite database, or is damaged: name another one"
+                ) from error
+            if "full" in what:
+                raise StoreUnavailable(f"{self.name}: the disk is full: make room and try again") from error
+            raise StoreError(f"{self.name}: {what}") from error

@@ -1,0 +1,76 @@
+"""The real command, run as a user runs it: in a process of its own, in an empty folder, with a clean environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-m", "es_simhash"]
+
+STORM = (
+    "市气象台今晨六时发布暴雨橙色预警，预计未来三小时城区及东部山区降雨量将超过五十毫米，局部地区伴有雷电和短时大风。"
+    "应急管理局提醒居民尽量避免外出，远离低洼路段、河道和山洪沟口，地下车库和下穿隧道的管理单位要备好沙袋和水泵。"
+    "全市中小学和幼儿园今天停课，轨道交通正常运营，部分公交线路临时绕行，具体调整可在客户端查询。"
+)
+STORM_2_BITS = STORM.replace("今天停课", "今日停课")
+STORM_4_BITS = STORM.replace("五十毫米", "八十毫米")
+STORM_7_BITS = STORM.replace("具体调整可在客户端查询", "详情请见客户端")
+HARVEST = (
+    "县农业农村局昨天公布秋收进度，全县十二万亩水稻已收割九成，烘干中心二十四小时运转，合作社请来跨区作业的收割机手，"
+    "粮库敞开收购，农户凭身份证和银行卡现场结算，往年排队过夜的情形没有再出现。"
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> list[dict[str, Any]]:
+        """The lines of standard output, which must all be JSON."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The caller's environment, without what would name a store."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("ELASTIC")}
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {**ours, "PYTHONPATH": paths, **more}
+
+
+def es_simhash(
+    *arguments: str | os.PathLike[str], cwd: Path, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> Done:
+    """Run the command to its end; it never shows a traceback, whatever it is given."""
+    done = subprocess.run(
+        [*COMMAND, *arguments], input=stdin, capture_output=True, cwd=cwd, env=environment(**env or {}), timeout=60
+    )
+    result = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert "Traceback" not in result.err, result.err
+    return result
+
+
+def complaint(done: Done, code: int = 1) -> str:
+    """The one line in which a command says why it did nothing."""
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith("es-simhash: ")
+    assert done.err.count("\n") == 1, done.err
+    return done.err.strip()
+
+
+def line(id: Any, text: Any = STORM, **more: Any) -> bytes:
+    """A document as a line of JSON."""
+    return json.dumps({"id": id, "text": text, **more}, ensure_ascii=False).encode() + b"\n"

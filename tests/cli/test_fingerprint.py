@@ -1,0 +1,83 @@
+"""``es-simhash fingerprint`` prints what the library computes, and needs no store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash import Scheme, fingerprint
+from tests.cli import STORM, es_simhash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OURS = fingerprint(STORM)
+
+
+def test_the_text_form_shows_fingerprint_segments_features_and_digest(tmp_path: Path) -> None:
+    done = es_simhash("fingerprint", STORM, cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert dict(printed.split(maxsplit=1) for printed in done.out.splitlines()) == {
+        "fingerprint": OURS.hex,
+        "segments": " ".join(OURS.segments),
+        "features": str(OURS.features),
+        "digest": OURS.digest,
+    }
+
+
+def test_the_json_form_has_the_values_of_the_library_and_the_scheme(tmp_path: Path) -> None:
+    done = es_simhash("fingerprint", STORM, "--json", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert done.json == [
+        {
+            "fingerprint": OURS.hex,
+            "segments": list(OURS.segments),
+            "features": OURS.features,
+            "digest": OURS.digest,
+            "scheme": Scheme().version,
+        }
+    ]
+
+
+def test_the_weights_are_part_of_the_fingerprint_and_of_the_scheme(tmp_path: Path) -> None:
+    scheme = Scheme(weights="tf_idf")
+    theirs = fingerprint(STORM, scheme)
+    assert theirs.value != OURS.value
+    done = es_simhash("fingerprint", STORM, "--json", "--weights", "tf_idf", cwd=tmp_path)
+    assert [(each["fingerprint"], each["scheme"]) for each in done.json] == [(theirs.hex, scheme.version)]
+
+
+@pytest.mark.parametrize("data", [STORM.encode(), b"\xef\xbb\xbf" + STORM.encode()], ids=["plain", "with a BOM"])
+@pytest.mark.parametrize("source", ["file", "stdin"])
+def test_a_file_and_standard_input_give_what_the_text_gives(tmp_path: Path, data: bytes, source: str) -> None:
+    (tmp_path / "article.txt").write_bytes(data)
+    if source == "file":
+        done = es_simhash("fingerprint", "--file", "article.txt", "--json", cwd=tmp_path)
+    else:
+        done = es_simhash("fingerprint", "--file", "-", "--json", cwd=tmp_path, stdin=data)
+    assert [each["fingerprint"] for each in done.json] == [OURS.hex]
+
+
+@pytest.mark.parametrize("text", ["", "。。。", "你好"])
+def test_a_text_with_too_little_to_say_has_a_digest_and_no_fingerprint(tmp_path: Path, text: str) -> None:
+    [shown] = es_simhash("fingerprint", text, "--json", cwd=tmp_path).json
+    assert (shown["fingerprint"], shown["segments"], shown["digest"]) == (None, [], fingerprint(text).digest)
+
+
+def test_the_text_form_says_why_there_is_no_fingerprint(tmp_path: Path) -> None:
+    done = es_simhash("fingerprint", "你好", cwd=tmp_path)
+    assert done.code == 0
+    assert "fingerprint  none: fewer than 4 features" in done.out
+
+
+@pytest.mark.parametrize("arguments", [[], [STORM, "--file", "article.txt"]], ids=["neither", "both"])
+def test_a_text_or_a_file_is_wanted_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
+    done = es_simhash("fingerprint", *arguments, cwd=tmp_path)
+    assert done.code == 2
+    assert "give a TEXT or --file FILE" in done.err
+
+
+def test_no_store_is_touched(tmp_path: Path) -> None:
+    es_simhash("fingerprint", STORM, cwd=tmp_path, env={"ELASTICSEARCH_URL": "http://127.0.0.1:1/none"})
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,257 @@
+"""Laws of the fingerprint: votes are added and signed, and the same text gives the same bits everywhere."""
+
+from __future__ import annotations
+
+import doctest
+import hashlib
+from itertools import count
+
+import mmh3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.core import fingerprint as module
+from es_simhash.core.fingerprint import Fingerprint, Fingerprinter, aggregate, fingerprint
+from es_simhash.core.scheme import DEFAULT, Scheme
+from es_simhash.core.text import normalise
+from es_simhash.core.tokens import segmenter, tokenize
+from es_simhash.core.weights import WEIGHTS, weigh
+from es_simhash.errors import InputError
+from tests.core.test_tokens import SENTENCES, in_another_process, mixed_texts
+
+EVERY_BIT = (1 << 64) - 1
+
+features = st.text(st.characters(codec="utf-8"), max_size=6)
+huge = st.integers(0, 1 << 55) | st.sampled_from([1 << 52, (1 << 53) - 1, 1 << 53, (1 << 53) + 1])
+weighed = st.dictionaries(features, st.integers(0, 1 << 20) | huge, max_size=12)
+
+TOO_LITTLE = ["", " \t\n", "\u200b\ufeff", "，。！？……", "😀😀😀", "好", "好的好的好的", "一 二 三", "a b c a b c", "暴雨 暴雨 预警"]
+ENOUGH = ["一 二 三 四", "a b c d", "暴雨 橙色 预警 发布", *SENTENCES[:10]]
+
+
+def plain_hash(feature: str) -> int:
+    return int.from_bytes(mmh3.mmh3_x64_128_digest(feature.encode("utf-8"))[:8], "big")
+
+
+def plain_aggregate(weighed: dict[str, int]) -> int:
+    """One bit after the other, one feature after the other, in Python's own numbers."""
+    value = 0
+    for bit in range(64):
+        votes = 0
+        for feature, weight in weighed.items():
+            votes += weight if plain_hash(feature) >> bit & 1 else -weight
+        value |= (votes > 0) << bit
+    return value
+
+
+def feature_that_hashes_to(bits: str) -> str:
+    """The first number whose hash begins so."""
+    return next(word for word in map(str, count()) if f"{plain_hash(word):064b}".startswith(bits))
+
+
+# --- aggregate -----------------------------------------------------------------------------------------------
+
+
+def test_sums_of_9_minus_9_1_minus_1_1_9_give_101011() -> None:
+    heavy, light = feature_that_hashes_to("101011"), feature_that_hashes_to("100101")
+    # Heavy's 5 and light's 4 add up to 9 where both have a 1, to -9 where neither has, to 1 or -1 where they differ.
+    assert f"{aggregate({heavy: 5, light: 4}, 'murmur3', 64):064b}"[:6] == "101011"
+
+
+@given(features, features, st.integers(1, 1 << 62))
+def test_a_tie_gives_0(one: str, other: str, weight: int) -> None:
+    both = aggregate({one: weight, other: weight}, "murmur3", 64)
+    assert both == plain_hash(one) & plain_hash(other)
+
+
+@given(features, st.integers(1, (1 << 63) - 1))
+def test_a_feature_alone_gives_its_hash(feature: str, weight: int) -> None:
+    assert aggregate({feature: weight}, "murmur3", 64) == plain_hash(feature)
+
+
+@given(weighed)
+def test_aggregate_equals_its_plain_twin(weighed: dict[str, int]) -> None:
+    assert aggregate(weighed, "murmur3", 64) == plain_aggregate(weighed)
+
+
+@given(st.lists(features, min_size=2, max_size=2, unique=True))
+def test_a_majority_of_1_decides_even_where_doubles_do_not_tell_it(pair: list[str]) -> None:
+    light, heavy = pair
+    assert float(1 << 53) == float((1 << 53) + 1)
+    assert aggregate({light: 1 << 53, heavy: (1 << 53) + 1}, "murmur3", 64) == plain_hash(heavy)
+
+
+@given(st.dictionaries(features, st.integers(1 << 60, 1 << 70), min_size=1, max_size=8))
+def test_aggregate_equals_its_plain_twin_beyond_the_numbers_of_64_bits(weighed: dict[str, int]) -> None:
+    assert aggregate(weighed, "murmur3", 64) == plain_aggregate(weighed)
+
+
+@given(weighed, st.data())
+def test_the_order_of_features_does_not_matter(weighed: dict[str, int], data: st.DataObject) -> None:
+    other_order = dict(data.draw(st.permutations(list(weighed.items()))))
+    assert aggregate(other_order, "murmur3", 64) == aggregate(weighed, "murmur3", 64)
+
+
+@given(st.dictionaries(features, st.integers(0, 1 << 20), max_size=12), st.integers(1, 1 << 36))
+def test_only_the_proportions_of_weights_matter(weighed: dict[str, int], factor: int) -> None:
+    heavier = {feature: weight * factor for feature, weight in weighed.items()}
+    assert aggregate(heavier, "murmur3", 64) == aggregate(weighed, "murmur3", 64)
+
+
+def test_aggregate_leaves_the_weights_as_they_are() -> None:
+    weighed = {"暴雨": 1024, "预警": 2048}
+    aggregate(weighed, "murmur3", 64)
+    assert weighed == {"暴雨": 1024, "预警": 2048}
+
+
+# --- the same bits everywhere --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@given(text=mixed_texts)
+def test_a_fingerprint_is_the_sign_of_the_votes_of_the_weighed_words(weights: str, text: str) -> None:
+    made = Fingerprinter(Scheme(weights=weights)).fingerprint(text)
+    weighed = weigh(tokenize(normalise(text), segmenter()), weights, DEFAULT.min_features)
+    assert made.value == (plain_aggregate(weighed) if weighed else None)
+    assert made.features == len(weighed)
+
+
+@given(mixed_texts)
+def test_either_segmenter_gives_the_same_fingerprint(text: str) -> None:
+    jieba, rjieba = (Fingerprinter(segmenter=name).fingerprint(text) for name in ("jieba", "rjieba"))
+    assert jieba == rjieba == fingerprint(text)
+
+
+@given(st.lists(mixed_texts, max_size=5))
+def test_a_text_in_a_batch_has_the_fingerprint_that_it_has_alone(texts: list[str]) -> None:
+    assert Fingerprinter().fingerprints(iter(texts)) == [fingerprint(text) for text in texts]
+
+
+@pytest.mark.parametrize(("hash_seed", "name"), [(1, "jieba"), (4_000_000_000, "rjieba")])
+def test_another_process_gives_the_same_fingerprints(hash_seed: int, name: str) -> None:
+    code = """
+import json, sys
+from es_simhash.core.fingerprint import Fingerprinter
+made = Fingerprinter(segmenter=sys.argv[1]).fingerprints(sys.argv[2:])
+print(json.dumps([hash("暴雨"), [one.hex for one in made], [one.digest for one in made]]))
+"""
+    (hash_there, *there), _ = in_another_process(code, name, *SENTENCES, hash_seed=hash_seed)
+    here = [fingerprint(sentence) for sentence in SENTENCES]
+    assert hash_there != hash("暴雨"), "a process of other hashes"
+    assert there == [[one.hex for one in here], [one.digest for one in here]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("市气象台发布暴雨橙色预警", "市气象台\u200b发布\ufeff暴雨橙色预警"),
+        ("F-35 Flies Over the Lake", "ｆ－３５　ｆｌｉｅｓ　ｏｖｅｒ　ｔｈｅ　ｌａｋｅ"),
+        ("新桥通车！首日车流八万辆次。", "新桥通车!\n\n首日车流八万辆次。"),
+    ],
+)
+def test_what_a_reader_does_not_see_changes_bits_no_more_than_words(one: str, other: str) -> None:
+    assert fingerprint(one).value == fingerprint(other).value is not None
+
+
+def test_the_same_words_in_another_order_have_the_same_fingerprint_and_another_digest() -> None:
+    one, other = fingerprint("暴雨 橙色 预警 积水"), fingerprint("积水 预警 橙色 暴雨")
+    assert one.distance(other) == 0
+    assert one.digest != other.digest
+
+
+# --- too little to say ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", TOO_LITTLE, ids=ascii)
+def test_a_text_with_too_little_to_say_has_a_digest_and_nothing_else(text: str) -> None:
+    made = fingerprint(text)
+    assert (made.value, made.hex, made.segments, made.features) == (None, None, (), 0)
+    assert made.digest == hashlib.md5(normalise(text).encode("utf-8")).hexdigest()
+
+
+@pytest.mark.parametrize("text", ENOUGH)
+def test_a_text_with_enough_to_say_has_a_fingerprint(text: str) -> None:
+    made = fingerprint(text)
+    assert made.value is not None
+    assert made.features >= DEFAULT.min_features
+
+
+@given(mixed_texts, st.integers(1, 12))
+def test_a_text_has_a_value_if_and_only_if_it_has_min_features(text: str, min_features: int) -> None:
+    made = Fingerprinter(Scheme(min_features=min_features)).fingerprint(text)
+    assert (made.value is not None) == (made.features >= min_features)
+    assert made.features == 0 or made.features >= min_features
+
+
+@pytest.mark.parametrize("text", [*TOO_LITTLE, *ENOUGH], ids=ascii)
+def test_a_text_is_blank_if_nothing_is_left_of_it(text: str) -> None:
+    assert fingerprint(text).blank is (normalise(text) == "")
+
+
+def test_a_digest_is_made_as_the_scheme_says() -> None:
+    made = fingerprint("好的", Scheme(digest="sha256"))
+    assert made.digest == hashlib.sha256("好的".encode()).hexdigest()
+
+
+@pytest.mark.parametrize("text", [None, b"text", 7, "大桥\ud83d"], ids=repr)
+def test_what_is_not_text_is_refused(text: object) -> None:
+    with pytest.raises(InputError, match="the text"):
+        fingerprint(text)  # type: ignore[arg-type]
+
+
+def test_a_fingerprinter_with_a_segmenter_that_nobody_knows_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"'cppjieba': use one of jieba, rjieba"):
+        Fingerprinter(segmenter="cppjieba")
+
+
+# --- Fingerprint ---------------------------------------------------------------------------------------------
+
+values = st.integers(0, EVERY_BIT)
+
+
+def of(value: int | None, bits: int = 64) -> Fingerprint:
+    return Fingerprint(value=value, digest="", features=0 if value is None else 9, bits=bits)
+
+
+@given(values)
+def test_hex_is_the_segments_joined(value: int) -> None:
+    made = of(value)
+    assert made.hex == "".join(made.segments)
+    assert int(made.hex, 16) == value
+
+
+@pytest.mark.parametrize("value", [0, 1, 0x00FF_0000_0000_0000, EVERY_BIT])
+def test_hex_has_all_its_digits(value: int) -> None:
+    assert of(value).hex == format(value, "x").rjust(16, "0")
+
+
+@given(values, values)
+def test_distance_is_the_number_of_differing_bits(one: int, other: int) -> None:
+    assert of(one).distance(of(other)) == bin(one ^ other).count("1")
+
+
+@given(values, st.sets(st.integers(0, 63)))
+def test_distance_grows_by_one_with_each_flipped_bit(value: int, places: set[int]) -> None:
+    assert of(value).distance(of(value ^ sum(1 << place for place in places))) == len(places)
+
+
+@given(values, values)
+def test_distance_is_the_same_both_ways(one: int, other: int) -> None:
+    assert of(one).distance(of(other)) == of(other).distance(of(one))
+
+
+@pytest.mark.parametrize(("one", "other"), [(None, 0), (0, None), (None, None)])
+def test_there_is_no_distance_from_a_text_with_too_little_to_say(one: int | None, other: int | None) -> None:
+    assert of(one).distance(of(other)) is None
+
+
+def test_fingerprints_of_different_lengths_do_not_compare() -> None:
+    with pytest.raises(InputError, match="fingerprints of 64 and 128 bits don't compare: use one Scheme"):
+        of(1).distance(of(1, bits=128))
+
+
+def test_the_examples_in_the_documentation_are_true() -> None:
+    failed, tried = doctest.testmod(module)
+    assert tried
+    assert not failed
