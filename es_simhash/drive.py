@@ -5,6 +5,9 @@ It is used twice: a flow asks a store, and inside the Elasticsearch store a requ
 
 from __future__ import annotations
 
+import asyncio
+import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import SimhashError
@@ -16,13 +19,20 @@ Q = TypeVar("Q")
 T = TypeVar("T")
 
 
-def run(work: Generator[Q, Any, T], answer: Callable[[Q], Any]) -> T:
+@dataclass(frozen=True)
+class Pause:
+    """A request that the driver answers itself: by waiting."""
+
+    seconds: float
+
+
+def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
     """Run to the end, and return what the generator returns. Errors of ``answer`` are raised inside it."""
     try:
         request = next(work)
         while True:
             try:
-                reply = answer(request)
+                reply = _sleep(request) if isinstance(request, Pause) else answer(request)
             except SimhashError as error:
                 request = work.throw(error)
             else:
@@ -31,16 +41,20 @@ def run(work: Generator[Q, Any, T], answer: Callable[[Q], Any]) -> T:
         return end.value  # type: ignore[no-any-return]
 
 
-async def arun(work: Generator[Q, Any, T], answer: Callable[[Q], Awaitable[Any]]) -> T:
+async def arun(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Awaitable[Any]]) -> T:
     """:func:`run`, awaiting the answers."""
     try:
         request = next(work)
         while True:
             try:
-                reply = await answer(request)
+                reply = await (asyncio.sleep(request.seconds) if isinstance(request, Pause) else answer(request))
             except SimhashError as error:
                 request = work.throw(error)
             else:
                 request = work.send(reply)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
+
+
+def _sleep(pause: Pause) -> None:
+    time.sleep(pause.seconds)

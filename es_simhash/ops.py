@@ -6,7 +6,7 @@ the reply back. A store is any object that performs these, see :class:`Store` an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from es_simhash.core.scheme import Scheme
+    from es_simhash.core.seen import SeenConfig
+    from es_simhash.drive import Pause
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -23,7 +25,7 @@ class Op(Generic[R]):
     """A request whose reply is an R."""
 
 
-Flow: TypeAlias = "Generator[Op[Any], Any, T]"
+Flow: TypeAlias = "Generator[Op[Any] | Pause, Any, T]"
 """A verb: it yields requests, receives their replies, and returns a T."""
 
 
@@ -168,3 +170,85 @@ class Remove(Op["set[str]"]):
 @dataclass(frozen=True)
 class Refresh(Op[None]):
     """Make everything written so far visible to Candidates."""
+
+
+# --- seen items --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UserState:
+    """What a store holds of one user's seen items.
+
+    :param filters: Bloom filters as bytes, from the oldest generation to the newest.
+    :param newest: when the newest generation was begun, in seconds since 1970; 0 if there is none.
+    :param forgotten: hash of each forgotten item, and the newest generation when it was forgotten.
+    :param version: of the user's document, whatever it is in this store; None if there is no document.
+    :param damaged: why this can't be read; nothing else is known then.
+    """
+
+    filters: tuple[bytes, ...] = ()
+    newest: int = 0
+    forgotten: Mapping[str, int] = field(default_factory=dict)
+    version: Any = None
+    damaged: str | None = None
+
+
+@dataclass(frozen=True)
+class DescribeSeen(Op["SeenConfig | None"]):
+    """The configuration of seen items that the store was set up with; None if it was not."""
+
+
+@dataclass(frozen=True)
+class SetUpSeen(Op[str]):
+    """Make what is missing for seen items. Replies ``created``, ``added`` or ``unchanged``."""
+
+    config: SeenConfig
+
+
+@dataclass(frozen=True)
+class FetchUsers(Op["dict[str, UserState]"]):
+    """The states of these users, as last written (never by search); users without a document are left out."""
+
+    users: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The answer to ChangeUsers.
+
+    :param conflicts: users whose document is no longer of the version that the change was made from, or whose change
+        the store was too busy for: read them again, and try again.
+    :param refused: the reason, for each user whose change will not be taken.
+    """
+
+    conflicts: frozenset[str]
+    refused: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ChangeUsers(Op[Changed]):
+    """Write the states of users, each if its document still has the state's version. Other fields stay as they are."""
+
+    states: Mapping[str, UserState]
+
+
+@dataclass(frozen=True)
+class RemoveUsers(Op["set[str]"]):
+    """Take the seen items out of users' documents, and remove documents that hold nothing else.
+
+    Replies the users that had any.
+    """
+
+    users: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ListUsers(Op["list[str]"]):
+    """Some users whose newest generation was begun before a time; none if there are no more.
+
+    :param before: seconds since 1970.
+    :param without: users that are not wanted.
+    """
+
+    before: int
+    without: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ def loads_a_dictionary(tmp_path: Path, *arguments: list[str]) -> bool:
 def test_help_teaches_with_an_example_that_the_command_understands(tmp_path: Path, command: str | None) -> None:
     done = es_simhash(*filter(None, [command]), "--help", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
-    examples = re.findall(r"es-simhash (\w+) (.*?)(?: {3,}.*| > .*)?$", done.out, re.MULTILINE)
+    examples = re.findall(r"^ +(?:.* \| )?es-simhash (\w+) (.*?)(?: {3,}.*| > .*)?$", done.out, re.MULTILINE)
     assert examples
     for name, arguments in examples:
         assert command in (None, name)
@@ -104,8 +104,7 @@ def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsea
     assert done.out == f"{address}: the fields for fingerprints were added to what was there\n"
     assert mapping["properties"]["title"] == {"type": "keyword"}
     assert mapping["_meta"]["owner"] == "desk"
-    (tmp_path / "news.jsonl").write_bytes(line("n1"))
-    assert es_simhash("ingest", "news.jsonl", "--store", address, cwd=tmp_path).code == 0
+    assert es_simhash("ingest", "--store", address, cwd=tmp_path, stdin=line("n1")).code == 0
 
 
 # --- what the environment names ----------------------------------------------------------------------------

@@ -26,7 +26,18 @@ features = st.text(st.characters(codec="utf-8"), max_size=6)
 huge = st.integers(0, 1 << 55) | st.sampled_from([1 << 52, (1 << 53) - 1, 1 << 53, (1 << 53) + 1])
 weighed = st.dictionaries(features, st.integers(0, 1 << 20) | huge, max_size=12)
 
-TOO_LITTLE = ["", " \t\n", "\u200b\ufeff", "，。！？……", "😀😀😀", "好", "好的好的好的", "一 二 三", "a b c a b c", "暴雨 暴雨 预警"]
+TOO_LITTLE = [
+    "",
+    " \t\n",
+    "\u200b\ufeff",
+    "，。！？……",
+    "😀😀😀",
+    "好",
+    "好的好的好的",
+    "一 二 三",
+    "a b c a b c",
+    "暴雨 暴雨 预警",
+]
 ENOUGH = ["一 二 三 四", "a b c d", "暴雨 橙色 预警 发布", *SENTENCES[:10]]
 
 
@@ -59,13 +70,13 @@ def test_sums_of_9_minus_9_1_minus_1_1_9_give_101011() -> None:
     assert f"{aggregate({heavy: 5, light: 4}, 'murmur3', 64):064b}"[:6] == "101011"
 
 
-@given(features, features, st.integers(1, 1 << 62))
+@given(features, features, st.integers(1, 1 << 60))
 def test_a_tie_gives_0(one: str, other: str, weight: int) -> None:
     both = aggregate({one: weight, other: weight}, "murmur3", 64)
     assert both == plain_hash(one) & plain_hash(other)
 
 
-@given(features, st.integers(1, (1 << 63) - 1))
+@given(features, st.integers(1, 1 << 60))
 def test_a_feature_alone_gives_its_hash(feature: str, weight: int) -> None:
     assert aggregate({feature: weight}, "murmur3", 64) == plain_hash(feature)
 

@@ -241,7 +241,7 @@ def test_both_segmenters_cut_any_text_into_the_same_words(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", SEGMENTERS)
-@pytest.mark.parametrize("length", [LONGEST_RUN, LONGEST_RUN + 1, 5_000, 50_000])
+@pytest.mark.parametrize("length", [LONGEST_RUN, LONGEST_RUN + 1, 5_000])
 def test_a_very_long_han_run_is_cut_as_its_pieces_are(length: int, name: str) -> None:
     run = "".join(random.Random(length).choices("".join(filter(is_han, "".join(SENTENCES))), k=length))
     pieces = [run[start : start + LONGEST_RUN] for start in range(0, length, LONGEST_RUN)]
@@ -336,60 +336,65 @@ def test_punctuation_and_other_words_part_han_runs() -> None:
 
 TEXT = "他来到了网易杭研大厦"
 WORDS = ["他", "来到", "了", "网易", "杭研", "大厦"]
+# The first argument is the folder in which jieba's own cache file belongs.
 OURS = """
-import json, logging, sys, tempfile
+import json, logging, os, sys, tempfile
 from es_simhash.core.tokens import segmenter, tokenize
 text = "他来到了网易杭研大厦"
+tempfile.tempdir = sys.argv[1]
 def ours():
     return tokenize(text, segmenter("jieba"))
 """
 
 
+def write_cache_file(folder: Path, *words: str) -> None:
+    """A cache file of jieba's, as good as its own, with a dictionary of these words only."""
+    prefixes = {word[:end]: 0 for word in words for end in range(1, len(word))}
+    content = (prefixes | dict.fromkeys(words, 1000), 1000 * len(words))
+    (folder / "jieba.cache").write_bytes(marshal.dumps(content))
+
+
 def test_nothing_reaches_stderr(tmp_path: Path) -> None:
-    # Compiled afresh each time, for a compiler's warnings are not repeated.
+    write_cache_file(tmp_path, "我们")
+    spec = find_spec("jieba")
+    assert spec is not None
+    assert spec.origin is not None
+    with pytest.warns((SyntaxWarning, DeprecationWarning), match="invalid escape sequence"):
+        compile(Path(spec.origin).read_text(encoding="utf-8"), "jieba", "exec")
     theirs = """
 import json, sys, tempfile
-sys.pycache_prefix = tempfile.tempdir = sys.argv[1]
+tempfile.tempdir = sys.argv[1]
 import jieba
 print(json.dumps(jieba.lcut("我们")))
 """
-    _, stderr = in_another_process(theirs, tmp_path, options=["-W", "default"])
-    assert "invalid escape sequence" in stderr, "jieba causes no warnings any more"
-    assert "Building prefix dict" in stderr, "jieba logs nothing any more"
+    _, stderr = in_another_process(theirs, tmp_path)
+    assert "Loading model from cache" in stderr, "jieba logs nothing any more"
 
+    # Compiled afresh, for a compiler's warnings are not repeated.
     code = """
 sys.pycache_prefix = sys.argv[1]
 print(json.dumps([ours(), tokenize(text, segmenter("rjieba"))]))
 """
-    words, stderr = in_another_process(OURS + code, tmp_path / "ours", options=["-W", "default"])
+    words, stderr = in_another_process(OURS + code, tmp_path, options=["-W", "default"])
     assert words == [WORDS, WORDS]
     assert stderr == ""
 
 
-def test_the_level_that_a_user_gave_to_the_logger_of_jieba_stays() -> None:
+def test_the_level_that_a_user_gave_to_the_logger_of_jieba_stays(tmp_path: Path) -> None:
     code = """
-import jieba
-jieba.setLogLevel(35)
-words = ours()
-print(json.dumps([words, logging.getLogger("jieba").level]))
+logger = logging.getLogger("jieba")
+logger.setLevel(35)
+levels = [ours() and logger.level]
+logger.setLevel(45)
+levels.append(ours() and logger.level)
+print(json.dumps(levels))
 """
-    (words, level), _ = in_another_process(OURS + code, options=["-W", "ignore"])
-    assert words == WORDS
-    assert level == 35
+    levels, _ = in_another_process(OURS + code, tmp_path)
+    assert levels == [35, 45]
 
 
-def test_the_level_that_a_user_gave_to_the_logger_of_jieba_before_anybody_loaded_it_stays() -> None:
-    code = """
-logging.getLogger("jieba").setLevel(35)
-words = ours()
-print(json.dumps([words, logging.getLogger("jieba").level]))
-"""
-    (words, level), _ = in_another_process(OURS + code, options=["-W", "ignore"])
-    assert words == WORDS
-    assert level == 35
-
-
-def test_words_added_to_the_global_dictionary_of_jieba_do_not_change_ours() -> None:
+def test_words_added_to_the_global_dictionary_of_jieba_do_not_change_ours(tmp_path: Path) -> None:
+    write_cache_file(tmp_path, "来到", "网易", "大厦")
     code = """
 import jieba
 jieba.add_word("来到了")
@@ -397,45 +402,42 @@ before = ours()
 jieba.add_word("研大厦", freq=10**9)
 print(json.dumps([before, ours(), jieba.lcut(text)]))
 """
-    (before, after, theirs), _ = in_another_process(OURS + code, options=["-W", "ignore"])
+    (before, after, theirs), _ = in_another_process(OURS + code, tmp_path, options=["-W", "ignore"])
     assert theirs == ["他", "来到了", "网易", "杭", "研大厦"], "the words were added"
     assert before == after == WORDS
 
 
-def test_words_deleted_from_the_global_dictionary_of_jieba_do_not_change_ours() -> None:
+def test_words_deleted_from_the_global_dictionary_of_jieba_do_not_change_ours(tmp_path: Path) -> None:
+    write_cache_file(tmp_path, "来到", "网易", "大厦")
     code = """
 import jieba
 jieba.del_word("杭研")
 print(json.dumps([ours(), jieba.lcut(text)]))
 """
-    (words, theirs), _ = in_another_process(OURS + code, options=["-W", "ignore"])
+    (words, theirs), _ = in_another_process(OURS + code, tmp_path, options=["-W", "ignore"])
     assert theirs == ["他", "来到", "了", "网易", "杭", "研", "大厦"], "the word was deleted"
     assert words == WORDS
 
 
 def test_no_cache_file_of_jieba_is_read(tmp_path: Path) -> None:
-    prefixes = {TEXT[:end]: 0 for end in range(1, len(TEXT))}
-    (tmp_path / "jieba.cache").write_bytes(marshal.dumps((prefixes | {TEXT: 10**9}, 10**9)))
+    write_cache_file(tmp_path, TEXT)
     code = """
-tempfile.tempdir = sys.argv[1]
 words = ours()
 import jieba
 print(json.dumps([words, jieba.lcut(text)]))
 """
-    (words, theirs), _ = in_another_process(OURS + code, tmp_path, options=["-W", "ignore"])
+    (words, theirs), _ = in_another_process(OURS + code, tmp_path)
     assert theirs == [TEXT], "the file is good enough for jieba"
     assert words == WORDS
 
 
 def test_no_cache_file_of_jieba_is_written(tmp_path: Path) -> None:
     code = """
-import os
-tempfile.tempdir = sys.argv[1]
 files = [ours() and os.listdir(sys.argv[1])]
 import jieba
 files.append(jieba.lcut(text) and os.listdir(sys.argv[1]))
 print(json.dumps(files))
 """
-    (ours, theirs), _ = in_another_process(OURS + code, tmp_path, options=["-W", "ignore"])
+    (ours, theirs), _ = in_another_process(OURS + code, tmp_path)
     assert theirs == ["jieba.cache"], "jieba writes it there"
     assert ours == []

@@ -54,7 +54,7 @@ def plain_weigh(words: list[str], weights: str, min_features: int) -> dict[str, 
         words = telling
     if len(set(words)) < min_features:
         return {}
-    return {word: plain_weight(word, words.count(word), weights) for word in words}
+    return {word: plain_weight(word, words.count(word), weights) for word in set(words)}
 
 
 def test_the_words_of_these_tests_are_what_they_are_taken_for() -> None:

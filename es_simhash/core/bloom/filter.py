@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_simhash.core.bloom.items import Item, Words
-    from es_simhash.core.bloom.layer import Mask
+    from es_simhash.core.bloom.layer import LayerInfo, Mask
 
 _SMALL = 24  # a batch of fewer items costs less one by one than in numpy
 _CHUNK = 2048  # items of a batch at a time: what is known of them stays in the cache
@@ -86,18 +86,22 @@ class BloomFilter:
         self._generation = whole_number("generation", seconds, 0, _LAST_SECOND)
 
     @property
-    def layers(self) -> tuple[Layer, ...]:
-        """The layers, the oldest first: ``size`` (capacity, m, k), ``count``, ``bits``. To look at, not to change."""
+    def layers(self) -> tuple[LayerInfo, ...]:
+        """What can be told of each layer, the oldest first: capacity, m, k, count, set_bits."""
+        return tuple(layer.info() for layer in self._layers)
+
+    @property
+    def _layers(self) -> tuple[Layer, ...]:
         return (*self._older, self._newest)
 
     @property
     def count(self) -> int:
         """How many items changed the filter when they were added (of a union: an estimate)."""
-        return sum(layer.count for layer in self.layers)
+        return sum(layer.count for layer in self._layers)
 
     @property
     def estimated_count(self) -> int:
-        """How many distinct items the bits speak of (Swamidass and Baldi 2007): -m/k · ln(1 - set bits/m) a layer."""
+        """How many distinct items the bits speak of, give or take a per cent or so: the sum over the layers."""
         return sum(layer.estimated_count for layer in self.layers)
 
     @property
@@ -108,10 +112,10 @@ class BloomFilter:
     @property
     def size_in_bytes(self) -> int:
         """The length of ``to_bytes()``."""
-        return layout.size_in_bytes(self.layers)
+        return layout.size_in_bytes(self._layers)
 
     def __repr__(self) -> str:
-        return f"<BloomFilter of {self.count} items: {self._config}, {len(self.layers)} layers>"
+        return f"<BloomFilter of {self.count} items: {self._config}, {len(self._layers)} layers>"
 
     # --- one item --------------------------------------------------------------------------------------------
 
@@ -147,7 +151,7 @@ class BloomFilter:
         return self._newest.add(x, y)
 
     def _grow(self) -> None:
-        self._older = self.layers
+        self._older = self._layers
         self._newest = Layer(self._config.after(self._newest.size.capacity, len(self._older)))
 
     # --- a batch ---------------------------------------------------------------------------------------------
@@ -217,7 +221,7 @@ class BloomFilter:
             raise FilterMismatch(
                 f"only filters of one configuration can be united: one has {self._config}, the other {other._config}"
             )
-        mine, theirs = self.layers, other.layers
+        mine, theirs = self._layers, other._layers
         shared = min(len(mine), len(theirs))
         both = [one.union(another) for one, another in zip(mine, theirs, strict=False)]
         alone = [layer.copy() for layer in (*mine[shared:], *theirs[shared:])]
@@ -230,7 +234,7 @@ class BloomFilter:
 
     def copy(self) -> BloomFilter:
         """Return a filter of its own with the same items."""
-        return self._of(self._config, self._generation, [layer.copy() for layer in self.layers])
+        return self._of(self._config, self._generation, [layer.copy() for layer in self._layers])
 
     __copy__ = copy
 
@@ -238,7 +242,7 @@ class BloomFilter:
         """Return whether two filters are the same to the last bit: configuration, generation and layers."""
         if not isinstance(other, BloomFilter):
             return NotImplemented
-        return (self._config, self._generation, self.layers) == (other._config, other._generation, other.layers)
+        return (self._config, self._generation, self._layers) == (other._config, other._generation, other._layers)
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 
@@ -246,7 +250,7 @@ class BloomFilter:
 
     def to_bytes(self) -> bytes:
         """Return the whole filter as one value: header, bits of all layers, checksum (the layout is in format.py)."""
-        return layout.dump(self._config, self._generation, self.layers)
+        return layout.dump(self._config, self._generation, self._layers)
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> BloomFilter:

@@ -54,12 +54,9 @@ def size_in_bytes(layers: Sequence[Layer]) -> int:
 
 def dump(config: Config, generation: int, layers: Sequence[Layer]) -> bytes:
     """Return a filter as bytes of the current version."""
-    parts = [
-        _HEAD_2.pack(MAGIC, VERSION, HASH, len(layers), config.seed, config.capacity, config.error_rate, generation),
-        *(_LAYER_2.pack(each.size.k, each.size.m, each.size.capacity, each.count) for each in layers),
-        *(each.bits for each in layers),
-    ]
-    body = b"".join(parts)
+    head = _HEAD_2.pack(MAGIC, VERSION, HASH, len(layers), config.seed, config.capacity, config.error_rate, generation)
+    table = [_LAYER_2.pack(each.size.k, each.size.m, each.size.capacity, each.count) for each in layers]
+    body = b"".join([head, *table, *(each.bits for each in layers)])
     return body + _CHECKSUM.pack(zlib.crc32(body))
 
 
@@ -69,7 +66,7 @@ def load(data: bytes) -> tuple[Config, int, list[Layer]]:
     Raises FilterFormatError, which says what is wrong, for anything but a whole, undamaged filter of a version that
     is readable.
     """
-    if data[: len(MAGIC)] != MAGIC[: len(data)] or not data:
+    if not data or data[: len(MAGIC)] != MAGIC[: len(data)]:
         raise FilterFormatError(
             f"these bytes are no Bloom filter: they begin with {data[:4]!r}, and not with {MAGIC!r}"
         )
@@ -145,11 +142,10 @@ def _layers(data: bytes, start: int, config: Config, table: list[tuple[int, ...]
     if not table or table[0][2] != config.capacity:
         raise FilterFormatError(f"this Bloom filter has no first layer of capacity {config.capacity}")
     layers = []
-    for number, (k, m, capacity, count) in enumerate(table):
-        if not (1 <= k <= MAX_HASHES and 8 <= m <= MAX_BITS and m % 8 == 0 and 1 <= capacity <= m):
-            raise FilterFormatError(
-                f"this Bloom filter has a layer that can't be: layer {number} with k={k}, m={m}, capacity={capacity}"
-            )
+    for k, m, capacity, count in table:
+        if not (1 <= k <= MAX_HASHES and 8 <= m <= MAX_BITS and m % 8 == 0 and 1 <= capacity <= m and count <= m):
+            found = f"k={k}, m={m}, capacity={capacity}, count={count}"
+            raise FilterFormatError(f"this Bloom filter has a layer that can't be: {found}")
         layers.append(Layer(Size(capacity, m, k), count, bytearray(data[start : start + m // 8])))
         start += m // 8
     return layers

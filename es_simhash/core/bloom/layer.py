@@ -6,10 +6,11 @@ hashing, same performance", for why two hashes are enough), all arithmetic modul
 
     for i = 1 .. k:   position = byte (x mod number of bytes), bit (x >> 61);   x = x + y;   y = y + i
 
-Plain double hashing has pitfalls in a small filter: a step of 0, or one that shares a factor with m, visits few
-positions; and two items with equal (x mod m, y mod m), or one the other's mirror image, visit the same ones. At 0.1 %
-and 10, 100, 1,000 items it gave 11.2, 1.5 and 1.07 times the false positives of ideal hashing's 1.1, 1.03 and 1.02.
-The growing step, words wider than m, and an odd number of bytes (no factor in common with 2^64) gave 0.8, 0.99, 1.0.
+Plain double hashing, x + i·y mod m, has pitfalls in a small filter: a step of 0, or one that shares a factor with m,
+visits few positions; and two items with equal (x mod m, y mod m), or one the mirror image of the other, visit the same
+ones. Measured in layers for 0.1 %, with 10, 100 and 1,000 items, as multiples of that rate: ideal hashing 0.90, 1.00,
+0.99; plain double hashing 7.6, 1.8, 1.06; this rule 0.91, 1.00, 0.99. What makes the difference is the step that
+grows, words that are wider than m, and a number of bytes that is odd, so that it shares no factor with 2^64.
 
 The rule is there twice. A single item goes through plain ints, which cost less than numpy's machinery; a batch goes
 through numpy. Both set the same bits in the same order.
@@ -18,6 +19,7 @@ through numpy. Both set the same bits in the same order.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -38,6 +40,31 @@ _BIT = tuple(1 << bit for bit in range(8))
 _BITS = np.array(_BIT, dtype=np.uint8)
 _TOP = np.uint64(61)  # the shift that leaves the three top bits of a word
 _GLANCE = 2  # steps that a batch takes together before the items that have failed are dropped
+
+
+@dataclass(frozen=True)
+class LayerInfo:
+    """What can be told of a layer: the items it is made for, bits, hashes, items that changed it, bits that are set."""
+
+    capacity: int
+    m: int
+    k: int
+    count: int
+    set_bits: int
+
+    @property
+    def estimated_count(self) -> int:
+        """How many distinct items set so many bits (Swamidass and Baldi 2007): -m/k · ln(1 - set_bits/m).
+
+        Bits that are all set tell no number; they count as if one were not.
+        """
+        return round(self.m / self.k * math.log(self.m / max(self.m - self.set_bits, 1)))
+
+    @property
+    def false_positive_rate(self) -> float:
+        """The share of items never added that have all their bits set: (set_bits/m)^k."""
+        rate: float = (self.set_bits / self.m) ** self.k
+        return rate
 
 
 class Layer:
@@ -73,31 +100,18 @@ class Layer:
         if self.size != other.size:
             raise FilterMismatch(f"only layers of one size can be united: one has {self.size}, the other {other.size}")
         united = self.copy()
-        np.frombuffer(united.bits, dtype=np.uint8)[:] |= np.frombuffer(other.bits, dtype=np.uint8)
-        least, most = max(self.count, other.count), self.count + other.count
+        united._view()[:] |= other._view()
         if united.bits in (self.bits, other.bits):
-            united.count = least
+            united.count = max(self.count, other.count)
         else:
-            united.count = min(max(united.estimated_count, least), most)
+            info = united.info()  # no more items than both have; and each set a bit of its own
+            united.count = min(info.estimated_count, self.count + other.count, info.set_bits)
         return united
 
-    @property
-    def set_bits(self) -> int:
-        """How many bits are set."""
-        return int.from_bytes(self.bits, "little").bit_count()
-
-    @property
-    def estimated_count(self) -> int:
-        """How many items set these bits, by their number (see BloomFilter.estimated_count)."""
-        m, k = self.size.m, self.size.k
-        unset = max(m - self.set_bits, 1)  # with all bits set any number is as good; this is the least that is likely
-        return round(m / k * math.log(m / unset))
-
-    @property
-    def false_positive_rate(self) -> float:
-        """The share of items never added that have all their bits set now."""
-        rate: float = (self.set_bits / self.size.m) ** self.size.k
-        return rate
+    def info(self) -> LayerInfo:
+        """Return what can be told of the layer now."""
+        set_bits = int.from_bytes(self.bits, "little").bit_count()
+        return LayerInfo(self.size.capacity, self.size.m, self.size.k, self.count, set_bits)
 
     # --- one item, in plain ints -----------------------------------------------------------------------------
 

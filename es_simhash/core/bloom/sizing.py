@@ -4,14 +4,18 @@ One layer. For n items at error rate p the fewest bits are m = -n · ln p / (ln 
 hashes (Bloom 1970; Broder and Mitzenmacher 2004, "Network applications of Bloom filters: a survey"). But k is whole,
 and with a rounded k those bits miss p by some per cent: so m is solved from p = (1 - e^(-k·n/m))^k for the k that is
 taken. That m hardly depends on k near the best one, while each hash costs time: so k is the least that costs
-SPARE more bits at most. And m² is n/p at least: items have some m² different sequences of positions, and one that has
-the sequence of another is taken for it, whatever k is; that matters for small capacities at small rates only (at 10
-items and a rate of 1e-6 it would be three times the rate). m is rounded up to whole bytes, and to an odd number of them (layer.py says why).
+SPARE more bits at most. m is rounded up to whole bytes, and to an odd number of them (layer.py says why).
 
-More layers. A filter that outgrows its capacity gets a further layer, GROWTH times as large, whose error rate is
-TIGHTENING times that of the one before (Almeida, Baquero, Preguiça and Hutchison 2007, "Scalable Bloom filters").
-Layer i has error_rate · (1 - TIGHTENING) · TIGHTENING^i, and the sum over all layers, which bounds the compound
-rate, is error_rate however many there are.
+More layers. A filter that outgrows its capacity gets a further layer, GROWTH times as large and with a tightened error
+rate (Almeida, Baquero, Preguiça and Hutchison 2007, "Scalable Bloom filters"). Of E = error_rate · (1 - KEPT_BACK) the
+first layer has E · FIRST, and layer i = 1, 2, … has E · (1 - FIRST) · (1 - TIGHTENING) · TIGHTENING^(i-1). The sum
+over all layers, which bounds the compound rate, is E however many there are. Every filter pays for its first layer
+and many have no other, so that one gets most of the rate, and costs little more than a filter that can't grow. What is
+kept back is for chance: one filter of 100 items sets more bits than the next, and its rate is 7 % above the mean.
+
+Few items at a small rate need more. An item is also taken for another one that has the same sequence of positions,
+and there are only some m² sequences: that was measured to happen at a rate of n/(57·m²), which is 2e-6 for 10 items
+in the 296 bits that should do for 1e-6. So m² is n/(4·error_rate) at least.
 """
 
 from __future__ import annotations
@@ -23,11 +27,13 @@ from typing import SupportsIndex
 
 from es_simhash.errors import InputError
 
-# Chosen by bytes and speed from capacity to 1,000 times the capacity: scripts/bench-bloom --growth shows both. A larger
-# growth leaves the last layer emptier, a smaller one makes more layers to look into. A larger tightening ratio makes
-# the first layer larger, which every filter pays; a smaller one the later layers, which only those pay that grow.
+# Chosen by bytes and speed, from the first capacity to 1,000 times as many items: scripts/bench-bloom --growth shows both.
+# More growth leaves the last layer emptier, less makes more layers to look into; a smaller ratio makes large filters
+# larger, a larger one the second layer, and so those that outgrew their capacity a little.
 GROWTH = 2
-TIGHTENING = 0.3
+FIRST = 0.75
+TIGHTENING = 0.7
+KEPT_BACK = 0.1
 SPARE = 0.02
 
 MAX_BITS = 1 << 32
@@ -36,6 +42,7 @@ MAX_HASHES = 64
 """The most hashes that one layer may have."""
 MIN_ERROR_RATE = 1e-9
 MAX_SEED = (1 << 32) - 1
+_LAST_TIGHTENED = 100  # layers that no filter has, but a forged one might, would be tightened to 0
 
 
 @dataclass(frozen=True)
@@ -47,13 +54,13 @@ class Size:
     k: int
 
     @classmethod
-    def of(cls, capacity: int, error_rate: float) -> Size:
-        """Return the size of a layer of this capacity (items) and error rate (0 < p < 1)."""
+    def of(cls, capacity: int, error_rate: float, compound_rate: float) -> Size:
+        """Return the size of a layer of this capacity (items) and error rate, in a filter of this compound rate."""
         k = min(MAX_HASHES, max(1, round(-math.log2(error_rate))))
         most = _bits(capacity, error_rate, k) * (1 + SPARE)
         while k > 1 and _bits(capacity, error_rate, k - 1) <= most:
             k -= 1
-        bits = max(_bits(capacity, error_rate, k), math.sqrt(capacity / error_rate))
+        bits = max(_bits(capacity, error_rate, k), math.sqrt(capacity / compound_rate) / 2)
         return cls(capacity, 8 * (math.ceil(bits / 8) | 1), k)
 
 
@@ -97,7 +104,8 @@ class Config:
         return size
 
     def _size(self, capacity: int, index: int) -> Size:
-        return Size.of(capacity, self.error_rate * (1 - TIGHTENING) * TIGHTENING**index)
+        share = FIRST if index == 0 else (1 - FIRST) * (1 - TIGHTENING) * TIGHTENING ** min(index - 1, _LAST_TIGHTENED)
+        return Size.of(capacity, self.error_rate * (1 - KEPT_BACK) * share, self.error_rate)
 
 
 def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:

@@ -1,19 +1,23 @@
-"""The index's mapping: what the package ships in ``mappings/``, and the Scheme that it keeps in ``_meta``."""
+"""The index's mapping: what the package ships in ``mappings/``, and the configuration that it keeps in ``_meta``."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from es_simhash.core.scheme import Scheme
-from es_simhash.errors import NotSetUp, SchemeMismatch
+from es_simhash.core.seen import SeenConfig
+from es_simhash.errors import FilterMismatch, NotSetUp, SchemeMismatch, SimhashError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 META = "es_simhash"
+
+C = TypeVar("C", Scheme, SeenConfig)
 
 
 @cache
@@ -24,45 +28,70 @@ def _shipped(name: str) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def documents_mapping(scheme: Scheme) -> dict[str, Any]:
-    """The mapping of ``mappings/documents.json``, with this Scheme in its ``_meta``."""
-    mapping: dict[str, Any] = json.loads(_shipped("documents.json"))["mappings"]
-    mapping["_meta"][META]["scheme"] = scheme.to_dict()
-    return mapping
+@dataclass(frozen=True)
+class Part(Generic[C]):
+    """What an index holds for us: an object of fields, and a configuration in ``_meta``.
 
-
-def with_documents(existing: Mapping[str, Any], scheme: Scheme) -> dict[str, Any]:
-    """What to put to an existing mapping: our field, and its own ``_meta`` with the Scheme added."""
-    wanted = documents_mapping(scheme)
-    return {"properties": wanted["properties"], "_meta": {**existing.get("_meta", {}), **wanted["_meta"]}}
-
-
-def scheme_of(mappings: Mapping[str, Mapping[str, Any]], name: str) -> Scheme | None:
-    """The Scheme of the index, or of all indices behind an alias; None if it has no fingerprint fields yet.
-
-    :param mappings: mapping by index name.
-    :raises SchemeMismatch: if the indices behind an alias differ.
-    :raises NotSetUp: if only some of them were set up, or the fields are there without a Scheme.
+    :param file: in ``mappings/``.
+    :param field: the object's name.
+    :param key: the configuration's name in ``_meta``.
+    :param read: makes the configuration from what is in ``_meta``.
+    :param mismatch: the error for indices of different configurations.
     """
-    schemes = {index: _scheme(mapping, index) for index, mapping in mappings.items()}
-    if len(set(schemes.values())) <= 1:
-        return next(iter(schemes.values()), None)
-    if None in schemes.values():
-        missing = ", ".join(sorted(index for index, scheme in schemes.items() if scheme is None))
-        raise NotSetUp(f"{name} stands for several indices, and {missing} is not set up: run `es-simhash init` on it")
-    versions = ", ".join(f"{index}: {scheme.version}" for index, scheme in sorted(schemes.items()) if scheme)
-    raise SchemeMismatch(
-        f"{name} stands for indices of different Schemes ({versions}): use one index or an alias of equals"
-    )
+
+    file: str
+    field: str
+    key: str
+    read: Callable[[Mapping[str, Any]], C]
+    mismatch: type[SimhashError]
+
+    def mapping(self, config: C) -> dict[str, Any]:
+        """The shipped mapping, with this configuration in its ``_meta``."""
+        mapping: dict[str, Any] = json.loads(_shipped(self.file))["mappings"]
+        mapping["_meta"][META][self.key] = config.to_dict()
+        return mapping
+
+    def addition(self, existing: Mapping[str, Any], config: C) -> dict[str, Any]:
+        """What to put to an existing mapping: our field, and its own ``_meta`` with our configuration added."""
+        wanted = self.mapping(config)
+        meta = existing.get("_meta", {})
+        return {
+            "properties": wanted["properties"],
+            "_meta": {**meta, META: {**meta.get(META, {}), **wanted["_meta"][META]}},
+        }
+
+    def stored(self, mappings: Mapping[str, Mapping[str, Any]], name: str) -> C | None:
+        """The configuration of the index, or of all indices behind an alias; None if it was not set up.
+
+        :param mappings: mapping by index name.
+        :raises NotSetUp: if only some of them were set up, or the field is there without a configuration.
+        """
+        configs = {index: self._stored(mapping, index) for index, mapping in mappings.items()}
+        if len(set(configs.values())) <= 1:
+            return next(iter(configs.values()), None)
+        if missing := ", ".join(sorted(index for index, config in configs.items() if config is None)):
+            raise NotSetUp(
+                f"{name} stands for several indices, and {missing} is not set up: run `es-simhash init` on it"
+            )
+        found = ", ".join(f"{index}: {_describe(config)}" for index, config in sorted(configs.items()))
+        raise self.mismatch(f"{name} stands for indices that differ ({found}): use one index, or an alias of equals")
+
+    def _stored(self, mapping: Mapping[str, Any], index: str) -> C | None:
+        config = mapping.get("_meta", {}).get(META, {}).get(self.key)
+        present = mapping.get("properties", {}).get(self.field, {}).get("properties", {}).keys()
+        wanted = json.loads(_shipped(self.file))["mappings"]["properties"][self.field]["properties"].keys()
+        if config is None and present:
+            raise NotSetUp(
+                f"the index {index} has a field `{self.field}`, but our configuration is not in its `_meta`: the field "
+                "is somebody else's, or a mapping was put without its `_meta`; use another index, or put "
+                f"mappings/{self.file} whole"
+            )
+        return self.read(config) if config is not None and wanted <= present else None
 
 
-def _scheme(mapping: Mapping[str, Any], index: str) -> Scheme | None:
-    scheme = mapping.get("_meta", {}).get(META, {}).get("scheme")
-    present = mapping.get("properties", {}).get("simhash", {}).get("properties", {}).keys()
-    wanted = documents_mapping(Scheme())["properties"]["simhash"]["properties"].keys()
-    if scheme is None and present:
-        raise NotSetUp(
-            f"the index {index} has a field `simhash`, but no Scheme in its `_meta`: the field is somebody else's, "
-            "or a mapping was put without its `_meta`; use another index, or put mappings/documents.json whole"
-        )
-    return Scheme.from_dict(scheme) if scheme is not None and wanted <= present else None
+DOCUMENTS = Part("documents.json", "simhash", "scheme", Scheme.from_dict, SchemeMismatch)
+SEEN = Part("users.json", "seen", "seen", lambda values: SeenConfig(**values), FilterMismatch)
+
+
+def _describe(config: Any) -> str:
+    return config.version if isinstance(config, Scheme) else str(config)

@@ -1,4 +1,4 @@
-"""The two thin classes: they make the calls of the codec on a sync or an async client."""
+"""The two thin classes: they make the calls of steps.py on a sync or an async client."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.drive import arun, run
-from es_simhash.stores.elasticsearch.codec import steps
+from es_simhash.stores.elasticsearch import documents, users  # noqa: F401  they register their steps
 from es_simhash.stores.elasticsearch.failures import FAILURES, translate
+from es_simhash.stores.elasticsearch.steps import steps
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_simhash.ops import Op
-    from es_simhash.stores.elasticsearch.codec import Call
+    from es_simhash.stores.elasticsearch.steps import Call
 
 R = TypeVar("R")
 

@@ -52,10 +52,10 @@ class Database:
             yield self._connection
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """:meth:`use`, with all or nothing of it done."""
+    def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+        """:meth:`use`, with all or nothing of it done, on one state of the file."""
         with self.use() as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
                 yield connection
                 connection.execute("COMMIT")

@@ -1,32 +1,22 @@
-"""Requests to calls of the official client, and answers to replies. Pure: the store makes the calls.
-
-Each request is a small generator that yields Calls and receives the bodies of their answers, so the sync and
-the async client are sent the same bytes from one source.
-"""
+"""Requests on documents: fingerprints in the object ``simhash``, found by the ring query."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.segments import from_signed, hex_segments, to_signed
-from es_simhash.errors import IncompleteAnswer, NotSetUp, StoreError
-from es_simhash.ops import Candidates, Describe, Entry, Fetch, Op, Probe, Refresh, Remove, Row, SetUp, Write, Written
+from es_simhash.errors import IncompleteAnswer
+from es_simhash.ops import Candidates, Describe, Entry, Fetch, Probe, Refresh, Remove, Row, SetUp, Write, Written
 from es_simhash.stores.elasticsearch.clause import PLAIN_MAX_DISTANCE, ring_clause
 from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
-from es_simhash.stores.elasticsearch.mapping import documents_mapping, scheme_of, with_documents
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
+from es_simhash.stores.elasticsearch.steps import Call, chunks, describe, set_up, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from typing import TypeAlias
+    from collections.abc import Iterator, Sequence
 
-    from es_simhash.core.scheme import Scheme
-
-    Steps: TypeAlias = "Generator[Call, Any, Any]"
-
-T = TypeVar("T")
+    from es_simhash.stores.elasticsearch.steps import Steps
 
 PAGE = 1_000
 """Hits of a search. A full page is not trusted: the search is made again, page by page to its end."""
@@ -41,51 +31,14 @@ KEEP_ALIVE = "2m"
 _ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of"]
 
 
-@dataclass(frozen=True)
-class Call:
-    """A method of the client and its arguments: ``indices.create``, ``{"index": …}``."""
-
-    method: str
-    arguments: dict[str, Any] = field(default_factory=dict)
-
-
-@singledispatch
-def steps(op: Op[Any], index: str, name: str) -> Steps:
-    """The Calls that a request takes, on an index; ``name`` is for messages. Returns the reply."""
-    raise NotImplementedError(type(op))
-
-
 @steps.register(Describe)
 def _describe(op: Describe, index: str, name: str) -> Steps:
-    try:
-        answer = yield Call("indices.get_mapping", {"index": index})
-    except NotSetUp:
-        return None
-    return scheme_of(_mappings(answer), name)
+    return (yield from describe(DOCUMENTS, index, name))
 
 
 @steps.register(SetUp)
 def _set_up(op: SetUp, index: str, name: str) -> Steps:
-    try:
-        answer = yield Call("indices.get_mapping", {"index": index})
-    except NotSetUp:
-        return (yield from _create(op.scheme, index, name))
-    mappings = _mappings(answer)
-    if scheme_of(mappings, name) == op.scheme:
-        return "unchanged"
-    for existing, mapping in mappings.items():
-        yield Call("indices.put_mapping", {"index": existing, **with_documents(mapping, op.scheme)})
-    return "added"
-
-
-def _create(scheme: Scheme, index: str, name: str) -> Steps:
-    try:
-        yield Call("indices.create", {"index": index, "mappings": documents_mapping(scheme)})
-    except StoreError as error:
-        if "resource_already_exists" not in str(error):
-            raise
-        return (yield from steps(SetUp(scheme), index, name))  # somebody else was faster
-    return "created"
+    return (yield from set_up(DOCUMENTS, op.scheme, index, name))
 
 
 @steps.register(Fetch)
@@ -103,7 +56,7 @@ def _fetch(op: Fetch, index: str, name: str) -> Steps:
 def _candidates(op: Candidates, index: str, name: str) -> Steps:
     header = {"index": index, "allow_partial_search_results": False}
     rows: dict[str, Row] = {}
-    for searches in _chunks([_search(op, probes) for probes in _unions(op)], SEARCHES):
+    for searches in chunks([_search(op, probes) for probes in _unions(op)], SEARCHES):
         answer = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
         for search, body in zip(searches, answer["responses"], strict=True):
             if "error" in body:
@@ -153,11 +106,7 @@ def _refresh(op: Refresh, index: str, name: str) -> Steps:
 def _unions(op: Candidates) -> Iterator[Sequence[Probe]]:
     """The Probes, by as many as one query takes: beyond 3 bits the neighbourhoods of several would overlap too much."""
     probes = [probe for probe in op.probes if probe != Probe(None, None)]
-    return _chunks(probes, UNION if op.max_distance <= PLAIN_MAX_DISTANCE else 1)
-
-
-def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
+    return chunks(probes, UNION if op.max_distance <= PLAIN_MAX_DISTANCE else 1)
 
 
 def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
@@ -223,10 +172,6 @@ def _every_page(query: dict[str, Any], index: str, name: str) -> Steps:
 
 
 # --- documents ---------------------------------------------------------------------------------------------
-
-
-def _mappings(answer: Any) -> dict[str, Any]:
-    return {index: body["mappings"] for index, body in answer.items()}
 
 
 def _document(entry: Entry) -> str:

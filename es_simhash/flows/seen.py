@@ -1,0 +1,350 @@
+"""Seen items: read a user's filters, change them, and write them back only if nobody else was faster.
+
+Reads are by id, never by search. A change is optimistic: it is written on condition that the document still has the
+version that was read; whoever loses reads again and tries again, after a pause of random length, until a deadline.
+An acknowledged add is never lost, and to repeat an add changes nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from es_simhash.core.seen import Generation, Seen, SeenConfig
+from es_simhash.drive import Pause
+from es_simhash.errors import (
+    ConflictError,
+    FilterFormatError,
+    FilterMismatch,
+    InputError,
+    NotSetUp,
+    SimhashError,
+    StoreError,
+)
+from es_simhash.ops import (
+    Changed,
+    ChangeUsers,
+    DescribeSeen,
+    FetchUsers,
+    ListUsers,
+    Refresh,
+    RemoveUsers,
+    SetUpSeen,
+    UserState,
+    ask,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+    from es_simhash.core.bloom import Item
+    from es_simhash.ops import Flow, Op
+
+H = TypeVar("H")
+
+DEADLINE = 30.0
+"""Seconds after which a change that other writers keep beating is given up."""
+USERS = 500
+"""Users of one request."""
+_FIRST_PAUSE = 0.01
+_LONGEST_PAUSE = 0.5
+
+Items = Mapping[str, Sequence["Item"]]
+Change = Callable[[Seen, str], int]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What is known of a user's seen items.
+
+    :param exists: the store holds seen items of this user; without any, everything is unseen.
+    :param generations: figures of each filter, from the oldest to the newest.
+    :param forgotten: how many items are on the list of forgotten ones.
+    """
+
+    user: str
+    exists: bool
+    generations: tuple[Generation, ...]
+    forgotten: int
+
+    @property
+    def count(self) -> int:
+        """Items that changed a filter; one that is in two generations counts twice."""
+        return sum(generation.count for generation in self.generations)
+
+
+def set_up(config: SeenConfig | None, name: str) -> Flow[str]:
+    """Make what is missing; idempotent.
+
+    :returns: ``created``, ``added`` or ``unchanged``.
+    :raises FilterMismatch: if it was set up with another configuration.
+    """
+    stored = yield from ask(DescribeSeen())
+    return (yield from ask(SetUpSeen(_agreed(stored, config, name))))
+
+
+def check(config: SeenConfig | None, name: str, *, set_up_if_missing: bool) -> Flow[SeenConfig]:
+    """The store's configuration, which is ``config`` unless that is None.
+
+    :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` doesn't allow to do it now.
+    :raises FilterMismatch: if it was set up with another configuration.
+    """
+    stored = yield from ask(DescribeSeen())
+    if stored is None and not set_up_if_missing:
+        raise NotSetUp(
+            f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or setup() in code"
+        )
+    agreed = _agreed(stored, config, name)
+    if stored is None:
+        yield from ask(SetUpSeen(agreed))
+    return agreed
+
+
+def _agreed(stored: SeenConfig | None, wanted: SeenConfig | None, name: str) -> SeenConfig:
+    if stored is not None and wanted is not None and stored != wanted:
+        raise FilterMismatch(
+            f"the seen items of {name} were set up with {stored.to_dict()}, not with {wanted.to_dict()}: "
+            "leave the configuration out to use the store's, or use another index"
+        )
+    return stored or wanted or SeenConfig()
+
+
+# --- reading -----------------------------------------------------------------------------------------------
+
+
+def might_have_seen(config: SeenConfig, wanted: Items) -> Flow[dict[str, list[bool]]]:
+    """For each user and item whether the user might have seen it; False is certain.
+
+    :raises FilterFormatError: naming a user whose field holds something else.
+    """
+    found = {}
+    for users in _chunks(wanted):
+        states = yield from ask(FetchUsers(users))
+        for user in users:
+            seen = _read(config, states.get(user), user)
+            found[user] = seen.might_contain(wanted[user]).tolist()
+    return found
+
+
+def unseen(config: SeenConfig, wanted: Items) -> Flow[dict[str, list[Item]]]:
+    """For each user the items that the user has certainly not seen, in their order."""
+    found = yield from might_have_seen(config, wanted)
+    return {user: [i for i, seen in zip(items, found[user], strict=True) if not seen] for user, items in wanted.items()}
+
+
+def stats(config: SeenConfig, user: str) -> Flow[Stats]:
+    """Figures of one user; a user that isn't there has none."""
+    state = (yield from ask(FetchUsers((user,)))).get(user)
+    seen = _read(config, state, user)
+    return Stats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
+
+
+# --- changing ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a change of several users.
+
+    :param results: for each user whose change is stored (or was not needed): how many items it concerned.
+    :param failed: the error, for each user whose change is not stored.
+    """
+
+    results: dict[str, int]
+    failed: dict[str, SimhashError]
+
+
+def add(
+    config: SeenConfig, wanted: Items, now: int, deadline: float = DEADLINE, *, afresh: bool = False
+) -> Flow[Report]:
+    """Add items to users' filters.
+
+    :param now: seconds since 1970.
+    :param deadline: seconds until which conflicts are tried again.
+    :param afresh: what these users had seen before is dropped.
+    :returns: for each user how many of the items were not seen before.
+    """
+
+    def change(seen: Seen, user: str) -> int:
+        if afresh:
+            seen.clear()
+        return seen.add(wanted[user], now)
+
+    return (yield from _change(config, tuple(wanted), change, deadline))
+
+
+def forget(config: SeenConfig, wanted: Items, deadline: float = DEADLINE) -> Flow[Report]:
+    """Take items for not seen, until they are added again; for each user how many might have been seen."""
+    return (yield from _change(config, tuple(wanted), lambda seen, user: seen.forget(wanted[user]), deadline))
+
+
+def clear(config: SeenConfig, users: Sequence[str], deadline: float = DEADLINE) -> Flow[Report]:
+    """Forget everything that these users have seen; their documents stay."""
+
+    def change(seen: Seen, user: str) -> int:
+        seen.clear()
+        return int(seen.changed)
+
+    return (yield from _change(config, tuple(users), change, deadline))
+
+
+def rotate(config: SeenConfig, users: Sequence[str], now: int, deadline: float = DEADLINE) -> Flow[Report]:
+    """Begin a generation for each of these users who has seen anything; 1 for each of those."""
+
+    def change(seen: Seen, user: str) -> int:
+        if seen.newest:
+            seen.rotate(now)
+        return int(seen.changed)
+
+    return (yield from _change(config, tuple(users), change, deadline))
+
+
+def rotate_all(config: SeenConfig, now: int, deadline: float = DEADLINE) -> Flow[Report]:
+    """Begin a generation for every user whose newest one was begun before ``now``.
+
+    After an interruption the same ``now`` goes on where it stopped.
+    """
+    total = Report({}, {})
+    while True:
+        yield from ask(Refresh())
+        users = yield from ask(ListUsers(now, without=tuple(total.failed)))
+        if not users:
+            return total
+        report = yield from rotate(config, users, now, deadline)
+        total.results.update(report.results)
+        total.failed.update(report.failed)
+
+
+def remove(users: Sequence[str]) -> Flow[set[str]]:
+    """Take the seen items out of users' documents, and remove documents that hold nothing else.
+
+    :returns: the users that had any.
+    """
+    return (yield from ask(RemoveUsers(tuple(users))))
+
+
+def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> Flow[Report]:
+    report = Report({}, {})
+    deadline = time.monotonic() + seconds
+    for chunk in _chunks(users):
+        left, pause = chunk, _FIRST_PAUSE
+        while left:
+            left = yield from _attempt(config, left, change, report)
+            if left and time.monotonic() > deadline:
+                report.failed.update({user: _beaten(user, seconds) for user in left})
+                break
+            if left:
+                yield Pause(random.uniform(0, pause))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+    return report
+
+
+def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report: Report) -> Flow[tuple[str, ...]]:
+    """Read, change and write once; what is settled goes into the report, who was beaten is returned."""
+    current = yield from ask(FetchUsers(users))
+    states: dict[str, UserState] = {}
+    counts: dict[str, int] = {}
+    for user in users:
+        state = current.get(user)
+        try:
+            seen = _read(config, state, user)
+            counts[user] = change(seen, user)
+        except SimhashError as error:
+            report.failed[user] = error
+            continue
+        if seen.changed:
+            version = state.version if state else None
+            states[user] = UserState(seen.values(), seen.newest, seen.forgotten, version)
+    answer = (yield from ask(ChangeUsers(states))) if states else Changed(frozenset(), {})
+    report.failed.update({user: _refused(user, reason) for user, reason in answer.refused.items()})
+    unsettled = answer.conflicts | answer.refused.keys()
+    report.results.update({user: count for user, count in counts.items() if user not in unsettled})
+    return tuple(answer.conflicts)
+
+
+def _read(config: SeenConfig, state: UserState | None, user: str) -> Seen:
+    if state is None:
+        return Seen(config)
+    try:
+        if state.damaged:
+            raise FilterFormatError(state.damaged)
+        return Seen.read(config, state.filters, state.forgotten)
+    except FilterFormatError as error:
+        raise FilterFormatError(
+            f"the seen items of user {user!r} can't be read: {error}; remove them, and rebuild them from a log"
+        ) from error
+
+
+def _refused(user: str, reason: str) -> StoreError:
+    return StoreError(f"the seen items of user {user!r} were not stored: {reason}")
+
+
+def _beaten(user: str, seconds: float) -> ConflictError:
+    return ConflictError(
+        f"the seen items of user {user!r} were not stored: other writers were faster for {seconds:g} s; try again later"
+    )
+
+
+def _chunks(users: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    everyone = tuple(users)
+    return (everyone[start : start + USERS] for start in range(0, len(everyone), USERS))
+
+
+# --- a page of unseen items --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NextPage:
+    """Asks the caller's page function for ``size`` candidates from ``offset`` on."""
+
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Page(Generic[H]):
+    """A page of candidates that the user has certainly not seen.
+
+    :param hits: at most as many as were asked for, in the order of the source.
+    :param offset: where the next page goes on in the source.
+    :param exhausted: the source has no more.
+    """
+
+    hits: list[H]
+    offset: int
+    exhausted: bool
+
+
+def unseen_page(
+    config: SeenConfig, user: str, size: int, item_of: Callable[[H], Item], offset: int, rounds: int
+) -> Generator[Op[Any] | Pause | NextPage, Any, Page[H]]:
+    """Fill a page with unseen candidates: fetch more than is wanted, and again, in a bounded number of rounds.
+
+    Each round asks for as many as are wanted, raised by the share that was seen so far.
+    """
+    if size < 1 or rounds < 1 or offset < 0:
+        raise InputError(f"size {size}, rounds {rounds}, offset {offset}: use whole numbers from 1, 1 and 0")
+    hits: list[H] = []
+    looked_at = 0
+    for _ in range(rounds):
+        missing = size - len(hits)
+        # Nothing is known at first; then as many for each missing one as it took so far, ten at most.
+        factor = 2.0 if not looked_at else min(10.0, looked_at / max(len(hits), 1))
+        wanted = ceil(missing * factor)
+        candidates: list[H] = yield NextPage(offset, wanted)
+        items = [item_of(hit) for hit in candidates]
+        seen = (yield from might_have_seen(config, {user: items}))[user]
+        for hit, is_seen in zip(candidates, seen, strict=True):
+            offset += 1
+            looked_at += 1
+            if not is_seen:
+                hits.append(hit)
+                if len(hits) == size:
+                    return Page(hits, offset, exhausted=False)
+        if len(candidates) < wanted:
+            return Page(hits, offset, exhausted=True)
+    return Page(hits, offset, exhausted=False)

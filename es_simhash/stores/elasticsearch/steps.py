@@ -1,0 +1,75 @@
+"""Requests become calls of the official client, and answers replies. Pure: the store makes the calls.
+
+Each request is a small generator that yields Calls and receives the bodies of their answers, so the sync and the async
+client are sent the same bytes from one source. documents.py and users.py register theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from es_simhash.errors import NotSetUp, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+    from typing import TypeAlias
+
+    from es_simhash.ops import Op
+    from es_simhash.stores.elasticsearch.mapping import C, Part
+
+    Steps: TypeAlias = "Generator[Call, Any, Any]"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A method of the client and its arguments: ``indices.create``, ``{"index": …}``."""
+
+    method: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@singledispatch
+def steps(op: Op[Any], index: str, name: str) -> Steps:
+    """The Calls that a request takes, on an index; ``name`` is for messages. Returns the reply."""
+    raise NotImplementedError(type(op))
+
+
+def describe(part: Part[C], index: str, name: str) -> Steps:
+    """The configuration of a part of the index; None if it was not set up."""
+    mappings = yield from _mappings(index)
+    return None if mappings is None else part.stored(mappings, name)
+
+
+def set_up(part: Part[C], config: C, index: str, name: str) -> Steps:
+    """Make the index, or add the part to it: ``created``, ``added`` or ``unchanged``."""
+    mappings = yield from _mappings(index)
+    if mappings is None:
+        try:
+            yield Call("indices.create", {"index": index, "mappings": part.mapping(config)})
+        except StoreError as error:
+            if "resource_already_exists" not in str(error):
+                raise
+            return (yield from set_up(part, config, index, name))  # somebody else was faster
+        return "created"
+    if part.stored(mappings, name) == config:
+        return "unchanged"
+    for existing, mapping in mappings.items():
+        yield Call("indices.put_mapping", {"index": existing, **part.addition(mapping, config)})
+    return "added"
+
+
+def _mappings(index: str) -> Steps:
+    try:
+        answer = yield Call("indices.get_mapping", {"index": index})
+    except NotSetUp:
+        return None
+    return {name: body["mappings"] for name, body in answer.items()}
+
+
+def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The items, by at most ``size`` of them."""
+    return (items[start : start + size] for start in range(0, len(items), size))

@@ -1,0 +1,356 @@
+"""``es-simhash ingest``: an outcome for every line, the counts at the end, and what is stored afterwards."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, fingerprint
+from tests.cli import (
+    COMMAND,
+    HARVEST,
+    STORM,
+    STORM_2_BITS,
+    STORM_4_BITS,
+    STORM_7_BITS,
+    Done,
+    environment,
+    es_simhash,
+    line,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OUTCOMES = ["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
+
+NEWS = line("n1") + line("n2", HARVEST) + line("n3", STORM_2_BITS) + line("n4", STORM + "。\n") + line("n5", STORM)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    """NEWS, ingested once; not to be changed."""
+    folder = tmp_path_factory.mktemp("first")
+    return folder, ingest(folder, NEWS)
+
+
+@pytest.fixture
+def after(first: tuple[Path, Done], tmp_path: Path) -> Path:
+    """A folder of one's own with NEWS in the store."""
+    shutil.copytree(first[0], tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def ingest(folder: Path, data: bytes, *arguments: str) -> Done:
+    return es_simhash("ingest", "--json", *arguments, cwd=folder, stdin=data)
+
+
+def what(done: Done) -> list[tuple[Any, ...]]:
+    """Of each document: its id, its outcome, what it duplicates, and the distance."""
+    return [(each["id"], each["outcome"], each["duplicate_of"], each["distance"]) for each in done.json[:-1]]
+
+
+def stored(folder: Path, text: str = STORM) -> set[str]:
+    """The ids of everything in the store that is near a text."""
+    with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
+        return {match.id for match in documents.similar(text, max_distance=7)}
+
+
+# --- what is said ------------------------------------------------------------------------------------------
+
+
+def test_each_document_is_a_line_of_json_in_its_order(tmp_path: Path) -> None:
+    done = ingest(tmp_path, line("n1") + line(2, HARVEST) + line("n3", "你好") + line("n4", STORM_2_BITS))
+    new = {"outcome": "new", "duplicate_of": None, "distance": None, "stored": True, "fingerprinted": True}
+    distance = fingerprint(STORM).distance(fingerprint(STORM_2_BITS))
+    assert done.code == 0
+    assert done.json[:-1] == [
+        {**new, "id": "n1", "place": "stdin:1"},
+        {**new, "id": "2", "place": "stdin:2"},
+        {**new, "id": "n3", "place": "stdin:3", "fingerprinted": False},
+        {**new, "id": "n4", "place": "stdin:4"}
+        | {"outcome": "near_duplicate", "duplicate_of": "n1", "distance": distance},
+    ]
+
+
+def test_the_counts_are_the_last_line(tmp_path: Path) -> None:
+    done = ingest(tmp_path, NEWS + line("n6", "你好") + b"{}\n")
+    counts = {"new": 3, "exact_duplicate": 1, "near_duplicate": 2, "rejected": 1, "without_fingerprint": 1}
+    assert done.json[-1] == {"total": 7, **dict.fromkeys(OUTCOMES, 0), **counts}
+
+
+def test_the_counts_add_up_to_the_lines_that_are_not_empty(tmp_path: Path) -> None:
+    data = NEWS + b"\n  \n\t\r\n" + b"{bad\n" + line("n1") + b"\n" + line("n9", 9) + b"null"
+    (tmp_path / "more.jsonl").write_bytes(data)
+    done = es_simhash("ingest", "--json", "-", "more.jsonl", cwd=tmp_path, stdin=data)
+    counts = done.json[-1]
+    lines = 2 * sum(bool(each.strip()) for each in data.splitlines())
+    assert lines == 18
+    assert counts["total"] == sum(counts[outcome] for outcome in OUTCOMES) == len(done.json) - 1 == lines
+
+
+def test_text_mode_names_the_duplicates_and_sums_up(tmp_path: Path) -> None:
+    done = es_simhash("ingest", cwd=tmp_path, stdin=NEWS)
+    assert (done.code, done.err) == (0, "")
+    assert re.sub(r"in \d+\.\d s.*", "in … s", done.out).splitlines() == [
+        "n3  near duplicate of n1, 2 bits",
+        "n4  near duplicate of n1, 0 bits",
+        "n5  exact duplicate of n1",
+        "5 documents in … s",
+        "  new                         2",
+        "  exact duplicates            1",
+        "  near-duplicates             2",
+    ]
+
+
+def test_an_exact_duplicate_comes_before_a_near_one_of_distance_zero(tmp_path: Path) -> None:
+    assert fingerprint(STORM + "。").value == fingerprint(STORM).value
+    assert what(ingest(tmp_path, line("a", STORM + "。") + line("b") + line("c")))[-1] == (
+        "c",
+        "exact_duplicate",
+        "b",
+        0,
+    )
+
+
+def test_the_outcomes_don_t_depend_on_the_size_of_the_batches(first: tuple[Path, Done], tmp_path: Path) -> None:
+    assert ingest(tmp_path, NEWS, "--batch-size", "1").out == first[1].out
+
+
+@pytest.mark.elasticsearch
+def test_elasticsearch_and_sqlite_say_the_same(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
+    again = NEWS + line("n2", STORM_4_BITS) + b"{}\n" + line("n6", HARVEST)
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+    for data in (NEWS, again):
+        assert ingest(tmp_path, data, "--store", address).out == ingest(tmp_path, data).out
+
+
+@pytest.mark.elasticsearch
+def test_what_was_ingested_is_found_at_once(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+        ingest(tmp_path, NEWS, "--store", address)
+        assert {match.id for match in documents.similar(STORM)} == {"n1", "n3", "n4", "n5"}
+
+
+# --- the same id again -------------------------------------------------------------------------------------
+
+
+def test_the_same_again_is_unchanged_and_keeps_what_it_duplicates(first: tuple[Path, Done], after: Path) -> None:
+    second = ingest(after, NEWS)
+    assert {outcome for _, outcome, _, _ in what(second)} == {"unchanged"}
+    assert [(id, of) for id, _, of, _ in what(second)] == [(id, of) for id, _, of, _ in what(first[1])]
+    assert second.json[-1]["unchanged"] == 5
+
+
+def test_another_text_is_an_update_and_replaces_the_first(after: Path) -> None:
+    assert "n1" in stored(after, STORM)
+    assert what(ingest(after, line("n1", HARVEST))) == [("n1", "updated", "n2", 0)]
+    assert "n1" not in stored(after, STORM)
+    assert "n1" in stored(after, HARVEST)
+
+
+# --- options -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("policy", "code"), [("index", 0), ("skip", 0), ("fail", 4)])
+def test_on_duplicate_decides_what_is_stored_and_the_exit_code(tmp_path: Path, policy: str, code: int) -> None:
+    data = line("n1") + line("n2", HARVEST) + line("n3", STORM_2_BITS) + line("n4", HARVEST) + line("n5", STORM[:60])
+    done = ingest(tmp_path, data, "--on-duplicate", policy)
+    assert done.code == code
+    kept = {"index": {"n1", "n2", "n3", "n4", "n5"}, "skip": {"n1", "n2", "n5"}, "fail": {"n1", "n2"}}[policy]
+    assert stored(tmp_path, STORM) | stored(tmp_path, HARVEST) | stored(tmp_path, STORM[:60]) == kept
+    assert {each["id"] for each in done.json[:-1] if each["stored"]} == kept
+    assert [each["id"] for each in done.json[:-1]] == ["n1", "n2", "n3", "n4", "n5"][: 3 if policy == "fail" else 5]
+    assert done.json[-1]["total"] == len(done.json) - 1
+
+
+def test_fail_says_which_document_stopped_it_and_what_it_duplicates(tmp_path: Path) -> None:
+    done = ingest(tmp_path, line("n1") + line("n3", STORM_2_BITS) + line("n4", HARVEST), "--on-duplicate", "fail")
+    assert done.err.startswith("es-simhash: stdin:2: 'n3' duplicates 'n1' at a distance of 2 bits")
+    assert done.err.count("\n") == 1
+
+
+def test_skip_says_that_a_duplicate_was_not_stored(tmp_path: Path) -> None:
+    done = es_simhash("ingest", "--on-duplicate", "skip", cwd=tmp_path, stdin=line("n1") + line("n2"))
+    assert done.out.startswith("n2  exact duplicate of n1  (not stored)\n")
+
+
+@pytest.mark.parametrize(("max_distance", "outcome"), [(6, "new"), (7, "near_duplicate")])
+def test_max_distance_is_the_last_that_counts(tmp_path: Path, max_distance: int, outcome: str) -> None:
+    assert fingerprint(STORM).distance(fingerprint(STORM_7_BITS)) == 7
+    done = ingest(tmp_path, line("n1") + line("n2", STORM_7_BITS), "--max-distance", str(max_distance))
+    assert [outcome for _, outcome, _, _ in what(done)] == ["new", outcome]
+
+
+@pytest.mark.parametrize("fields", ["title,body", "title, lead, body"])
+def test_id_and_text_come_from_the_fields_named_and_several_texts_are_joined(tmp_path: Path, fields: str) -> None:
+    document = json.dumps({"url": "a/1", "title": STORM[:40], "body": STORM[40:], "id": 5, "text": HARVEST}).encode()
+    done = ingest(tmp_path, document, "--id-field", "url", "--text-field", fields)
+    assert what(done) == [("a/1", "new", None, None)]
+    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
+        [match] = documents.similar(STORM[:40] + "\n" + STORM[40:])
+    assert (match.id, match.exact) == ("a/1", True)
+
+
+def test_max_text_is_the_last_length_that_counts(tmp_path: Path) -> None:
+    done = ingest(tmp_path, line("n1") + line("n2", STORM + "。"), "--max-text", str(len(STORM)))
+    assert [outcome for _, outcome, _, _ in what(done)] == ["new", "rejected"]
+    assert "--max-text" in done.json[1]["reason"]
+
+
+# --- where the lines come from -----------------------------------------------------------------------------
+
+
+def test_files_and_standard_input_are_read_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_bytes(line("b1") + line("b2", HARVEST))
+    (tmp_path / "a.jsonl").write_bytes(line("a1") + b"{\n")
+    done = es_simhash("ingest", "--json", "b.jsonl", "-", "a.jsonl", cwd=tmp_path, stdin=line("s1"))
+    places = ["b.jsonl:1", "b.jsonl:2", "stdin:1", "a.jsonl:1", "a.jsonl:2"]
+    assert [each["place"] for each in done.json[:-1]] == places
+    assert [each["duplicate_of"] for each in done.json[:-1]] == [None, None, "b1", "b1", None]
+
+
+def test_more_files_than_may_be_open_are_read(tmp_path: Path) -> None:
+    for number in range(150):
+        (tmp_path / f"{number:03}.jsonl").write_bytes(line(number, "你好"))
+    files = sorted(path.name for path in tmp_path.iterdir())
+    done = subprocess.run(
+        [*COMMAND, "ingest", *files],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100)),
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_named_pipe_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[line("n1")])
+    writer.start()
+    done = es_simhash("ingest", "--json", "pipe", cwd=tmp_path)
+    writer.join()
+    assert what(done) == [("n1", "new", None, None)]
+
+
+def test_a_file_name_that_is_not_utf8_is_read(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.jsonl")
+    (tmp_path / name).write_bytes(line("n1") + b"{\n")
+    done = es_simhash("ingest", "--json", name, cwd=tmp_path)
+    assert [each["place"] for each in done.json[:-1]] == ["caf\ufffd.jsonl:1", "caf\ufffd.jsonl:2"]
+
+
+# --- terminals, pipes and interruptions --------------------------------------------------------------------
+
+
+def on_a_terminal(folder: Path, *arguments: str, stdin: bool = False) -> tuple[int, str, str]:
+    """Run with standard error (and input) on a terminal: the exit code, standard output, what the terminal got."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=theirs if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while data := os.read(ours, 65_536):
+                shown += data
+        except OSError:  # how Linux says that the other side is closed
+            pass
+        assert process.stdout is not None
+        out = process.stdout.read()
+    os.close(ours)
+    return process.returncode, out.decode(), shown.decode()
+
+
+def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(NEWS)
+    code, out, shown = on_a_terminal(tmp_path, "ingest", "--json", "news.jsonl")
+    assert code == 0
+    assert "100%" in shown or "0%" in shown
+    assert shown.endswith("\r")
+    assert not shown.rstrip("\r").rpartition("\r")[2].strip()
+    assert len([json.loads(each) for each in out.splitlines()]) == 6
+
+
+def test_without_a_terminal_only_reasons_go_to_standard_error(tmp_path: Path) -> None:
+    done = es_simhash("ingest", cwd=tmp_path, stdin=NEWS + b"{}\n" + line("n6", HARVEST))
+    assert done.err == "rejected: stdin:6: no field 'id': name the field that holds the id (--id-field)\n"
+    assert "\r" not in done.out
+
+
+def test_input_is_asked_for_when_nothing_is_piped_in(tmp_path: Path) -> None:
+    code, _, shown = on_a_terminal(tmp_path, "ingest", stdin=True)
+    assert code == 2
+    assert "no input: name a file of JSON lines, or pipe them in" in shown
+
+
+def test_ids_that_the_terminal_can_t_show_stop_nothing(tmp_path: Path) -> None:
+    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("😀"), env={"PYTHONIOENCODING": "gbk"})
+    assert done.code == 0
+    assert done.out.startswith("\\U0001f600  exact duplicate of n1\n")
+
+
+def test_json_is_utf8_whatever_the_terminal_has(tmp_path: Path) -> None:
+    done = es_simhash("ingest", "--json", cwd=tmp_path, stdin=line("😀"), env={"PYTHONIOENCODING": "gbk"})
+    assert done.json[0]["id"] == "😀"
+
+
+def halfway(folder: Path) -> subprocess.Popen[bytes]:
+    """An ingest that has printed its first outcome and waits for more input."""
+    process = subprocess.Popen(
+        [*COMMAND, "ingest", "--json", "--batch-size", "1"],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(line("n1"))
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["id"] == "n1"
+    return process
+
+
+def test_an_interrupted_run_ends_with_130_and_keeps_what_it_stored(tmp_path: Path) -> None:
+    with halfway(tmp_path) as process:
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err.strip()) == (130, b"es-simhash: interrupted")
+    assert stored(tmp_path) == {"n1"}
+
+
+def test_a_reader_that_goes_away_ends_the_run_without_a_traceback(tmp_path: Path) -> None:
+    with halfway(tmp_path) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(line("n2"))
+        process.stdin.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1

@@ -1,0 +1,145 @@
+"""``es-simhash similar``: everything near a text, a file or a stored document, nearest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, fingerprint
+from tests.cli import (
+    HARVEST,
+    STORM,
+    STORM_2_BITS,
+    STORM_4_BITS,
+    STORM_7_BITS,
+    complaint,
+    es_simhash,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = {
+    "copy": STORM,
+    "seven": STORM_7_BITS,
+    "same bits": STORM + "。",
+    "two": STORM_2_BITS,
+    "far": HARVEST,
+    "four": STORM_4_BITS,
+    "short": "你好",
+}
+LANGUAGES = {"copy": "zh", "two": "en", "four": "zh"}
+DOCUMENTS = [{"id": id, "text": text, "lang": LANGUAGES.get(id)} for id, text in TEXTS.items()]
+
+
+def near(text: str, max_distance: int, but: str | None = None) -> list[dict[str, Any]]:
+    """What must be found, by comparing with every text."""
+    probe = fingerprint(text)
+    found = [
+        {"id": id, "distance": probe.distance(ours), "exact": ours.digest == probe.digest}
+        for id, ours in ((id, fingerprint(other)) for id, other in TEXTS.items() if id != but)
+        if ours.value is not None
+    ]
+    within = [match for match in found if match["distance"] is not None and match["distance"] <= max_distance]
+    return sorted(within, key=lambda match: (match["distance"], not match["exact"], match["id"]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("similar")
+    with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
+        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
+    (folder / "article.txt").write_text(STORM, encoding="utf-8")
+    return folder
+
+
+def test_the_texts_are_as_far_apart_as_their_names_say() -> None:
+    assert [match["distance"] for match in near(STORM, 64)[:5]] == [0, 0, 2, 4, 7]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[STORM], ["--file", "article.txt"], ["--file", "-"]], ids=["text", "file", "standard input"]
+)
+def test_everything_near_a_text_is_found_nearest_first(folder: Path, arguments: list[str]) -> None:
+    done = es_simhash("similar", *arguments, "--json", "--max-distance", "7", cwd=folder, stdin=STORM.encode())
+    assert (done.code, done.err) == (0, "")
+    assert done.json == near(STORM, 7)
+
+
+def test_a_stored_document_is_not_among_its_own_matches(folder: Path) -> None:
+    done = es_simhash("similar", "--id", "two", "--json", "--max-distance", "7", cwd=folder)
+    assert done.code == 0
+    assert done.json == near(STORM_2_BITS, 7, but="two")
+
+
+def test_max_distance_is_three_unless_told(folder: Path) -> None:
+    assert es_simhash("similar", STORM, "--json", cwd=folder).json == near(STORM, 3)
+
+
+def test_the_text_form_is_a_table(folder: Path) -> None:
+    done = es_simhash("similar", STORM, cwd=folder)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "id         distance  exact",
+        "copy              0  yes",
+        "same bits         0",
+        "two               2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clause", "ids"),
+    [
+        ('{"term": {"lang": "zh"}}', ["copy", "four"]),
+        ('{"bool": {"must_not": {"ids": {"values": ["copy", "same bits"]}}}}', ["two", "four", "seven"]),
+    ],
+)
+def test_a_filter_leaves_what_satisfies_it(folder: Path, clause: str, ids: list[str]) -> None:
+    done = es_simhash("similar", STORM, "--json", "--max-distance", "7", "--filter", clause, cwd=folder)
+    assert [match["id"] for match in done.json] == ids
+
+
+@pytest.mark.elasticsearch
+def test_elasticsearch_finds_the_same(folder: Path, elasticsearch_url: str, index_name: str) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
+    for arguments in (["--id", "four"], [STORM, "--filter", '{"term": {"lang": "zh"}}']):
+        ours, theirs = (
+            es_simhash("similar", *arguments, "--json", "--max-distance", "7", "--store", store, cwd=folder)
+            for store in ("sqlite:///es-simhash.db", address)
+        )
+        assert ours.json
+        assert theirs.json == ours.json
+
+
+def test_nothing_near_is_an_empty_answer_and_not_an_error(folder: Path) -> None:
+    done = es_simhash("similar", STORM[:30] + HARVEST[:30], cwd=folder)
+    assert (done.code, done.out, done.err) == (0, "", "nothing within 3 bits\n")
+
+
+def test_of_a_text_with_too_little_to_say_copies_are_found_and_it_is_said(folder: Path) -> None:
+    done = es_simhash("similar", "你好", "--json", cwd=folder)
+    assert (done.code, done.json) == (0, [{"id": "short", "distance": 0, "exact": True}])
+    assert done.err == "the text has too little to say: only exact copies of it can be found\n"
+
+
+@pytest.mark.parametrize("arguments", [[], [STORM, "--id", "two"]], ids=["nothing", "two"])
+def test_one_thing_to_look_for_is_wanted(folder: Path, arguments: list[str]) -> None:
+    done = es_simhash("similar", *arguments, cwd=folder)
+    assert (done.code, done.out) == (2, "")
+    assert "give one of: a TEXT, --id ID, --file FILE" in done.err
+
+
+def test_an_id_that_is_not_stored_is_named(folder: Path) -> None:
+    said = complaint(es_simhash("similar", "--id", "nobody", cwd=folder))
+    assert "no document with the id 'nobody': ingest it first, or give its text" in said
+
+
+def test_a_store_that_was_not_set_up_is_named_with_the_command_that_does_it(tmp_path: Path) -> None:
+    said = complaint(es_simhash("similar", STORM, "--store", "sqlite:///news.db", cwd=tmp_path))
+    assert "sqlite:///news.db is not set up" in said
+    assert "`es-simhash init --store sqlite:///news.db`" in said
+    assert list(tmp_path.iterdir()) == []
