@@ -1,6 +1,7 @@
 """Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice."""
 
-from es_simhash.client import AsyncDocuments, Documents
+from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+from es_simhash.core.bloom import BloomFilter
 from es_simhash.core.fingerprint import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.core.scheme import Scheme
 from es_simhash.errors import SimhashError
@@ -12,12 +13,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AsyncDocuments",
+    "AsyncSeenItems",
+    "BloomFilter",
     "Documents",
     "Fingerprint",
     "Fingerprinter",
     "Match",
     "Outcome",
     "Scheme",
+    "SeenItems",
     "SimhashError",
     "fingerprint",
     "plain_clause",

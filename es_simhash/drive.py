@@ -32,7 +32,11 @@ def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
         request = next(work)
         while True:
             try:
-                reply = _sleep(request) if isinstance(request, Pause) else answer(request)
+                reply = None
+                if isinstance(request, Pause):
+                    time.sleep(request.seconds)
+                else:
+                    reply = answer(request)
             except SimhashError as error:
                 request = work.throw(error)
             else:
@@ -54,7 +58,3 @@ async def arun(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Awaitab
                 request = work.send(reply)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
-
-
-def _sleep(pause: Pause) -> None:
-    time.sleep(pause.seconds)

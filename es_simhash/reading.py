@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ from es_simhash.flows.ingest import Document, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+
+    from typing_extensions import Self
 
     from es_simhash.core.fingerprint import Fingerprinter
 
@@ -72,15 +73,19 @@ def json_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
                 yield Line(place, problem=str(error), size=len(line))
 
 
+_CUT = ", and the input ends there without a line break: was it cut?"
+
+
 def _parse(line: bytes) -> Any:
     if b"\0" in line:
         raise InputError("not UTF-8, it has zero bytes as UTF-16 has them: convert the file to UTF-8")
     try:
         return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 at byte {error.start + 1}: convert the file to UTF-8") from error
+        fix = _CUT if error.reason == "unexpected end of data" else ": convert the file to UTF-8"
+        raise InputError(f"not UTF-8 at byte {error.start + 1}{fix}") from error
     except json.JSONDecodeError as error:
-        cut = "" if line.endswith(b"\n") else ", and the input ends there without a line break: was it cut?"
+        cut = "" if line.endswith(b"\n") else _CUT
         message = error.msg.removesuffix(" at")
         raise InputError(f"not JSON: {message} at character {error.pos + 1}{cut}") from error
     except RecursionError as error:
@@ -182,7 +187,7 @@ class Run:
 
     def batches(self, documents: Iterable[Any]) -> Iterator[list[Document | Outcome]]:
         """Batches of the documents, which are dicts or Lines."""
-        with closing(_Ids()) as ids:
+        with FirstPlaces() as ids:
             for document in documents:
                 if self._add(document, ids):
                     yield self._take()
@@ -191,14 +196,14 @@ class Run:
 
     async def abatches(self, documents: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[list[Document | Outcome]]:
         """:meth:`batches`; the input may be async itself."""
-        with closing(_Ids()) as ids:
+        with FirstPlaces() as ids:
             async for document in _aiter(documents):
                 if self._add(document, ids):
                     yield self._take()
             if self._batch:
                 yield self._take()
 
-    def _add(self, document: Any, ids: _Ids) -> bool:
+    def _add(self, document: Any, ids: FirstPlaces) -> bool:
         """Add a document to the batch; True when that is full."""
         self._count += 1
         line = document if isinstance(document, Line) else Line(f"document {self._count}", document)
@@ -211,7 +216,7 @@ class Run:
         batch, self._batch, self._characters = self._batch, [], 0
         return batch
 
-    def _read(self, line: Line, ids: _Ids) -> Document | Outcome:
+    def _read(self, line: Line, ids: FirstPlaces) -> Document | Outcome:
         if line.problem is not None:
             return _rejected(None, line.place, line.problem)
         try:
@@ -227,23 +232,26 @@ class Run:
         return Document(document.id, document.fingerprint, document.source, line.place)
 
 
-class _Ids:
-    """The ids of a run and where each came first, in a temporary file that SQLite deletes on closing."""
+class FirstPlaces:
+    """Where each key came first, in a temporary file that SQLite deletes on closing: memory does not grow."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
-        self._db.execute("CREATE TABLE ids (id TEXT PRIMARY KEY, place TEXT NOT NULL) WITHOUT ROWID")
+        self._db.execute("CREATE TABLE keys (key TEXT PRIMARY KEY, place TEXT NOT NULL) WITHOUT ROWID")
 
-    def claim(self, id: str, place: str) -> str | None:
+    def claim(self, key: str, place: str) -> str | None:
         """None the first time; afterwards the place of the first time."""
-        if self._db.execute("INSERT OR IGNORE INTO ids VALUES (?, ?)", (id, place)).rowcount:
+        if self._db.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (key, place)).rowcount:
             return None
-        first: str = self._db.execute("SELECT place FROM ids WHERE id = ?", (id,)).fetchone()[0]
+        first: str = self._db.execute("SELECT place FROM keys WHERE key = ?", (key,)).fetchone()[0]
         return first
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
         self._db.close()
 
 

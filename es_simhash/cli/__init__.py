@@ -15,6 +15,7 @@ from es_simhash import __version__
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
+from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
 from es_simhash.errors import SimhashError
 
@@ -39,7 +40,7 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, similar, fingerprint):
+for command in (init, ingest, similar, fingerprint, seen):
     cli.add_command(command)
 
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
-from es_simhash.cli.options import display, json_option, max_distance_option, open_documents, print_json, store_options
+from es_simhash.cli.input import input_paths, lines_of, progress_bar
+from es_simhash.cli.options import (
+    display,
+    json_option,
+    max_distance_option,
+    open_documents,
+    print_json,
+    store_options,
+    weights_option,
+)
 from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.flows.ingest import ON_DUPLICATE, Counts, Outcome
-from es_simhash.reading import BATCH, MAX_TEXT, Line, json_lines
+from es_simhash.reading import BATCH, MAX_TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tqdm import tqdm
 
 SOME_NOT_STORED = 3
 STOPPED_AT_DUPLICATE = 4
@@ -36,6 +43,7 @@ _LABELS = {
 @click.command()
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
 @store_options
+@weights_option
 @click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Where a document's id is.")
 @click.option(
     "--text-field",
@@ -78,20 +86,15 @@ def ingest(
     With --json each document is a line {"id", "outcome", "duplicate_of", "distance", "stored", "fingerprinted",
     "place"}, with "reason" where it was not taken; the counts are the last line.
     """
-    paths = files or ("-",)
-    if not files and sys.stdin.isatty():
-        raise click.UsageError("no input: name a file of JSON lines, or pipe them in")
+    paths = input_paths(files)
     counts = Counts()
     started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))
-        for path in paths:
-            _check(path)
-        # Quiet where standard error is not a terminal.
-        progress = stack.enter_context(tqdm(total=_size(paths), unit="B", unit_scale=True, disable=None, leave=False))
+        progress = stack.enter_context(progress_bar(paths))
         outcomes = documents.ingest(
-            _lines(paths, progress),
+            lines_of(paths, progress),
             id_field=id_field,
             text_field=[field.strip() for field in text_field.split(",")],
             max_distance=max_distance,
@@ -110,31 +113,6 @@ def ingest(
     else:
         _print_summary(counts, time.monotonic() - started)
     _exit(counts, stopped, paths)
-
-
-def _open(path: str) -> Any:
-    try:
-        return click.open_file(path, "rb")
-    except OSError as error:
-        raise InputError(f"{display(path)} can't be read: {error.strerror}") from error
-
-
-def _check(path: str) -> None:
-    """Open a file to see, before anything is stored, that it can be; a pipe can be opened only once."""
-    if path != "-" and not Path(path).is_fifo():
-        _open(path).close()
-
-
-def _size(paths: tuple[str, ...]) -> int | None:
-    return sum(Path(path).stat().st_size for path in paths) if all(Path(path).is_file() for path in paths) else None
-
-
-def _lines(paths: tuple[str, ...], progress: tqdm[Any]) -> Iterator[Line]:
-    for path in paths:
-        with _open(path) as stream:
-            for line in json_lines(stream, display(path)):
-                progress.update(line.size)
-                yield line
 
 
 def _report(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.options import open_documents, store_options
+from es_simhash.cli.options import open_documents, store_options, weights_option
 
 _SAYS = {
     "created": "created, ready for `es-simhash ingest`",
@@ -17,6 +17,7 @@ _SAYS = {
 
 @click.command()
 @store_options
+@weights_option
 def init(**store: Any) -> None:
     """Set a store up for fingerprints.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.client import DEFAULT_MAX_DISTANCE, Documents
+from es_simhash.client.documents import DEFAULT_MAX_DISTANCE, Documents
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.weights import WEIGHTS
 from es_simhash.errors import InputError
@@ -65,26 +65,26 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON lines o
 
 
 def store_options(command: F) -> F:
-    """The options that say which store, and how to reach it: the arguments of :func:`open_documents`."""
-    for option in reversed([*_STORE, weights_option]):
+    """The options that say which store, and how to reach it: the arguments of :func:`client_options`."""
+    for option in reversed(_STORE):
         command = option(command)
     return command
 
 
-def open_documents(
-    store: str | None,
-    api_key: str | None,
-    ca_certs: str | None,
-    no_verify_certs: bool,
-    timeout: float | None,
-    weights: str,
-) -> Documents:
-    """The documents of a store, from the values of :func:`store_options`."""
+def client_options(
+    store: str | None, api_key: str | None, ca_certs: str | None, no_verify_certs: bool, timeout: float | None
+) -> tuple[str | None, dict[str, Any]]:
+    """The store's address and the client's options, from the values of :func:`store_options`."""
     options: dict[str, Any] = {"api_key": api_key, "ca_certs": ca_certs, "request_timeout": timeout}
     if no_verify_certs:
         options |= {"verify_certs": False, "ssl_show_warn": False}
-    given = {name: value for name, value in options.items() if value is not None}
-    return Documents(store, scheme=Scheme(weights=weights), **given)
+    return store, {name: value for name, value in options.items() if value is not None}
+
+
+def open_documents(weights: str, **store: Any) -> Documents:
+    """The documents of a store, from the values of :func:`store_options` and ``weights_option``."""
+    address, options = client_options(**store)
+    return Documents(address, scheme=Scheme(weights=weights), **options)
 
 
 def parse_clause(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from es_simhash.cli.options import (
     print_json,
     read_text,
     store_options,
+    weights_option,
 )
 
 
@@ -23,6 +24,7 @@ from es_simhash.cli.options import (
 @click.option("--id", "id", metavar="ID", help="A stored document, in place of a text.")
 @click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
 @store_options
+@weights_option
 @max_distance_option
 @click.option(
     "--filter",

@@ -8,8 +8,8 @@ for at least n-1 periods after it was last added, and for at most n. Price: n fi
 rate, so that all together keep to it.
 
 **Forgotten items**, an exact list beside the filters: every read takes an item on it for not seen, adding the item
-again takes it off, and it goes when the last generation that may hold the item goes. Price: 16 bytes of hash (some 45 as
-it is stored) an item, so the list is bounded.
+again takes it off, and it goes when the last generation that may hold the item goes. Price: 16 bytes of hash (some 45
+as it is stored) an item, so the list is bounded.
 
 **Rebuild** from a log of (user, item): fresh filters. Price: the log.
 

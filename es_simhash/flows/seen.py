@@ -192,29 +192,31 @@ def clear(config: SeenConfig, users: Sequence[str], deadline: float = DEADLINE) 
     return (yield from _change(config, tuple(users), change, deadline))
 
 
-def rotate(config: SeenConfig, users: Sequence[str], now: int, deadline: float = DEADLINE) -> Flow[Report]:
-    """Begin a generation for each of these users who has seen anything; 1 for each of those."""
+def rotate(
+    config: SeenConfig, users: Sequence[str] | None, now: int, before: int | None, deadline: float = DEADLINE
+) -> Flow[Report]:
+    """Begin a generation for these users, or for all who have one; 1 for each whose was begun.
+
+    :param now: seconds since 1970.
+    :param before: only for users whose newest generation was begun before this time; by default ``now``. After an
+        interruption the same time goes on where it stopped.
+    """
+    limit = now if before is None else min(before, now)
 
     def change(seen: Seen, user: str) -> int:
-        if seen.newest:
+        if 0 < seen.newest < limit:
             seen.rotate(now)
         return int(seen.changed)
 
-    return (yield from _change(config, tuple(users), change, deadline))
-
-
-def rotate_all(config: SeenConfig, now: int, deadline: float = DEADLINE) -> Flow[Report]:
-    """Begin a generation for every user whose newest one was begun before ``now``.
-
-    After an interruption the same ``now`` goes on where it stopped.
-    """
+    if users is not None:
+        return (yield from _change(config, tuple(users), change, deadline))
     total = Report({}, {})
     while True:
         yield from ask(Refresh())
-        users = yield from ask(ListUsers(now, without=tuple(total.failed)))
-        if not users:
+        some = yield from ask(ListUsers(limit, without=tuple(total.failed)))
+        if not some:
             return total
-        report = yield from rotate(config, users, now, deadline)
+        report = yield from _change(config, tuple(some), change, deadline)
         total.results.update(report.results)
         total.failed.update(report.failed)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 
 from es_simhash.core.stop_words import STOP_WORDS
 from es_simhash.core.weights import UNIT, WEIGHTS, weigh
+from tests.core.test_tokens import jieba_folder
 
 TELLING = ["暴雨", "预警", "气象台", "积水", "路段", "f-35", "市场", "𠮷野家"]
 STOP = ["我们", "因为", "the", "记者"]
@@ -25,10 +24,7 @@ each_weights = pytest.mark.parametrize("weights", WEIGHTS)
 @cache
 def idf() -> dict[str, Decimal]:
     """The table that jieba brings, as exact as it is written."""
-    spec = find_spec("jieba")
-    assert spec is not None
-    assert spec.origin is not None
-    lines = Path(spec.origin).with_name("analyse").joinpath("idf.txt").read_text(encoding="utf-8").split("\n")
+    lines = jieba_folder().joinpath("analyse", "idf.txt").read_text(encoding="utf-8").split("\n")
     return {word: Decimal(number) for word, number in (line.split(" ") for line in lines if line)}
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.core.bloom import format as layout
+from es_simhash.core.bloom.arguments import whole_number
 from es_simhash.core.bloom.items import WORD, as_batch, hash_item, hash_items
 from es_simhash.core.bloom.layer import Layer
-from es_simhash.core.bloom.sizing import Config, whole_number
+from es_simhash.core.bloom.sizing import Config
 from es_simhash.errors import FilterMismatch, InputError
 
 if TYPE_CHECKING:

@@ -10,13 +10,17 @@ The hash is MurmurHash3 x64 128 (Austin Appleby) with a seed, the same on every 
 
 from __future__ import annotations
 
-import reprlib
+from contextlib import suppress
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from mmh3 import hash128, hash_bytes
 
+# Only those functions of mmh3 that take nothing but bytes: from 5.1 to 5.3.1 at least, those that take a str as well
+# (hash128, hash_bytes) crash the process on a lone surrogate.
+from mmh3 import mmh3_x64_128_digest, mmh3_x64_128_uintdigest
+
+from es_simhash.core.bloom.arguments import shown
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,9 +35,8 @@ Words: TypeAlias = "NDArray[np.uint64]"
 WORD = (1 << 64) - 1
 """The mask of one 64-bit word."""
 
-_PIECE = (
-    8192  # items hashed at a time: their digests stay in the cache, and a large batch costs no second copy of itself
-)
+_DIGITS = b"%d".__mod__
+_PIECE = 8192  # items hashed at a time: their digests stay in the cache, and those of a large batch are never all there
 
 
 def hash_item(item: Item, seed: int) -> int:
@@ -41,12 +44,12 @@ def hash_item(item: Item, seed: int) -> int:
 
     Raises InputError when the item is no str, int or bytes, or has no UTF-8.
     """
-    try:
-        if type(item) is str:
-            return hash128(item, seed)
-        return hash128(str(item) if type(item) is int else _text(item), seed)
-    except ValueError as error:
-        raise _refusal(item, error) from error
+    if type(item) is str:
+        try:
+            return mmh3_x64_128_uintdigest(item.encode(), seed)
+        except UnicodeEncodeError:
+            pass  # to be told of below
+    return mmh3_x64_128_uintdigest(_utf8(item), seed)
 
 
 def hash_items(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
@@ -54,25 +57,9 @@ def hash_items(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
 
     Raises InputError, naming the item, when one is no str, int or bytes, or has no UTF-8.
     """
-    kinds = set(map(type, items))
     hashes = np.empty((len(items), 2), dtype="<u8")
     for start in range(0, len(items), _PIECE):
-        piece = items[start : start + _PIECE]
-        keys: Iterable[str | bytes]
-        if kinds <= {str, bytes}:
-            keys = piece  # type: ignore[assignment]  # just checked, in a way that mypy doesn't follow
-        elif kinds == {int}:
-            keys = map(str, piece)
-        else:
-            keys = map(_text, piece)
-        try:
-            digests = b"".join(map(hash_bytes, keys, repeat(seed)))
-        except InputError:
-            raise
-        except ValueError as error:
-            for item in piece:
-                hash_item(item, seed)  # raises at the culprit, with its name
-            raise AssertionError("a batch was refused, and none of its items is") from error
+        digests = b"".join(map(mmh3_x64_128_digest, _all_utf8(items[start : start + _PIECE]), repeat(seed)))
         hashes[start : start + _PIECE] = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
     return hashes[:, 0].astype(np.uint64), hashes[:, 1].astype(np.uint64)
 
@@ -85,32 +72,44 @@ def as_batch(items: Iterable[Item]) -> Sequence[Item]:
     if isinstance(items, (list, tuple)):
         return items
     if isinstance(items, (str, bytes)):
-        raise InputError(f"a batch is a list of items, and {reprlib.repr(items)} is one item: put it in a list")
+        raise InputError(f"a batch is a list of items, and {shown(items)} is one item: put it in a list")
     if isinstance(items, np.ndarray):
         plain: list[Item] = items.ravel().tolist()
         return plain
     return list(items)
 
 
-def _text(item: object) -> str | bytes:
-    """Return the UTF-8 text of an item, of the rarer types too: numpy's integers, subclasses of str, int and bytes."""
-    if isinstance(item, (str, bytes)):
+def _all_utf8(items: Sequence[Item]) -> list[bytes]:
+    """Return the UTF-8 text of each item, fast where all of them are str, or all int."""
+    try:
+        return list(map(str.encode, items))  # type: ignore[arg-type]  # a TypeError is the answer
+    except (TypeError, UnicodeEncodeError):
+        if set(map(type, items)) == {int}:
+            with suppress(ValueError):  # an int that is too long; below it gets its message
+                return list(map(_DIGITS, items))
+        return [_utf8(item) for item in items]
+
+
+def _utf8(item: object) -> bytes:
+    """Return the UTF-8 text of an item of any kind that is taken: numpy's integers, and subclasses, too."""
+    if isinstance(item, bytes):
         return item
+    if isinstance(item, str):
+        try:
+            return item.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"the item {shown(item)} has a lone surrogate at character {error.start}, which has no UTF-8: "
+                "mend the text, or pass bytes"
+            ) from error
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-        return str(int(item))
+        try:
+            return _DIGITS(int(item))
+        except ValueError as error:
+            raise InputError(
+                f"the item is an integer of too many digits to be an id ({error}): pass them as a str"
+            ) from error
     raise InputError(
-        f"{reprlib.repr(item)} is a {type(item).__name__}, and an item is a str, an int or UTF-8 bytes: "
+        f"the item {shown(item)} is a {type(item).__name__}, and an item is a str, an int or UTF-8 bytes: "
         "pass the text that stands for it"
     )
-
-
-def _refusal(item: object, error: ValueError) -> InputError:
-    """Return what to raise for an item that has no UTF-8, or is an integer too long to be written out."""
-    if isinstance(error, InputError):
-        return error
-    if isinstance(error, UnicodeEncodeError):
-        return InputError(
-            f"the item {item!a} has a lone surrogate at character {error.start}, which has no UTF-8: "
-            "mend the text, or pass bytes"
-        )
-    return InputError(f"an item is an integer too long to be an id ({error}): pass its digits as a str")

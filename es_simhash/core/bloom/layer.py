@@ -104,8 +104,9 @@ class Layer:
         if united.bits in (self.bits, other.bits):
             united.count = max(self.count, other.count)
         else:
-            info = united.info()  # no more items than both have; and each set a bit of its own
-            united.count = min(info.estimated_count, self.count + other.count, info.set_bits)
+            info = united.info()
+            count = max(info.estimated_count, self.count, other.count)
+            united.count = min(count, self.count + other.count, info.set_bits)  # each item set a bit of its own
         return united
 
     def info(self) -> LayerInfo:
@@ -121,7 +122,7 @@ class Layer:
         if not bits[x % length] & bit[x >> 61]:
             return False
         for step in self._later_steps:
-            x = x + y & word
+            x = (x + y) & word
             y += step
             if not bits[x % length] & bit[x >> 61]:
                 return False
@@ -138,7 +139,7 @@ class Layer:
             if now != old:
                 bits[at] = now
                 changed = True
-            x = x + y & word
+            x = (x + y) & word
             y += step
         self.count += changed
         return changed

@@ -21,13 +21,11 @@ in the 296 bits that should do for 1e-6. So m² is n/(4·error_rate) at least.
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass
-from typing import SupportsIndex
 
-from es_simhash.errors import InputError
+from es_simhash.core.bloom.arguments import rate, whole_number
 
-# Chosen by bytes and speed, from the first capacity to 1,000 times as many items: scripts/bench-bloom --growth shows both.
+# Chosen by bytes and speed, from the capacity to 1,000 times as many items: scripts/bench-bloom --growth shows both.
 # More growth leaves the last layer emptier, less makes more layers to look into; a smaller ratio makes large filters
 # larger, a larger one the second layer, and so those that outgrew their capacity a little.
 GROWTH = 2
@@ -56,11 +54,8 @@ class Size:
     @classmethod
     def of(cls, capacity: int, error_rate: float, compound_rate: float) -> Size:
         """Return the size of a layer of this capacity (items) and error rate, in a filter of this compound rate."""
-        k = min(MAX_HASHES, max(1, round(-math.log2(error_rate))))
-        most = _bits(capacity, error_rate, k) * (1 + SPARE)
-        while k > 1 and _bits(capacity, error_rate, k - 1) <= most:
-            k -= 1
-        bits = max(_bits(capacity, error_rate, k), math.sqrt(capacity / compound_rate) / 2)
+        k = _hashes(error_rate)
+        bits = max(capacity * _bits_an_item(error_rate, k), math.sqrt(capacity / compound_rate) / 2)
         return cls(capacity, 8 * (math.ceil(bits / 8) | 1), k)
 
 
@@ -76,61 +71,47 @@ class Config:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "capacity", whole_number("capacity", self.capacity, 1, MAX_BITS))
-        object.__setattr__(self, "error_rate", _rate(self.error_rate))
+        object.__setattr__(self, "error_rate", rate("error_rate", self.error_rate, MIN_ERROR_RATE))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, MAX_SEED))
-        if (m := self._size(self.capacity, 0).m) > MAX_BITS:
-            most = self.capacity * MAX_BITS // m
-            raise InputError(
-                f"capacity {self.capacity} at error_rate {self.error_rate} needs {m} bits, and a layer has at most "
-                f"{MAX_BITS}: a capacity from 1 to about {most} fits at this rate"
-            )
+        most = _most_items(self._rate_of(0))
+        name = f"capacity, at error_rate {self.error_rate},"
+        object.__setattr__(self, "capacity", whole_number(name, self.capacity, 1, most))
 
     def __str__(self) -> str:
         return f"capacity {self.capacity}, error_rate {self.error_rate}, seed {self.seed}"
 
     def first(self) -> Size:
         """Return the size of the first layer."""
-        return self._size(self.capacity, 0)
+        return Size.of(self.capacity, self._rate_of(0), self.error_rate)
 
     def after(self, capacity: int, index: int) -> Size:
         """Return the size of layer ``index`` (from 1), where the layer before it has this capacity.
 
-        A layer never exceeds MAX_BITS: a filter that is as large as that grows by equal layers.
+        A layer never exceeds MAX_BITS: a filter that is as large as that grows by layers of that size.
         """
-        size = self._size(capacity * GROWTH, index)
-        while size.m > MAX_BITS:
-            size = self._size(size.capacity * MAX_BITS // (size.m + 8), index)
-        return size
+        error_rate = self._rate_of(index)
+        return Size.of(min(capacity * GROWTH, _most_items(error_rate)), error_rate, self.error_rate)
 
-    def _size(self, capacity: int, index: int) -> Size:
+    def _rate_of(self, index: int) -> float:
         share = FIRST if index == 0 else (1 - FIRST) * (1 - TIGHTENING) * TIGHTENING ** min(index - 1, _LAST_TIGHTENED)
-        return Size.of(capacity, self.error_rate * (1 - KEPT_BACK) * share, self.error_rate)
+        return self.error_rate * (1 - KEPT_BACK) * share
 
 
-def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
-    """Return a whole number as an int, or raise InputError with its name and the allowed range."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or not least <= number <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most}, and is {value!r}")
-    return number
+def _hashes(error_rate: float) -> int:
+    """Return k: the least that costs SPARE more bits at most than the best."""
+    k = min(MAX_HASHES, max(1, round(-math.log2(error_rate))))
+    most = _bits_an_item(error_rate, k) * (1 + SPARE)
+    while k > 1 and _bits_an_item(error_rate, k - 1) <= most:
+        k -= 1
+    return k
 
 
-def _bits(capacity: int, error_rate: float, k: int) -> float:
-    """Return m for which p = (1 - e^(-k·n/m))^k."""
-    bits: float = -k * capacity / math.log1p(-(error_rate ** (1 / k)))
+def _bits_an_item(error_rate: float, k: int) -> float:
+    """Return m/n for which p = (1 - e^(-k·n/m))^k."""
+    bits: float = -k / math.log1p(-(error_rate ** (1 / k)))
     return bits
 
 
-def _rate(value: float) -> float:
-    """Return an error rate as a float, or raise InputError with the allowed range."""
-    try:
-        rate = math.nan if isinstance(value, (bool, str)) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        rate = math.nan
-    if not MIN_ERROR_RATE <= rate < 1:
-        raise InputError(f"error_rate must be a number from {MIN_ERROR_RATE} to below 1, and is {value!r}")
-    return rate
+def _most_items(error_rate: float) -> int:
+    """Return how many items a layer of MAX_BITS takes."""
+    return int((MAX_BITS - 16) / _bits_an_item(error_rate, _hashes(error_rate)))  # 16: m is rounded up by less

@@ -1,4 +1,4 @@
-"""The doors: Documents and AsyncDocuments. Each method is one flow, run on the store."""
+"""The doors to documents: Documents and AsyncDocuments."""
 
 from __future__ import annotations
 

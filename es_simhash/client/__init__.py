@@ -1,0 +1,6 @@
+"""The doors: what a program calls. Each method is one flow, run on the store; each class has an async twin."""
+
+from es_simhash.client.documents import AsyncDocuments, Documents
+from es_simhash.client.seen import AsyncSeenItems, SeenItems
+
+__all__ = ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"]

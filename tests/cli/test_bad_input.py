@@ -1,0 +1,576 @@
+"""Whatever comes in: one clear line that names the place and the fix, the right exit code, never a traceback.
+
+A bad line stops nothing; a store that can't be used stops everything before anything is done. That there is no
+traceback is looked at in every run, by ``tests.cli``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import socket
+import socketserver
+import sqlite3
+import ssl
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elastic_transport import HttpHeaders, Urllib3HttpNode
+from elasticsearch import Elasticsearch
+
+from es_simhash import Documents, Scheme
+from es_simhash.cli import main
+from es_simhash.errors import WrongServer
+from es_simhash.stores.sqlite import database
+from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+# --- lines -------------------------------------------------------------------------------------------------
+
+SURROGATE = '"\\ud83d"'
+
+# What a line is, its id where that can be read, and what the reason must say.
+BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
+    "broken JSON": (b'{"id": "b1", "text" "x"}', None, "not JSON: Expecting ':' delimiter at character 21"),
+    "a string cut off": (b'{"id": "b2", "te', None, "not JSON: Invalid control character at character 17"),
+    "no JSON at all": (b"n1\tx", None, "not JSON: Expecting value at character 1"),
+    "not an object": (b'["b3", "x"]', None, "a document must be a JSON object, this is a list"),
+    "no id": (b'{"text": "x"}', None, "no field 'id': name the field that holds the id (--id-field)"),
+    "an id that is null": (b'{"id": null, "text": "x"}', None, "the id in 'id' is null: use a string or a whole"),
+    "an id that is a fraction": (b'{"id": 1.5, "text": "x"}', None, "the id in 'id' is a number: use a string or a"),
+    "an empty id": (b'{"id": "", "text": "x"}', None, "the id in 'id' has 0 bytes: use from 1 to 512"),
+    "an id too long": (line("号" * 171), None, "the id in 'id' has 513 bytes: use from 1 to 512"),
+    "an id that came before": (line("good 0"), "good 0", "came before in this run, at lines.jsonl:1: that one counts"),
+    "no text": (
+        b'{"id": "b4"}',
+        "b4",
+        "no text in the field 'text': name the field that holds the text (--text-field)",
+    ),
+    "a text that is null": (b'{"id": "b5", "text": null}', "b5", "no text in the field 'text': name the field"),
+    "a text that is a number": (b'{"id": "b6", "text": 5}', "b6", "the text in 'text' is a number: use a string"),
+    "half a character in the text": (
+        f'{{"id": "b7", "text": {SURROGATE}}}'.encode(),
+        "b7",
+        "the text in 'text' has a lone surrogate (\\ud83d)",
+    ),
+    "half a character in the id": (
+        f'{{"id": {SURROGATE}, "text": "x"}}'.encode(),
+        None,
+        "the id in 'id' has a lone surrogate (\\ud83d)",
+    ),
+    "half a character elsewhere": (
+        f'{{"id": "b8", "text": "x", "title": {SURROGATE}}}'.encode(),
+        "b8",
+        "the document, as JSON, has a lone surrogate (\\ud83d)",
+    ),
+    "not a number": (b'{"id": "b9", "text": "x", "n": NaN}', None, "NaN is not a JSON number; use null"),
+    "infinity": (b'{"id": "b9", "text": "x", "n": -Infinity}', None, "-Infinity is not a JSON number; use null"),
+    "nested too deeply": (b"[" * 100_000, None, "not usable JSON: nested too deeply; flatten it"),
+    "not UTF-8": ('{"id": "b10", "text": "暴雨"}'.encode("gbk"), None, "not UTF-8 at byte 24: convert the file"),
+    "UTF-16": ('{"id": "b11"}'.encode("utf-16-le"), None, "not UTF-8, it has zero bytes as UTF-16 has them: convert"),
+    "a field that is taken": (
+        b'{"id": "b12", "text": "x", "simhash": 7}',
+        "b12",
+        "the field 'simhash' is taken for the fingerprint: rename yours",
+    ),
+    "a text of 50 MB": (
+        b'{"id": "b13", "text": "' + b"x" * 50_000_000 + b'"}',
+        "b13",
+        "the text has 50,000,000 characters, the limit is 10,000,000: split the document, or raise the limit",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def lines_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file in which every bad line stands between two good ones."""
+    folder = tmp_path_factory.mktemp("lines")
+    with (folder / "lines.jsonl").open("wb") as file:
+        for number, (bad, _, _) in enumerate(BAD_LINES.values()):
+            file.write(line(f"good {number}", "你好"))
+            file.write(bad.rstrip(b"\n") + b"\n")
+        file.write(line(f"good {len(BAD_LINES)}", "你好"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ingested(lines_folder: Path) -> Done:
+    return es_simhash("ingest", "lines.jsonl", "--json", cwd=lines_folder)
+
+
+@pytest.mark.parametrize("kind", BAD_LINES)
+def test_a_bad_line_is_rejected_with_its_place_and_the_fix(ingested: Done, kind: str) -> None:
+    number = 2 * list(BAD_LINES).index(kind)
+    _, id, reason = BAD_LINES[kind]
+    outcome = ingested.json[number + 1]
+    assert (outcome["id"], outcome["outcome"], outcome["stored"]) == (id, "rejected", False)
+    assert outcome["place"] == f"lines.jsonl:{number + 2}"
+    assert outcome["reason"].startswith(f"{outcome['place']}: ")
+    assert reason in outcome["reason"]
+
+
+def test_no_bad_line_stops_the_good_ones(ingested: Done, lines_folder: Path) -> None:
+    counts = ingested.json[-1]
+    assert ingested.code == 3
+    assert counts["rejected"] == len(BAD_LINES)
+    assert counts["total"] == 2 * len(BAD_LINES) + 1
+    with Documents(f"sqlite:///{lines_folder / 'es-simhash.db'}") as documents:
+        assert {match.id for match in documents.similar("你好")} == {f"good {n}" for n in range(len(BAD_LINES) + 1)}
+
+
+def test_in_text_mode_each_reason_is_a_line_on_standard_error(ingested: Done, lines_folder: Path) -> None:
+    done = es_simhash("ingest", "lines.jsonl", "--store", "sqlite:///text.db", cwd=lines_folder)
+    assert done.code == 3
+    assert done.err.splitlines() == [
+        f"rejected: {outcome['reason']}" for outcome in ingested.json[:-1] if outcome["outcome"] == "rejected"
+    ]
+
+
+@pytest.mark.elasticsearch
+def test_a_document_that_the_server_refuses_stops_nothing(
+    tmp_path: Path, elasticsearch_url: str, index_name: str
+) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+    data = line("n1", n=1) + line("n2", HARVEST, n="one") + line("n3", HARVEST, n=3)
+    done = es_simhash("ingest", "--json", "--store", address, cwd=tmp_path, stdin=data)
+    assert done.code == 3
+    outcomes = [(each["outcome"], each["stored"], each["place"]) for each in done.json[:-1]]
+    assert outcomes == [("new", True, "stdin:1"), ("failed", False, "stdin:2"), ("near_duplicate", True, "stdin:3")]
+    assert "failed to parse field [n] of type [long]" in done.json[1]["reason"]
+
+
+# --- files -------------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_is_not_there_is_named_and_nothing_is_done(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_bytes(line("n1"))
+    said = complaint(es_simhash("ingest", "good.jsonl", "none.jsonl", cwd=tmp_path))
+    assert said == "es-simhash: none.jsonl can't be read: No such file or directory"
+    assert [path.name for path in tmp_path.iterdir()] == ["good.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["ingest", "."], ["similar", "--file", "."], ["fingerprint", "--file", "."]], ids=lambda a: a[0]
+)
+def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, arguments: list[str]) -> None:
+    es_simhash("init", cwd=tmp_path)
+    assert complaint(es_simhash(*arguments, cwd=tmp_path)) == "es-simhash: . can't be read: Is a directory"
+
+
+def test_a_text_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "article.txt").write_bytes(STORM.encode("gbk"))
+    said = complaint(es_simhash("fingerprint", "--file", "article.txt", cwd=tmp_path))
+    assert said == "es-simhash: article.txt is not UTF-8 at byte 1: convert it to UTF-8"
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \r\n"], ids=["no byte", "empty lines"])
+def test_an_empty_file_is_no_success(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "empty.jsonl").write_bytes(data)
+    done = es_simhash("ingest", "empty.jsonl", cwd=tmp_path)
+    assert (done.code, done.err) == (1, "es-simhash: no documents in empty.jsonl: JSON lines are wanted\n")
+
+
+@pytest.mark.parametrize("encode", [lambda text: text.encode("utf-16"), lambda text: gzip.compress(text.encode())])
+def test_a_file_of_which_no_line_can_be_used_is_no_success(tmp_path: Path, encode: Callable[[str], bytes]) -> None:
+    (tmp_path / "news.jsonl").write_bytes(encode((line("n1") + line("n2", HARVEST)).decode()))
+    done = es_simhash("ingest", "news.jsonl", cwd=tmp_path)
+    assert done.code == 1
+    assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: convert the file to UTF-8\n", done.err)
+
+
+@pytest.mark.parametrize("missing", [3, 9, 10], ids=["JSON", "a character", "half a character"])
+def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path, missing: int) -> None:
+    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-missing])
+    assert done.code == 3
+    assert re.search(r"^rejected: stdin:2: not .*, and the input ends there .*: was it cut\?\n$", done.err)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    done = es_simhash("ingest", "--json", cwd=tmp_path, stdin=b"\xef\xbb\xbf" + line("n1"))
+    assert (done.code, done.json[0]["id"], done.json[0]["outcome"]) == (0, "n1", "new")
+
+
+# --- options -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (
+            ["similar", STORM, "--filter", "lang:zh"],
+            """not JSON (Expecting value: line 1 column 1 (char 0)); such as""",
+        ),
+        (["similar", STORM, "--filter", '["zh"]'], """an object is wanted, such as '{"term": {"lang": "zh"}}'"""),
+        (["ingest", "--max-distance", "8"], "8 is not in the range 0<=x<=7"),
+        (["ingest", "--on-duplicate", "drop"], "'drop' is not one of 'index', 'skip', 'fail'"),
+        (["init", "--timeout", "nan"], "use a number of seconds above 0"),
+    ],
+    ids=["filter not JSON", "filter no object", "distance", "policy", "timeout"],
+)
+def test_an_option_that_can_t_be_used_is_a_usage_error_with_the_choices(
+    tmp_path: Path, arguments: list[str], fix: str
+) -> None:
+    done = es_simhash(*arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"Usage: es-simhash {arguments[0]} ")
+    assert fix in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason"),
+    [
+        ('{"fuzzy": {"lang": "zh"}}', "knows no filter clause 'fuzzy': use bool, exists, ids, match_all, range, term,"),
+        ('{"term": "zh"}', "the filter clause {'term': 'zh'} is malformed: write it as for Elasticsearch"),
+    ],
+)
+def test_a_clause_that_sqlite_can_t_use_is_refused_with_those_it_can(tmp_path: Path, clause: str, reason: str) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
+        documents.setup()
+    assert reason in complaint(es_simhash("similar", STORM, "--filter", clause, cwd=tmp_path))
+
+
+@pytest.mark.elasticsearch
+def test_a_clause_that_elasticsearch_can_t_use_is_refused_in_its_words(
+    tmp_path: Path, elasticsearch_url: str, index_name: str
+) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+    said = complaint(es_simhash("similar", STORM, "--filter", '{"nope": {}}', "--store", address, cwd=tmp_path))
+    assert f"{address} does not understand the query: " in said
+    assert "unknown query [nope]" in said
+    assert said.endswith(": check the filter clause")
+
+
+# --- addresses ---------------------------------------------------------------------------------------------
+
+# A key and a certificate that it signs itself, good for 127.0.0.1 until 2120; they protect nothing.
+CERTIFICATE = """\
+-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgo8MhDfDbmp2odmrW
+k2Zr4AyAmwDeoW6H2hg104r1XH6hRANCAASWr1ufpKJuS3ze610pfyYTpoVfpTmo
+MwoQHRHkd29UJ9v20yYqBC80cJAH28hDrDRTKWHJz5yg134IFbUuHoQY
+-----END PRIVATE KEY-----
+-----BEGIN CERTIFICATE-----
+MIIBXTCCAQKgAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAkxMjcuMC4w
+LjEwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
+CTEyNy4wLjAuMTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJavW5+kom5LfN7r
+XSl/JhOmhV+lOagzChAdEeR3b1Qn2/bTJioELzRwkAfbyEOsNFMpYcnPnKDXfggV
+tS4ehBijQzBBMA8GA1UdEQQIMAaHBH8AAAEwDwYDVR0TAQH/BAUwAwEB/zAdBgNV
+HQ4EFgQULD6VmdjlKyzGVaWbARp9AeglV5gwCgYIKoZIzj0EAwIDSQAwRgIhAK1x
+HJgEOcGq3Ii7xVVYPkRU4BbfLeI8gFPDJRBO3Ci1AiEAmA1WoleBk4o2O5sO0kLA
+Y6Ww88NKFE8D4nHycsT/HR8=
+-----END CERTIFICATE-----
+"""
+
+PRODUCT = {"X-Elastic-Product": "Elasticsearch", "Content-Type": "application/json"}
+DENIED = {
+    "error": {
+        "root_cause": [
+            {
+                "type": "security_exception",
+                "reason": "unable to authenticate user [desk] for REST request [/news/_mapping]",
+                "header": {"WWW-Authenticate": ['Basic realm="security", charset="UTF-8"', "ApiKey"]},
+            }
+        ],
+        "type": "security_exception",
+        "reason": "unable to authenticate user [desk] for REST request [/news/_mapping]",
+    },
+    "status": 401,
+}
+
+
+@contextmanager
+def serving(server: socketserver.BaseServer) -> Iterator[None]:
+    with server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def answering(status: int, headers: dict[str, str], body: str, certificate: Path | None = None) -> ThreadingHTTPServer:
+    """A server that gives one answer to everything."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body.encode()))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda request, address: None  # type: ignore[method-assign,assignment]  # who hung up, did
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    return server
+
+
+class Greeting(socketserver.BaseRequestHandler):
+    """What speaks first, and no HTTP."""
+
+    def handle(self) -> None:
+        self.request.sendall(b"220 mail.example ESMTP\r\n")
+        self.request.recv(65_536)
+
+
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+ACCOUNT = "desk:hunter2"
+FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
+ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
+
+# An address ({server} is the host and port of the server of that name), and what is said of it.
+BAD_ADDRESSES = {
+    "unknown kind": (
+        "ftp://desk:hunter2@127.0.0.1:21/news",
+        f"no store is known for 'ftp://…@127.0.0.1:21/news': {FORMS}",
+    ),
+    "no kind": ("desk:hunter2@127.0.0.1:9200/news", f"no store is known for '…@127.0.0.1:9200/news': {FORMS}"),
+    "two slashes": ("sqlite://desk:hunter2@news.db", "names no file: use sqlite:///path/to.db"),
+    "no port": (
+        "http://desk:hunter2@es.example/news",
+        "es.example names no port: write http://es.example:9200/… (or :443)",
+    ),
+    "a port that is a word": ("http://desk:hunter2@127.0.0.1:es/news", FORMS),
+    "half an IPv6 address": ("http://desk:hunter2@[::1:9200/news", FORMS),
+    "a / in the password": ("http://desk:hunter2/hunter2@127.0.0.1:9200/news", ENCODE),
+    "a # in the password": ("http://desk:12345#hunter2@127.0.0.1:9200/news", ENCODE),
+    "a ? in the password": ("http://desk:12345?hunter2@127.0.0.1:9200/news", ENCODE),
+    "a key in the query": ("http://127.0.0.1:9200/news?api_key=hunter2", "has @ ? or # after the host"),
+    "every index": ("http://desk:hunter2@127.0.0.1:9200/_all", "name one index, or an alias"),
+    "many indices": ("http://desk:hunter2@127.0.0.1:9200/news-*", "name one index, or an alias"),
+    "half a character": ("http://desk:hunter2@127.0.0.1:9200/news-\udcff", "the store's address has a lone surrogate"),
+    "a server that is down": ("http://desk:hunter2@{down}/news", "can't be reached"),
+    "not Elasticsearch, JSON": ("http://desk:hunter2@{json}/news", "is not an Elasticsearch: check the address"),
+    "not Elasticsearch, HTML": (
+        "http://desk:hunter2@{html}/news",
+        "is not an Elasticsearch (HTTP 404): check the address",
+    ),
+    "not HTTP": ("http://desk:hunter2@{mail}/news", "can't be reached"),
+    "a wrong password": (
+        "http://desk:hunter2@{denying}/news",
+        "does not take these credentials: check user and password",
+    ),
+    "a server too busy": ("http://desk:hunter2@{busy}/news", "is too busy or not ready (HTTP 503): try again later"),
+    "a certificate that nobody signed": ("https://desk:hunter2@{tls}/news", "--ca-certs"),
+    "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server speaks no TLS"),
+    "a folder that is not there": ("sqlite:///no/such/news.db", "there is no folder 'no/such' for the store"),
+    "a file that is no database": ("sqlite:///lines.jsonl", "the file is not an SQLite database, or is damaged: name"),
+    "another program's database": ("sqlite:///theirs.db", "is the database of another program: name another file"),
+}
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Servers that are of no use, by name: host and port."""
+    certificate = tmp_path_factory.mktemp("tls") / "server.pem"
+    certificate.write_text(CERTIFICATE)
+    useless: dict[str, socketserver.TCPServer] = {
+        "json": answering(200, {"Content-Type": "application/json"}, '{"status": "ok"}'),
+        "html": answering(404, {"Content-Type": "text/html"}, "<html>Not here</html>"),
+        "mail": socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting),
+        "denying": answering(401, PRODUCT, json.dumps(DENIED)),
+        "busy": answering(503, PRODUCT, "{}"),
+        "tls": answering(401, PRODUCT, json.dumps(DENIED), certificate),
+    }
+    with ExitStack() as stack:
+        for server in useless.values():
+            stack.enter_context(serving(server))
+        ports = {name: server.server_address[1] for name, server in useless.items()}
+        yield {name: f"127.0.0.1:{port}" for name, port in {**ports, "down": unused_port()}.items()}
+
+
+@pytest.fixture(scope="module")
+def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
+    """What an ingest into each of BAD_ADDRESSES comes to."""
+    folder = tmp_path_factory.mktemp("addresses")
+    (folder / "lines.jsonl").write_bytes(line("n1") * 20)
+    with sqlite3.connect(folder / "theirs.db") as theirs:
+        theirs.execute("CREATE TABLE meta (key, value)")
+    theirs.close()
+
+    def ingest(kind: str) -> Done:
+        address = BAD_ADDRESSES[kind][0].format(**servers)
+        return es_simhash("ingest", "lines.jsonl", "--store", address, cwd=folder)
+
+    with ThreadPoolExecutor(4) as pool:
+        return dict(zip(BAD_ADDRESSES, pool.map(ingest, BAD_ADDRESSES), strict=True))
+
+
+@pytest.mark.parametrize("kind", BAD_ADDRESSES)
+def test_an_address_that_can_t_be_used_is_refused_with_the_fix(refused: dict[str, Done], kind: str) -> None:
+    assert BAD_ADDRESSES[kind][1] in complaint(refused[kind])
+
+
+@pytest.mark.parametrize("kind", BAD_ADDRESSES)
+def test_no_secret_of_an_address_is_shown(refused: dict[str, Done], kind: str) -> None:
+    shown = refused[kind].out + refused[kind].err
+    assert shown
+    for secret in ("hunter2", "desk", "12345", "aHVudGVyMg"):
+        assert secret not in shown
+
+
+def test_an_api_key_that_no_header_takes_is_refused_and_not_shown(tmp_path: Path, servers: dict[str, str]) -> None:
+    address = f"http://{servers['json']}/news"
+    said = complaint(es_simhash("init", "--store", address, cwd=tmp_path, env={"ELASTIC_API_KEY": "hunter2\nhunter2"}))
+    assert "check" in said or "copy it again (ELASTIC_API_KEY, --api-key)" in said
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("certificates", ["none.pem", "server.pem"])
+def test_ca_certs_decides_whether_a_certificate_is_trusted(
+    tmp_path: Path, servers: dict[str, str], certificates: str
+) -> None:
+    (tmp_path / "server.pem").write_text(CERTIFICATE)
+    address = f"https://{servers['tls']}/news"
+    said = complaint(es_simhash("init", "--store", address, "--ca-certs", certificates, cwd=tmp_path))
+    if certificates == "none.pem":
+        assert "there is no file 'none.pem': check ca_certs (--ca-certs)" in said
+    else:
+        assert "does not take these credentials" in said, "TLS was fine"
+
+
+# --- stores that are there ---------------------------------------------------------------------------------
+
+
+def test_another_scheme_is_refused_with_both_versions(tmp_path: Path) -> None:
+    es_simhash("init", "--weights", "tf", cwd=tmp_path)
+    for arguments in (["init"], ["ingest"], ["similar", STORM]):
+        said = complaint(es_simhash(*arguments, cwd=tmp_path, stdin=line("n1")))
+        assert f"of Scheme {Scheme(weights='tf').version}, this program makes {Scheme().version}: open it with" in said
+
+
+@pytest.mark.elasticsearch
+def test_another_scheme_of_an_index_is_refused_with_both_versions(
+    tmp_path: Path, elasticsearch_url: str, index_name: str
+) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+    said = complaint(es_simhash("ingest", "--weights", "tf", "--store", address, cwd=tmp_path, stdin=line("n1")))
+    assert said.startswith(f"es-simhash: {address} holds fingerprints of Scheme {Scheme().version}, ")
+    assert f"this program makes {Scheme(weights='tf').version}" in said
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("there", [False, True], ids=["no index", "no fields"])
+@pytest.mark.parametrize("arguments", [["ingest"], ["similar", STORM]], ids=lambda a: a[0])
+def test_an_index_that_was_not_set_up_is_refused_with_the_command_that_does_it(
+    tmp_path: Path, elasticsearch_url: str, index_name: str, there: bool, arguments: list[str]
+) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Elasticsearch(elasticsearch_url) as client:
+        if there:
+            client.indices.create(index=index_name, mappings={"properties": {"text": {"type": "text"}}})
+        said = complaint(es_simhash(*arguments, "--store", address, cwd=tmp_path, stdin=line("n1")))
+        assert f"{address} is not set up for fingerprints: run `es-simhash init --store {address}`" in said
+        assert client.indices.exists(index=index_name).body is there, "nothing was made in passing"
+
+
+class NextMajor(Urllib3HttpNode):
+    """Asks as a client of a version that no server has yet."""
+
+    def perform_request(
+        self, method: str, target: str, body: bytes | None = None, headers: HttpHeaders | None = None, **more: Any
+    ) -> Any:
+        asked = {
+            name: re.sub("compatible-with=.*", "compatible-with=99", value) for name, value in (headers or {}).items()
+        }
+        return super().perform_request(method, target, body, HttpHeaders(asked), **more)
+
+
+@pytest.mark.elasticsearch
+def test_a_client_that_is_too_new_for_the_server_is_refused_with_the_one_to_install(
+    elasticsearch_url: str, index_name: str
+) -> None:
+    with Elasticsearch(elasticsearch_url, node_class=NextMajor) as client:
+        documents = Documents(client, index=index_name)
+        with pytest.raises(WrongServer, match=r"is older than the installed client, .*: pip install 'elasticsearch"):
+            documents.setup()
+
+
+HOLD_LOCK = """
+import sqlite3, sys
+sqlite3.connect("es-simhash.db", isolation_level=None).execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def in_process(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Run the command in this process, where a test can change what it stands on."""
+    monkeypatch.setattr(sys, "argv", ["es-simhash", *arguments])
+    with pytest.raises(SystemExit) as exit:
+        main()
+    return int(exit.value.code or 0)
+
+
+@pytest.fixture
+def one_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder, made the working directory, whose store has a document."""
+    monkeypatch.chdir(tmp_path)
+    with Documents("sqlite:///es-simhash.db") as documents:
+        list(documents.ingest([{"id": "n1", "text": STORM}]))
+    (tmp_path / "news.jsonl").write_bytes(line("n2", HARVEST))
+    return tmp_path
+
+
+def test_a_file_that_another_process_writes_to_is_waited_for_and_then_named(
+    one_stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.1)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_LOCK], cwd=one_stored, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"locked\n"
+        assert in_process(monkeypatch, "ingest", "news.jsonl") == 1
+        holder.communicate()
+    said = "es-simhash: sqlite:///es-simhash.db: another process has been writing to it for 0.1 s: try again later\n"
+    assert capsys.readouterr() == ("", said)
+    assert in_process(monkeypatch, "ingest", "news.jsonl") == 0, "once it is let go"
+
+
+def test_a_file_that_is_read_only_is_named_and_can_still_be_searched(
+    one_stored: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connect = sqlite3.connect
+
+    def read_only(path: str, **options: Any) -> sqlite3.Connection:  # as for a user other than root
+        return connect(f"file:{path}?mode=ro", uri=True, **options) if path else connect(path, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", read_only)
+    assert in_process(monkeypatch, "ingest", "news.jsonl") == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("es-simhash: sqlite:///es-simhash.db: ")
+    assert "readonly" in err
+    assert in_process(monkeypatch, "similar", STORM, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["id"] == "n1"
