@@ -136,19 +136,40 @@ def test_in_text_mode_each_reason_is_a_line_on_standard_error(ingested: Done, li
     ]
 
 
-@pytest.mark.elasticsearch
-def test_a_document_that_the_server_refuses_stops_nothing(
-    tmp_path: Path, elasticsearch_url: str, index_name: str
-) -> None:
+@pytest.fixture
+def index(elasticsearch_url: str, index_name: str) -> str:
+    """The address of an index that was set up and whose field ``n`` holds numbers."""
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
         documents.setup()
-    data = line("n1", n=1) + line("n2", HARVEST, n="one") + line("n3", HARVEST, n=3)
-    done = es_simhash("ingest", "--json", "--store", address, cwd=tmp_path, stdin=data)
+        assert [outcome.stored for outcome in documents.ingest([{"id": "n1", "text": STORM, "n": 1}])] == [True]
+    return address
+
+
+@pytest.mark.elasticsearch
+def test_a_document_that_the_server_refuses_stops_nothing(tmp_path: Path, index: str) -> None:
+    data = line("n2", HARVEST, n="two") + line("n3", "你好", n=3)
+    done = es_simhash("ingest", "--json", "--store", index, cwd=tmp_path, stdin=data)
     assert done.code == 3
-    outcomes = [(each["outcome"], each["stored"], each["place"]) for each in done.json[:-1]]
-    assert outcomes == [("new", True, "stdin:1"), ("failed", False, "stdin:2"), ("near_duplicate", True, "stdin:3")]
-    assert "failed to parse field [n] of type [long]" in done.json[1]["reason"]
+    assert [(each["outcome"], each["stored"]) for each in done.json[:-1]] == [("failed", False), ("new", True)]
+    assert "failed to parse field [n] of type [long]" in done.json[0]["reason"]
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.xfail(reason="the reason of a failed document has no place, and may be of several lines")
+def test_a_document_that_the_server_refuses_is_named_in_one_line(tmp_path: Path, index: str) -> None:
+    done = es_simhash("ingest", "--store", index, cwd=tmp_path, stdin=line("n2", HARVEST, n=10**30))
+    assert done.err.startswith("failed: stdin:1: the server refused it: ")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.xfail(reason="a document of the same batch is compared with before it is known to be stored")
+@pytest.mark.parametrize("policy", ["index", "skip"])
+def test_nothing_duplicates_a_document_that_the_server_refused(tmp_path: Path, index: str, policy: str) -> None:
+    data = line("n2", HARVEST, n="two") + line("n3", HARVEST, n=3)
+    done = es_simhash("ingest", "--json", "--on-duplicate", policy, "--store", index, cwd=tmp_path, stdin=data)
+    assert [(each["outcome"], each["stored"]) for each in done.json[:-1]] == [("failed", False), ("new", True)]
 
 
 # --- files -------------------------------------------------------------------------------------------------
@@ -165,7 +186,6 @@ def test_a_file_that_is_not_there_is_named_and_nothing_is_done(tmp_path: Path) -
     "arguments", [["ingest", "."], ["similar", "--file", "."], ["fingerprint", "--file", "."]], ids=lambda a: a[0]
 )
 def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, arguments: list[str]) -> None:
-    es_simhash("init", cwd=tmp_path)
     assert complaint(es_simhash(*arguments, cwd=tmp_path)) == "es-simhash: . can't be read: Is a directory"
 
 
@@ -243,14 +263,9 @@ def test_a_clause_that_sqlite_can_t_use_is_refused_with_those_it_can(tmp_path: P
 
 
 @pytest.mark.elasticsearch
-def test_a_clause_that_elasticsearch_can_t_use_is_refused_in_its_words(
-    tmp_path: Path, elasticsearch_url: str, index_name: str
-) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    with Documents(address) as documents:
-        documents.setup()
-    said = complaint(es_simhash("similar", STORM, "--filter", '{"nope": {}}', "--store", address, cwd=tmp_path))
-    assert f"{address} does not understand the query: " in said
+def test_a_clause_that_elasticsearch_can_t_use_is_refused_in_its_words(tmp_path: Path, index: str) -> None:
+    said = complaint(es_simhash("similar", STORM, "--filter", '{"nope": {}}', "--store", index, cwd=tmp_path))
+    assert f"{index} does not understand the query: " in said
     assert "unknown query [nope]" in said
     assert said.endswith(": check the filter clause")
 
@@ -342,7 +357,6 @@ def unused_port() -> int:
         return port
 
 
-ACCOUNT = "desk:hunter2"
 FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
 ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
 
@@ -440,7 +454,7 @@ def test_no_secret_of_an_address_is_shown(refused: dict[str, Done], kind: str) -
 def test_an_api_key_that_no_header_takes_is_refused_and_not_shown(tmp_path: Path, servers: dict[str, str]) -> None:
     address = f"http://{servers['json']}/news"
     said = complaint(es_simhash("init", "--store", address, cwd=tmp_path, env={"ELASTIC_API_KEY": "hunter2\nhunter2"}))
-    assert "check" in said or "copy it again (ELASTIC_API_KEY, --api-key)" in said
+    assert "copy it again (ELASTIC_API_KEY, --api-key)" in said
     assert "hunter2" not in said
 
 
@@ -460,22 +474,18 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
 # --- stores that are there ---------------------------------------------------------------------------------
 
 
-def test_another_scheme_is_refused_with_both_versions(tmp_path: Path) -> None:
-    es_simhash("init", "--weights", "tf", cwd=tmp_path)
-    for arguments in (["init"], ["ingest"], ["similar", STORM]):
-        said = complaint(es_simhash(*arguments, cwd=tmp_path, stdin=line("n1")))
-        assert f"of Scheme {Scheme(weights='tf').version}, this program makes {Scheme().version}: open it with" in said
+@pytest.mark.parametrize("arguments", [["init"], ["ingest"], ["similar", STORM]], ids=lambda a: a[0])
+def test_another_scheme_is_refused_with_both_versions(tmp_path: Path, arguments: list[str]) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}", scheme=Scheme(weights="tf")) as documents:
+        documents.setup()
+    said = complaint(es_simhash(*arguments, cwd=tmp_path, stdin=line("n1")))
+    assert f"of Scheme {Scheme(weights='tf').version}, this program makes {Scheme().version}: open it with" in said
 
 
 @pytest.mark.elasticsearch
-def test_another_scheme_of_an_index_is_refused_with_both_versions(
-    tmp_path: Path, elasticsearch_url: str, index_name: str
-) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    with Documents(address) as documents:
-        documents.setup()
-    said = complaint(es_simhash("ingest", "--weights", "tf", "--store", address, cwd=tmp_path, stdin=line("n1")))
-    assert said.startswith(f"es-simhash: {address} holds fingerprints of Scheme {Scheme().version}, ")
+def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path, index: str) -> None:
+    said = complaint(es_simhash("ingest", "--weights", "tf", "--store", index, cwd=tmp_path, stdin=line("n1")))
+    assert said.startswith(f"es-simhash: {index} holds fingerprints of Scheme {Scheme().version}, ")
     assert f"this program makes {Scheme(weights='tf').version}" in said
 
 

@@ -15,7 +15,7 @@ kept back is for chance: one filter of 100 items sets more bits than the next, a
 
 Few items at a small rate need more. An item is also taken for another one that has the same sequence of positions,
 and there are only some m² sequences: that was measured to happen at a rate of n/(57·m²), which is 2e-6 for 10 items
-in the 296 bits that should do for 1e-6. So m² is n/(4·error_rate) at least.
+in the 296 bits that should do for 1e-6. So m² is n/error_rate at least.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Size:
     def of(cls, capacity: int, error_rate: float, compound_rate: float) -> Size:
         """Return the size of a layer of this capacity (items) and error rate, in a filter of this compound rate."""
         k = _hashes(error_rate)
-        bits = max(capacity * _bits_an_item(error_rate, k), math.sqrt(capacity / compound_rate) / 2)
+        bits = max(capacity * _bits_an_item(error_rate, k), math.sqrt(capacity / compound_rate))
         return cls(capacity, 8 * (math.ceil(bits / 8) | 1), k)
 
 

@@ -16,7 +16,7 @@ from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMism
 from es_simhash.stores.elasticsearch import documents as requests
 from es_simhash.stores.elasticsearch.failures import complete
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.testing import candidates, entry, flip, near, write
+from es_simhash.testing.documents import candidates, entry, flip, near, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

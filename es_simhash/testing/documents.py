@@ -1,154 +1,21 @@
-"""For whoever writes another store: the laws that every store keeps, and the slow twin it is compared with.
-
-A new store is tested by one subclass::
-
-    class TestMyStore(StoreContract):
-        def make_store(self) -> Store:
-            return MyStore(...)
-"""
+"""What every store keeps of requests on documents, and short forms of these requests for tests."""
 
 from __future__ import annotations
 
 import json
-import operator
 import random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.scheme import DEFAULT, Scheme
-from es_simhash.ops import (
-    Candidates,
-    Describe,
-    Entry,
-    Fetch,
-    Op,
-    Probe,
-    Refresh,
-    Remove,
-    Row,
-    SetUp,
-    Store,
-    Write,
-    Written,
-)
+from es_simhash.ops import Candidates, Describe, Entry, Fetch, Probe, Refresh, Remove, Row, SetUp, Store, Write, Written
+from es_simhash.testing.linear import LinearStore, is_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-R = TypeVar("R")
 
-
-class LinearStore:
-    """A store in memory that looks at every document each time.
-
-    :param lagging: what is written can be found by Candidates only after the next Refresh, as in Elasticsearch.
-    """
-
-    embedded = True
-    name = "memory"
-
-    def __init__(self, *, lagging: bool = False) -> None:
-        self._lagging = lagging
-        self._scheme: Scheme | None = None
-        self._written = 0
-        self._rows: dict[str, tuple[Row, str]] = {}
-        self._searchable: dict[str, tuple[Row, str]] = {}
-
-    def perform(self, op: Op[R]) -> R:
-        reply: Any = self._perform(op)
-        if not self._lagging:
-            self._searchable = dict(self._rows)
-        return reply  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        pass
-
-    def _perform(self, op: Op[Any]) -> Any:
-        match op:
-            case Describe():
-                return self._scheme
-            case SetUp(scheme):
-                created, self._scheme = self._scheme is None, scheme
-                return "created" if created else "unchanged"
-            case Fetch(ids):
-                return {id: self._rows[id][0] for id in ids if id in self._rows}
-            case Candidates():
-                return self._candidates(op)
-            case Write(entries):
-                for entry in entries:
-                    self._write(entry)
-                return Written({}, searchable=not self._lagging)
-            case Remove(ids):
-                return {id for id in ids if self._rows.pop(id, None)}
-            case Refresh():
-                self._searchable = dict(self._rows)
-        return None
-
-    def _write(self, entry: Entry) -> None:
-        self._written += 1
-        row = Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, self._written)
-        self._rows[entry.id] = (row, entry.source)
-
-    def _candidates(self, op: Candidates) -> list[Row]:
-        found = [
-            row
-            for row, source in sorted(self._searchable.values(), key=lambda stored: stored[0].written)
-            if row.id not in op.without
-            and any(_near(row, probe, op.max_distance) for probe in op.probes)
-            and (op.filter is None or satisfies(json.loads(source), op.filter))
-        ]
-        if not op.one_per_digest:
-            return found
-        return list({row.digest: row for row in reversed(found)}.values())
-
-
-def _near(row: Row, probe: Probe, max_distance: int) -> bool:
-    if row.digest == probe.digest:
-        return True
-    if row.fingerprint is None or probe.fingerprint is None:
-        return False
-    return bin(row.fingerprint ^ probe.fingerprint).count("1") <= max_distance
-
-
-_LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
-
-
-def satisfies(document: Mapping[str, Any], clause: Mapping[str, Any]) -> bool:
-    """Whether a document satisfies a filter clause, of those that every store knows."""
-    ((kind, body),) = clause.items()
-    match kind:
-        case "match_all":
-            return True
-        case "ids":
-            return document["id"] in body["values"]
-        case "exists":
-            return bool(_values(document, body["field"]))
-        case "term":
-            return any(value in _values(document, field) for field, value in body.items())
-        case "terms":
-            return any(value in _values(document, field) for field, values in body.items() for value in values)
-        case "range":
-            ((field, limits),) = body.items()
-            return any(
-                all(_LIMITS[k](value, limit) for k, limit in limits.items()) for value in _values(document, field)
-            )
-        case "bool":
-            each = {k: [satisfies(document, c) for c in _list(clauses)] for k, clauses in body.items()}
-            required = all(each.get("must", []) + each.get("filter", []))
-            return required and not any(each.get("must_not", [])) and any(each.get("should") or [True])
-    raise NotImplementedError(kind)
-
-
-def _list(clauses: Any) -> list[Any]:
-    return clauses if isinstance(clauses, list) else [clauses]
-
-
-def _values(document: Mapping[str, Any], field: str) -> list[Any]:
-    value = document.get(field)
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-class StoreContract:
-    """The laws that every store keeps, as tests for pytest."""
+class DocumentsContract:
+    """The laws of requests on documents, as tests for pytest."""
 
     def make_store(self) -> Store:
         """A new, empty store that was not set up."""
@@ -336,7 +203,7 @@ class StoreContract:
             ours = candidates(store, probes, max_distance, **options)
             wanted = candidates(twin, probes, max_distance, **options)
             # A store may give more than what is near; it never gives less.
-            assert plain(wanted) == plain(row for row in ours if any(_near(row, p, max_distance) for p in probes))
+            assert plain(wanted) == plain(row for row in ours if any(is_near(row, p, max_distance) for p in probes))
         assert plain(store.perform(Fetch(tuple(ids))).values()) == plain(twin.perform(Fetch(tuple(ids))).values())
 
     @staticmethod
@@ -373,7 +240,7 @@ def write(store: Store, *entries: Entry) -> Written:
 def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:
     """What is really near, of the candidates for a fingerprint."""
     rows = candidates(store, [Probe(fingerprint, None)], max_distance)
-    return [row for row in rows if _near(row, Probe(fingerprint, None), max_distance)]
+    return [row for row in rows if is_near(row, Probe(fingerprint, None), max_distance)]
 
 
 def candidates(store: Store, probes: list[Probe], max_distance: int, **options: Any) -> list[Row]:
