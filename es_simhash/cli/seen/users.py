@@ -60,7 +60,7 @@ def _answer_lines(seen: SeenItems) -> None:
 
 
 @click.command()
-@click.option("--user", metavar="USER", required=True)
+@click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
 @json_option
 def stats(user: str, as_json: bool, **store: Any) -> None:
@@ -117,7 +117,7 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
 
 
 @click.command()
-@click.option("--user", metavar="USER", required=True)
+@click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
 def clear(user: str, **store: Any) -> None:
     """Forget everything that a user has seen.
@@ -131,7 +131,7 @@ def clear(user: str, **store: Any) -> None:
 
 
 @click.command()
-@click.option("--user", metavar="USER", required=True)
+@click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
 def remove(user: str, **store: Any) -> None:
     """Take the seen items out of a user's document, and remove the document if it holds nothing else.
