@@ -93,7 +93,7 @@ class Ingest:
         self.max_distance = max_distance
         self.on_duplicate = on_duplicate
         self.stopped: DuplicateFound | None = None
-        self._recent: list[Row] = []  # written in this run, perhaps not searchable yet, in the order of the run
+        self._recent: dict[str, Row] = {}  # written in this run, perhaps not searchable yet, in the order of the run
         self._replaced: set[str] = set()  # ids whose searchable version may be out of date
         self._unrefreshed = False
 
@@ -110,17 +110,46 @@ class Ingest:
         neighbours = yield from self._neighbours(changed, stored)
         outcomes: dict[str, Outcome] = {}
         entries: dict[str, Entry] = {}
-        for document in documents:
-            outcome, entry = self._decide(document, stored.get(document.id), neighbours, entries)
-            outcomes[document.id] = outcome
-            if entry:
-                entries[document.id] = entry
-            if self.stopped:
-                break
-        refused = yield from self._write(entries, stored)
-        outcomes |= {id: _failed(outcomes[id], reason) for id, reason in refused.items()}
+        pending: Sequence[Document] = documents
+        while pending:
+            new: list[Entry] = []
+            for document in pending:
+                outcomes[document.id], entry = self._decide(document, stored.get(document.id), neighbours, entries)
+                if entry:
+                    entries[document.id] = entry
+                    new.append(entry)
+                if self.stopped:
+                    break
+            refused = yield from self._write(new, stored)
+            for id, reason in refused.items():
+                del entries[id]
+                outcomes[id] = _failed(outcomes[id], reason)
+            pending = self._unsettled(documents, outcomes, entries, refused) if refused else []
+        if len(self._recent) >= WINDOW:
+            yield from self._refresh()
         reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in outcomes, items)
         return [item if isinstance(item, Outcome) else outcomes[item.id] for item in reached]
+
+    def _unsettled(
+        self,
+        documents: Sequence[Document],
+        outcomes: dict[str, Outcome],
+        entries: dict[str, Entry],
+        refused: Mapping[str, str],
+    ) -> list[Document]:
+        """Documents that were taken for duplicates of what the store refused, or come after one that stopped there."""
+        gone = set(refused)
+        pending = []
+        for document in documents:
+            outcome, entry = outcomes.get(document.id), entries.get(document.id)
+            if outcome is None and self.stopped is None:
+                pending.append(document)
+            elif outcome and (outcome.duplicate_of in gone or (entry and entry.group in gone)):
+                pending.append(document)
+                gone.add(document.id)
+                entries.pop(document.id, None)
+                self.stopped = None
+        return pending
 
     def finish(self) -> Flow[None]:
         """Make everything that was written visible to search."""
@@ -144,7 +173,9 @@ class Ingest:
         before = [stored[document.id] for document in documents if document.id in stored]
         without = tuple(sorted(self._replaced | {row.id for row in before}))
         found = yield from ask(Candidates(probes, self.max_distance, None, without, one_per_digest=True))
-        return _Neighbours(documents, probes, [*sorted([*found, *before], key=_age), *self._recent], self.max_distance)
+        return _Neighbours(
+            documents, probes, [*sorted([*found, *before], key=_age), *self._recent.values()], self.max_distance
+        )
 
     def _decide(
         self, document: Document, before: Row | None, neighbours: _Neighbours, entries: Mapping[str, Entry]
@@ -179,17 +210,15 @@ class Ingest:
         )
         return Outcome(document.id, outcome, stored=True, **about), entry
 
-    def _write(self, entries: Mapping[str, Entry], stored: Mapping[str, Row]) -> Flow[Mapping[str, str]]:
+    def _write(self, entries: Sequence[Entry], stored: Mapping[str, Row]) -> Flow[Mapping[str, str]]:
         if not entries:
             return {}
-        written = yield from ask(Write(tuple(entries.values())))
+        written = yield from ask(Write(tuple(entries)))
         if not written.searchable:
             self._unrefreshed = True
-            kept = [entry for entry in entries.values() if entry.id not in written.refused]
-            self._recent += [_row(entry) for entry in kept]
+            kept = [entry for entry in entries if entry.id not in written.refused]
+            self._recent |= {entry.id: _row(entry) for entry in kept}
             self._replaced |= {entry.id for entry in kept if entry.id in stored}
-            if len(self._recent) >= WINDOW:
-                yield from self._refresh()
         return written.refused
 
 
@@ -258,6 +287,7 @@ class Counts:
 
 
 def _failed(outcome: Outcome, reason: str) -> Outcome:
+    reason = f"{outcome.place}: {reason}"
     return Outcome(outcome.id, "failed", fingerprinted=outcome.fingerprinted, reason=reason, place=outcome.place)
 
 

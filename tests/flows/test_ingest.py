@@ -201,9 +201,38 @@ def test_what_the_store_refuses_has_failed_and_the_others_are_stored() -> None:
     outcomes = ingest(Documents(Refusing("1")), NEAR[0], "不相干 文章 关于 电影 学校", "又一篇 文章 关于 飞机 火车")
     assert [(o.outcome, o.stored, o.reason) for o in outcomes] == [
         ("new", True, None),
-        ("failed", False, "too wide"),
+        ("failed", False, "document 2: too wide"),
         ("new", True, None),
     ]
+
+
+@given(
+    documents=documents,
+    refused=st.sets(st.integers(0, 12), max_size=3),
+    on_duplicate=st.sampled_from(["index", "skip"]),
+)
+@settings(deadline=None)
+def test_nothing_duplicates_what_the_store_refused(
+    documents: list[tuple[int, str]], refused: set[int], on_duplicate: Any
+) -> None:
+    store = Refusing(*map(str, refused))
+    door = Documents(store)
+    items = [{"id": id, "text": text} for id, text in documents]
+    outcomes = {o.id: o for o in door.ingest(items, max_distance=7, on_duplicate=on_duplicate)}
+    failed = {id for id, outcome in outcomes.items() if outcome.outcome == "failed"}
+    for id, outcome in outcomes.items():
+        assert outcome.duplicate_of is None or outcomes[outcome.duplicate_of].stored, (id, outcome)
+        assert (outcome.outcome == "failed") <= (id in set(map(str, refused)))
+        row = store.perform(Fetch((str(id),))).get(str(id))
+        assert outcome.stored == (row is not None)
+        if row:
+            assert row.duplicate_of == outcome.duplicate_of
+            assert row.group not in failed
+
+
+def test_a_run_goes_on_after_a_duplicate_of_what_the_store_refused() -> None:
+    outcomes = ingest(Documents(Refusing("0")), NEAR[0], NEAR[0], "不相干 文章 关于 电影 学校", on_duplicate="fail")
+    assert [o.outcome for o in outcomes] == ["failed", "new", "new"]
 
 
 def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path) -> None:
@@ -259,17 +288,18 @@ class Counting(LinearStore):
 
 
 class Refusing(LinearStore):
-    """Takes all documents but one."""
+    """Takes all documents but some."""
 
-    def __init__(self, id: str) -> None:
+    def __init__(self, *ids: str) -> None:
         super().__init__()
-        self._refused = id
+        self._refused = ids
 
     def perform(self, op: Op[Any]) -> Any:
         if not isinstance(op, Write):
             return super().perform(op)
-        super().perform(Write(tuple(entry for entry in op.entries if entry.id != self._refused)))
-        return Written({self._refused: "too wide"}, searchable=True)
+        taken = tuple(entry for entry in op.entries if entry.id not in self._refused)
+        super().perform(Write(taken))
+        return Written({entry.id: "too wide" for entry in op.entries if entry not in taken}, searchable=True)
 
 
 def _rows(*ids: str) -> Any:

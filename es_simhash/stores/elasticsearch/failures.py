@@ -115,7 +115,7 @@ def _reason(body: Any) -> str:
     cause = (error.get("root_cause") or [error])[0]
     reason = f"{cause.get('type', 'error')}: {cause.get('reason', 'no reason given')}"
     inner = error.get("caused_by", {}).get("reason")
-    return f"{reason} ({inner})" if inner else reason
+    return " ".join((f"{reason} ({inner})" if inner else reason).split())  # the server may write several lines
 
 
 def _first_line(error: Exception) -> str:
