@@ -168,6 +168,47 @@ class Remove(Op["set[str]"]):
 
 
 @dataclass(frozen=True)
+class Scanned:
+    """A document that was come upon by Scan.
+
+    :param version: of the document, whatever it is in this store.
+    """
+
+    row: Row
+    version: Any
+
+
+@dataclass(frozen=True)
+class ScanPage:
+    """The answer to Scan; ``after`` goes into the next one, and is None on the last page."""
+
+    documents: list[Scanned]
+    after: Any
+
+
+@dataclass(frozen=True)
+class Scan(Op[ScanPage]):
+    """Some of all fingerprinted documents that can be found by search, in no particular order, none twice.
+
+    :param after: of the page before; None begins.
+    :param filter: a query clause that they must match.
+    """
+
+    after: Any = None
+    filter: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Regroup(Op["set[str]"]):
+    """Change the groups of documents that still have the version given; replies the ids of those that don't.
+
+    :param groups: for each id the group and the version.
+    """
+
+    groups: Mapping[str, tuple[str, Any]]
+
+
+@dataclass(frozen=True)
 class Refresh(Op[None]):
     """Make everything written so far visible to Candidates."""
 

@@ -12,9 +12,12 @@ import sys
 import click
 
 from es_simhash import __version__
+from es_simhash.cli.export import export
 from es_simhash.cli.fingerprint import fingerprint
+from es_simhash.cli.group import group
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
+from es_simhash.cli.remove import remove
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
 from es_simhash.errors import SimhashError
@@ -40,7 +43,7 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, similar, fingerprint, seen):
+for command in (init, ingest, similar, group, export, remove, fingerprint, seen):
     cli.add_command(command)
 
 

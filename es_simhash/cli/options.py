@@ -64,6 +64,13 @@ max_distance_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON lines on standard output.")
 
 
+def filter_option(what: str) -> Callable[[F], F]:
+    """The option ``--filter``, which becomes the argument ``clause``."""
+    return click.option(
+        "--filter", "clause", metavar="JSON", callback=parse_clause, help=f"A query clause that {what}."
+    )
+
+
 def store_options(command: F) -> F:
     """The options that say which store, and how to reach it: the arguments of :func:`client_options`."""
     for option in reversed(_STORE):

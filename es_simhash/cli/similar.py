@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from es_simhash.cli.options import (
+    filter_option,
     json_option,
     max_distance_option,
     open_documents,
-    parse_clause,
     print_json,
     read_text,
     store_options,
@@ -26,13 +26,7 @@ from es_simhash.cli.options import (
 @store_options
 @weights_option
 @max_distance_option
-@click.option(
-    "--filter",
-    "clause",
-    metavar="JSON",
-    callback=parse_clause,
-    help='A query clause that matches must satisfy: \'{"term": {"lang": "zh"}}\'.',
-)
+@filter_option('matches must satisfy: \'{"term": {"lang": "zh"}}\'')
 @json_option
 def similar(
     text: str | None,

@@ -9,9 +9,10 @@ from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
 from es_simhash.flows import opening
+from es_simhash.flows.group import group
 from es_simhash.flows.ingest import Ingest
 from es_simhash.flows.similar import similar, similar_to_stored
-from es_simhash.ops import Remove, ask
+from es_simhash.ops import Refresh, Remove, Scan, ask
 from es_simhash.reading import BATCH, MAX_TEXT, Reader, Run
 from es_simhash.stores.address import open_async_store, open_store
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from typing_extensions import Self
 
+    from es_simhash.flows.group import GroupReport
     from es_simhash.flows.ingest import OnDuplicate, Outcome
     from es_simhash.flows.similar import Match
-    from es_simhash.ops import AsyncStore, Flow, Store
+    from es_simhash.ops import AsyncStore, Flow, Row, Store
 
 T = TypeVar("T")
 
@@ -152,6 +154,36 @@ class Documents:
         self._check()
         return self._run(ask(Remove(tuple(map(str, ids)))))
 
+    def group(
+        self, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+    ) -> GroupReport:
+        """Recompute the groups of all documents.
+
+        Documents that are near each other, directly or by a chain, get the id of one of them in ``simhash.group``.
+
+        An ingest gives each new document the group of what it duplicates; this also finds what several ingests added at
+        the same moment, and what lies between two groups. Only what changes is written, and nothing that others wrote
+        meanwhile. Memory: some 300 bytes a document.
+
+        :param max_distance: how near a member of a group is to at least one other, in bits.
+        :param filter: only documents that match this clause are looked at.
+        """
+        self._check()
+        return self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter))
+
+    def export(self, *, filter: Mapping[str, Any] | None = None) -> Iterator[Row]:
+        """The fingerprint, digest, group and duplicate of every document, in no particular order, page by page.
+
+        :param filter: only documents that match this clause.
+        """
+        self._check()
+        self._run(ask(Refresh()))
+        page = self._run(ask(Scan(None, filter)))
+        yield from (document.row for document in page.documents)
+        while page.after is not None:
+            page = self._run(ask(Scan(page.after, filter)))
+            yield from (document.row for document in page.documents)
+
     def close(self) -> None:
         """Close the file, or the client if it is not yours."""
         self._store.close()
@@ -252,6 +284,25 @@ class AsyncDocuments:
         """:meth:`Documents.remove`."""
         await self._check()
         return await self._run(ask(Remove(tuple(map(str, ids)))))
+
+    async def group(
+        self, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+    ) -> GroupReport:
+        """:meth:`Documents.group`."""
+        await self._check()
+        return await self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter))
+
+    async def export(self, *, filter: Mapping[str, Any] | None = None) -> AsyncIterator[Row]:
+        """:meth:`Documents.export`, as an async iterator."""
+        await self._check()
+        await self._run(ask(Refresh()))
+        page = await self._run(ask(Scan(None, filter)))
+        for document in page.documents:
+            yield document.row
+        while page.after is not None:
+            page = await self._run(ask(Scan(page.after, filter)))
+            for document in page.documents:
+                yield document.row
 
     async def close(self) -> None:
         """:meth:`Documents.close`."""

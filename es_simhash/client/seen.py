@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.core.seen import SeenConfig
+from es_simhash.core.seen import SeenConfig, user_id
 from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
 from es_simhash.flows import seen as flows
 from es_simhash.stores.address import open_async_store, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from typing_extensions import Self
@@ -100,7 +100,7 @@ class SeenItems:
 
     def unseen(self, user: str | int, items: Iterable[Item]) -> list[Item]:
         """The items that a user has certainly not seen, in their order: what to call with a page of candidates."""
-        return self.unseen_many({user: items})[str(user)]
+        return self.unseen_many({user: items})[user_id(user)]
 
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
@@ -108,7 +108,7 @@ class SeenItems:
 
     def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
         """For each item whether the user might have seen it; False is certain."""
-        return self._run(flows.might_have_seen(self._ready(), _plain({user: items})))[str(user)]
+        return self._run(flows.might_have_seen(self._ready(), _plain({user: items})))[user_id(user)]
 
     def unseen_page(
         self,
@@ -128,7 +128,7 @@ class SeenItems:
         :param item: the item of a hit: ``lambda hit: hit["_id"]``.
         :param offset: where to begin; the page says where the next one goes on.
         """
-        pages = flows.unseen_page(self._ready(), str(user), size, item, offset, rounds)
+        pages = flows.unseen_page(self._ready(), user_id(user), size, item, offset, rounds)
 
         def answer(op: Any) -> Any:
             return fetch(op.offset, op.size) if isinstance(op, flows.NextPage) else self._store.perform(op)
@@ -158,7 +158,7 @@ class SeenItems:
             an interrupted call can be repeated; by default now.
         :returns: ``results``, 1 for each user who had seen anything; ``failed``, the error for each other.
         """
-        some = None if users is None else list(map(str, users))
+        some = None if users is None else _users(users)
         return self._run(flows.rotate(self._ready(), some, _now(), before))
 
     def rebuild_many(self, items: ByUser) -> Report:
@@ -167,11 +167,11 @@ class SeenItems:
 
     def stats(self, user: str | int) -> Stats:
         """Figures of a user's filters; for one that isn't there ``exists`` is False."""
-        return self._run(flows.stats(self._ready(), str(user)))
+        return self._run(flows.stats(self._ready(), user_id(user)))
 
     def clear(self, user: str | int) -> None:
         """Forget everything that a user has seen."""
-        _only(self._run(flows.clear(self._ready(), [str(user)])))
+        _only(self._run(flows.clear(self._ready(), [user_id(user)])))
 
     def remove(self, user: str | int) -> bool:
         """Take the seen items out of a user's document, and remove the document if it holds nothing else.
@@ -179,7 +179,7 @@ class SeenItems:
         :returns: whether there were any.
         """
         self._ready()
-        return bool(self._run(flows.remove([str(user)])))
+        return bool(self._run(flows.remove([user_id(user)])))
 
     def close(self) -> None:
         """Close the file, or the client if it is not yours."""
@@ -237,7 +237,7 @@ class AsyncSeenItems:
 
     async def unseen(self, user: str | int, items: Iterable[Item]) -> list[Item]:
         """:meth:`SeenItems.unseen`."""
-        return (await self.unseen_many({user: items}))[str(user)]
+        return (await self.unseen_many({user: items}))[user_id(user)]
 
     async def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`SeenItems.unseen_many`."""
@@ -245,7 +245,7 @@ class AsyncSeenItems:
 
     async def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
         """:meth:`SeenItems.might_have_seen`."""
-        return (await self._run(flows.might_have_seen(await self._ready(), _plain({user: items}))))[str(user)]
+        return (await self._run(flows.might_have_seen(await self._ready(), _plain({user: items}))))[user_id(user)]
 
     async def unseen_page(
         self,
@@ -258,7 +258,7 @@ class AsyncSeenItems:
         rounds: int = ROUNDS,
     ) -> Page[H]:
         """:meth:`SeenItems.unseen_page`; ``fetch`` is awaited."""
-        pages = flows.unseen_page(await self._ready(), str(user), size, item, offset, rounds)
+        pages = flows.unseen_page(await self._ready(), user_id(user), size, item, offset, rounds)
 
         def answer(op: Any) -> Awaitable[Any]:
             return fetch(op.offset, op.size) if isinstance(op, flows.NextPage) else self._store.perform(op)
@@ -275,7 +275,7 @@ class AsyncSeenItems:
 
     async def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> Report:
         """:meth:`SeenItems.rotate`."""
-        some = None if users is None else list(map(str, users))
+        some = None if users is None else _users(users)
         return await self._run(flows.rotate(await self._ready(), some, _now(), before))
 
     async def rebuild_many(self, items: ByUser) -> Report:
@@ -284,16 +284,16 @@ class AsyncSeenItems:
 
     async def stats(self, user: str | int) -> Stats:
         """:meth:`SeenItems.stats`."""
-        return await self._run(flows.stats(await self._ready(), str(user)))
+        return await self._run(flows.stats(await self._ready(), user_id(user)))
 
     async def clear(self, user: str | int) -> None:
         """:meth:`SeenItems.clear`."""
-        _only(await self._run(flows.clear(await self._ready(), [str(user)])))
+        _only(await self._run(flows.clear(await self._ready(), [user_id(user)])))
 
     async def remove(self, user: str | int) -> bool:
         """:meth:`SeenItems.remove`."""
         await self._ready()
-        return bool(await self._run(flows.remove([str(user)])))
+        return bool(await self._run(flows.remove([user_id(user)])))
 
     async def close(self) -> None:
         """:meth:`SeenItems.close`."""
@@ -316,22 +316,31 @@ class AsyncSeenItems:
 
 def _config(
     capacity: int | None, error_rate: float | None, generations: int | None, period: int | None
-) -> SeenConfig | None:
+) -> Mapping[str, Any]:
+    """The numbers that are given; None leaves one out.
+
+    :raises InputError: for one out of range.
+    """
     given = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
     chosen = {name: value for name, value in given.items() if value is not None}
-    return SeenConfig(**chosen) if chosen else None  # type: ignore[arg-type]
+    config = SeenConfig(**chosen)  # type: ignore[arg-type]
+    return {name: getattr(config, name) for name in chosen}
 
 
 def _plain(items: Mapping[Any, Iterable[Item]]) -> dict[str, list[Item]]:
     """User ids as strings, items as lists; what 1 and "1" have seen is put together."""
     plain: defaultdict[str, list[Item]] = defaultdict(list)
     for user, theirs in items.items():
-        if isinstance(user, bool) or not isinstance(user, str | int) or user == "":
-            raise InputError(f"the user {user!r} is a {type(user).__name__}: use a string or an integer")
-        if isinstance(theirs, str | bytes):
-            raise InputError(f"the items of user {user!r} are one string: put it in a list")
-        plain[str(user)] += chain(theirs)
+        if isinstance(theirs, str | bytes) or not isinstance(theirs, Iterable):
+            raise InputError(f"the items of user {user!r} are one {type(theirs).__name__}: put it in a list")
+        plain[user_id(user)].extend(theirs)
     return dict(plain)
+
+
+def _users(users: Iterable[str | int]) -> list[str]:
+    if isinstance(users, str):
+        raise InputError(f"the users are one string, {users!r}: put it in a list")
+    return list(map(user_id, users))
 
 
 def _only(report: Report) -> int:

@@ -7,7 +7,23 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.scheme import DEFAULT, Scheme
-from es_simhash.ops import Candidates, Describe, Entry, Fetch, Probe, Refresh, Remove, Row, SetUp, Store, Write, Written
+from es_simhash.ops import (
+    Candidates,
+    Describe,
+    Entry,
+    Fetch,
+    Probe,
+    Refresh,
+    Regroup,
+    Remove,
+    Row,
+    Scan,
+    Scanned,
+    SetUp,
+    Store,
+    Write,
+    Written,
+)
 from es_simhash.testing.linear import LinearStore, is_near
 
 if TYPE_CHECKING:
@@ -170,6 +186,28 @@ class DocumentsContract:
         assert {row.id for row in near(store, 1, 3)} == {"b"}
         assert store.perform(Remove(())) == set()
 
+    def test_a_scan_comes_upon_every_document_once(self) -> None:
+        store = self._ready()
+        ids = [f"id{n}" for n in range(12_000)]  # more than a page
+        write(store, *(entry(id, place or None, n=place) for place, id in enumerate(ids)))
+        assert sorted(document.row.id for document in scan(store)) == sorted(ids)
+        rest = scan(store, filter={"range": {"n": {"gte": 11_990}}})
+        assert sorted(document.row.id for document in rest) == sorted(ids[11_990:])
+        assert plain(document.row for document in rest) == plain(store.perform(Fetch(tuple(ids[11_990:]))).values())
+
+    def test_a_group_is_changed_only_if_nobody_wrote_since(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 1), entry("b", 2), entry("c", 3, duplicate_of="a", lang="zh"))
+        versions = {document.row.id: document.version for document in scan(store)}
+        write(store, entry("b", 2))
+        assert store.perform(Remove(("a",))) == {"a"}
+        assert store.perform(Regroup({id: ("g", version) for id, version in versions.items()})) == {"a", "b"}
+        store.perform(Refresh())
+        rows = store.perform(Fetch(("a", "b", "c")))
+        assert {id: row.group for id, row in rows.items()} == {"b": "b", "c": "g"}
+        assert rows["c"].duplicate_of == "a"
+        assert [row.id for row in candidates(store, [Probe(3, None)], 0, filter={"term": {"lang": "zh"}})] == ["c"]
+
     def test_closing_twice_is_fine(self) -> None:
         store = self._ready()
         store.close()
@@ -246,6 +284,16 @@ def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:
 def candidates(store: Store, probes: list[Probe], max_distance: int, **options: Any) -> list[Row]:
     """The candidates for some Probes."""
     return store.perform(Candidates(tuple(probes), max_distance, **options))
+
+
+def scan(store: Store, filter: Mapping[str, Any] | None = None) -> list[Scanned]:
+    """All documents that Scan comes upon."""
+    page = store.perform(Scan(filter=filter))
+    documents = page.documents
+    while page.after is not None:
+        page = store.perform(Scan(page.after, filter))
+        documents += page.documents
+    return documents
 
 
 def flip(value: int, bits: Iterable[int]) -> int:

@@ -20,9 +20,13 @@ from es_simhash.ops import (
     Op,
     Probe,
     Refresh,
+    Regroup,
     Remove,
     RemoveUsers,
     Row,
+    Scan,
+    Scanned,
+    ScanPage,
     SetUp,
     SetUpSeen,
     UserState,
@@ -83,6 +87,11 @@ class LinearStore:
                 return Written({}, searchable=not self._lagging)
             case Remove(ids):
                 return {id for id in ids if self._rows.pop(id, None)}
+            case Scan():
+                rows = [r for r, source in self._searchable.values() if _wanted(source, op.filter)]
+                return ScanPage([Scanned(row, row.written) for row in rows], None)
+            case Regroup(groups):
+                return {id for id, (group, version) in groups.items() if not self._regroup(id, group, version)}
             case DescribeSeen():
                 return self._config
             case SetUpSeen(config):
@@ -113,13 +122,20 @@ class LinearStore:
         row = Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, self._written)
         self._rows[entry.id] = (row, entry.source)
 
+    def _regroup(self, id: str, group: str, version: int) -> bool:
+        if id not in self._rows or self._rows[id][0].written != version:
+            return False
+        row, source = self._rows[id]
+        self._rows[id] = replace(row, group=group), source
+        return True
+
     def _candidates(self, op: Candidates) -> list[Row]:
         found = [
             row
             for row, source in sorted(self._searchable.values(), key=lambda stored: stored[0].written)
             if row.id not in op.without
             and any(is_near(row, probe, op.max_distance) for probe in op.probes)
-            and (op.filter is None or satisfies(json.loads(source), op.filter))
+            and _wanted(source, op.filter)
         ]
         if not op.one_per_digest:
             return found
@@ -132,6 +148,10 @@ def is_near(row: Row, probe: Probe, max_distance: int) -> bool:
     if row.fingerprint is None or probe.fingerprint is None:
         return False
     return bin(row.fingerprint ^ probe.fingerprint).count("1") <= max_distance
+
+
+def _wanted(source: str, clause: Mapping[str, Any] | None) -> bool:
+    return clause is None or satisfies(json.loads(source), clause)
 
 
 _LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}

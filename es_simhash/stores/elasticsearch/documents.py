@@ -7,7 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.segments import from_signed, hex_segments, to_signed
 from es_simhash.errors import IncompleteAnswer
-from es_simhash.ops import Candidates, Describe, Entry, Fetch, Probe, Refresh, Remove, Row, SetUp, Write, Written
+from es_simhash.ops import (
+    Candidates,
+    Describe,
+    Entry,
+    Fetch,
+    Probe,
+    Refresh,
+    Regroup,
+    Remove,
+    Row,
+    Scan,
+    Scanned,
+    ScanPage,
+    SetUp,
+    Write,
+    Written,
+)
 from es_simhash.stores.elasticsearch.clause import PLAIN_MAX_DISTANCE, ring_clause
 from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
@@ -27,6 +43,10 @@ UNION = 100
 SEARCHES = 100
 """Searches of one multi-search: each is up to 25 KB of values, and a request has a limit of 100 MB."""
 KEEP_ALIVE = "2m"
+SCAN_PAGE = 10_000
+SCAN_KEEP_ALIVE = "10m"
+CHANGED_SINCE = frozenset({404, 409})
+"""Removed or written since the document was read."""
 
 _ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of"]
 
@@ -95,6 +115,37 @@ def _remove(op: Remove, index: str, name: str) -> Steps:
     return {result["_id"] for result in results if result["result"] == "deleted"}
 
 
+@steps.register(Scan)
+def _scan(op: Scan, index: str, name: str) -> Steps:
+    if op.after is None:
+        opened = yield Call("open_point_in_time", {"index": index, "keep_alive": SCAN_KEEP_ALIVE})
+        pit, place = opened["id"], {}
+    else:
+        pit, place = op.after[0], {"search_after": op.after[1]}
+    query = {"bool": {"filter": [{"exists": {"field": "simhash.digest"}}, *([op.filter] if op.filter else [])]}}
+    page = yield from _page(query, SCAN_PAGE, pit, SCAN_KEEP_ALIVE, place, name)
+    hits = page["hits"]["hits"]
+    documents = [Scanned(_found_row(hit), (hit["_seq_no"], hit["_primary_term"])) for hit in hits]
+    if len(hits) == SCAN_PAGE:
+        return ScanPage(documents, (page["pit_id"], hits[-1]["sort"]))
+    yield Call("close_point_in_time", {"id": page["pit_id"]})
+    return ScanPage(documents, None)
+
+
+@steps.register(Regroup)
+def _regroup(op: Regroup, index: str, name: str) -> Steps:
+    operations: list[dict[str, Any]] = []
+    for id, (group, version) in op.groups.items():
+        condition = {"if_seq_no": version[0], "if_primary_term": version[1]}
+        operations += ({"update": {"_id": id, **condition}}, {"doc": {"simhash": {"group": group}}})
+    answer = yield Call("bulk", {"index": index, "operations": operations})
+    results = [item["update"] for item in answer["items"]]
+    for result in results:
+        if "error" in result and result["status"] not in CHANGED_SINCE:
+            raise from_body(result, result["status"], name)
+    return {result["_id"] for result in results if "error" in result}
+
+
 @steps.register(Refresh)
 def _refresh(op: Refresh, index: str, name: str) -> Steps:
     yield Call("indices.refresh", {"index": index})
@@ -143,20 +194,7 @@ def _every_page(query: dict[str, Any], index: str, name: str) -> Steps:
     after: dict[str, Any] = {}
     try:
         while True:
-            page = yield Call(
-                "search",
-                {
-                    "query": query,
-                    "size": PAGE,
-                    "source": False,
-                    **{key: value for key, value in _FIELDS.items() if key != "_source"},
-                    "sort": [{"_shard_doc": "asc"}],
-                    "pit": {"id": pit, "keep_alive": KEEP_ALIVE},
-                    "allow_partial_search_results": False,
-                    **after,
-                },
-            )
-            complete(page, name)
+            page = yield from _page(query, PAGE, pit, KEEP_ALIVE, after, name)
             pit = page["pit_id"]
             hits += page["hits"]["hits"]
             if len(page["hits"]["hits"]) < PAGE:
@@ -169,6 +207,24 @@ def _every_page(query: dict[str, Any], index: str, name: str) -> Steps:
             after = {"search_after": hits[-1]["sort"]}
     finally:
         yield Call("close_point_in_time", {"id": pit})
+
+
+def _page(query: dict[str, Any], size: int, pit: str, keep_alive: str, after: dict[str, Any], name: str) -> Steps:
+    page = yield Call(
+        "search",
+        {
+            "query": query,
+            "size": size,
+            "source": False,
+            **{key: value for key, value in _FIELDS.items() if key != "_source"},
+            "sort": [{"_shard_doc": "asc"}],
+            "pit": {"id": pit, "keep_alive": keep_alive},
+            "allow_partial_search_results": False,
+            **after,
+        },
+    )
+    complete(page, name)
+    return page
 
 
 # --- documents ---------------------------------------------------------------------------------------------

@@ -7,9 +7,12 @@ as it is, so that other fields stay, or refuses it with 409 if anything was writ
 from __future__ import annotations
 
 import binascii
+import random
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.drive import Pause
+from es_simhash.errors import ConflictError
 from es_simhash.ops import (
     Changed,
     ChangeUsers,
@@ -25,7 +28,7 @@ from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.steps import Call, describe, set_up, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from es_simhash.stores.elasticsearch.steps import Steps
 
@@ -33,6 +36,9 @@ PAGE = 1_000
 BULK_BYTES = 10_000_000
 """Bytes of filters in one bulk request; a server takes ten times that."""
 CONFLICT = 409
+AGAIN = frozenset({CONFLICT, 404})
+"""Somebody else wrote the document since it was read, or removed it."""
+_PAUSES = tuple(0.01 * 2**n for n in range(11))  # seconds at most, after each conflict; 10 s in all, on average
 
 
 @steps.register(DescribeSeen)
@@ -63,7 +69,7 @@ def _change_users(op: ChangeUsers, index: str, name: str) -> Steps:
         for item in answer["items"]:
             (result,) = item.values()
             # A document that vanished since it was read is a conflict too: the next reading finds none.
-            if result["status"] in BUSY | {CONFLICT, 404}:
+            if result["status"] in BUSY | AGAIN:
                 conflicts.add(result["_id"])
             elif result["status"] >= 300:
                 refused[result["_id"]] = item_reason(result["error"])
@@ -71,21 +77,24 @@ def _change_users(op: ChangeUsers, index: str, name: str) -> Steps:
 
 
 @steps.register(RemoveUsers)
-def _remove_users(op: RemoveUsers, index: str, name: str) -> Steps:
+def _remove_users(op: RemoveUsers, index: str, name: str) -> Generator[Call | Pause, Any, set[str]]:
     left, removed = op.users, set[str]()
-    while left:
+    for pause in _PAUSES:
         docs = _found((yield Call("mget", {"index": index, "ids": list(left)})), name)
         operations = [line for doc in docs if doc["_source"].get("seen") for line in _removal(doc)]
         if not operations:
-            break
+            return removed
         answer = yield Call("bulk", {"index": index, "operations": operations})
         results = [next(iter(item.values())) for item in answer["items"]]
         for result in results:
-            if "error" in result and result["status"] != CONFLICT:
+            if "error" in result and result["status"] not in AGAIN:
                 raise from_body(result, result["status"], name)
         removed |= {result["_id"] for result in results if result["status"] < 300}
-        left = tuple(result["_id"] for result in results if result["status"] == CONFLICT)
-    return removed
+        left = tuple(result["_id"] for result in results if result["status"] in AGAIN)
+        if not left:
+            return removed
+        yield Pause(random.uniform(0, pause))
+    raise ConflictError(f"the seen items of users {', '.join(left)} were not removed: others wrote faster; try later")
 
 
 @steps.register(ListUsers)

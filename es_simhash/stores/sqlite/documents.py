@@ -14,7 +14,21 @@ from es_simhash.core.ring import pairs
 from es_simhash.core.scheme import Scheme
 from es_simhash.core.segments import from_signed, to_signed
 from es_simhash.errors import StoreError
-from es_simhash.ops import Candidates, Describe, Fetch, Refresh, Remove, Row, SetUp, Write, Written
+from es_simhash.ops import (
+    Candidates,
+    Describe,
+    Fetch,
+    Refresh,
+    Regroup,
+    Remove,
+    Row,
+    Scan,
+    Scanned,
+    ScanPage,
+    SetUp,
+    Write,
+    Written,
+)
 from es_simhash.stores.sqlite.answer import answer
 from es_simhash.stores.sqlite.clause import to_sql
 
@@ -22,6 +36,7 @@ if TYPE_CHECKING:
     from es_simhash.stores.sqlite.database import Database
 
 FORMAT = "1"
+_PAGE = 10_000
 
 # Where segment i and its neighbour stand in the signed 64-bit fingerprint.
 _PAIRS = (
@@ -121,6 +136,27 @@ def _remove(op: Remove, database: Database) -> set[str]:
     with database.transaction() as connection:
         sql = "DELETE FROM documents WHERE id IN (SELECT value FROM json_each(?)) RETURNING id"
         return {row[0] for row in connection.execute(sql, [json.dumps(op.ids)]).fetchall()}
+
+
+@answer.register(Scan)
+def _scan(op: Scan, database: Database) -> ScanPage:
+    condition, parameters = to_sql(op.filter) if op.filter is not None else ("1", [])
+    sql = f"SELECT {_COLUMNS} FROM documents WHERE written > ? AND ({condition}) ORDER BY written LIMIT {_PAGE}"
+    with database.use() as connection:
+        rows = [_row(row) for row in connection.execute(sql, [op.after or 0, *parameters])]
+    after = rows[-1].written if len(rows) == _PAGE else None
+    return ScanPage([Scanned(row, row.written) for row in rows], after)
+
+
+@answer.register(Regroup)
+def _regroup(op: Regroup, database: Database) -> set[str]:
+    sql = 'UPDATE documents SET "group" = ? WHERE id = ? AND written = ?'
+    with database.transaction() as connection:
+        return {
+            id
+            for id, (group, written) in op.groups.items()
+            if not connection.execute(sql, [group, id, written]).rowcount
+        }
 
 
 @answer.register(Refresh)

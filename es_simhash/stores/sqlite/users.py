@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.seen import SeenConfig
 from es_simhash.errors import StoreError
@@ -48,7 +48,7 @@ def _describe_seen(op: DescribeSeen, database: Database) -> SeenConfig | None:
     if meta["users"] != FORMAT:
         found = meta["users"]
         raise StoreError(f"{database.name} has seen items of format {found}, this release reads {FORMAT}: upgrade")
-    return SeenConfig(**json.loads(meta["seen"]))
+    return SeenConfig.from_dict(json.loads(meta["seen"]))
 
 
 @answer.register(SetUpSeen)
@@ -66,10 +66,17 @@ def _fetch_users(op: FetchUsers, database: Database) -> dict[str, UserState]:
         ):
             filters[user].append(value)
         sql = f"SELECT user, newest, forgotten, version FROM users WHERE {_USERS}"
-        return {
-            user: UserState(tuple(filters[user]), newest, json.loads(forgotten), version)
-            for user, newest, forgotten, version in connection.execute(sql, [users])
-        }
+        return {user: _state(filters[user], *row) for user, *row in connection.execute(sql, [users])}
+
+
+def _state(filters: list[Any], newest: Any, forgotten: Any, version: int) -> UserState:
+    try:
+        if not all(isinstance(value, bytes) for value in filters):
+            raise TypeError("a filter that is no BLOB")
+        places = {item: int(generation) for item, generation in json.loads(forgotten).items()}
+        return UserState(tuple(filters), int(newest), places, version)
+    except (TypeError, ValueError, AttributeError) as error:
+        return UserState(version=version, damaged=f"the row is not what this library writes ({error})")
 
 
 @answer.register(ChangeUsers)
@@ -90,7 +97,8 @@ def _claim(connection: sqlite3.Connection, user: str, state: UserState) -> bool:
     """Write the user's row if its version is still the one that was read."""
     values = (state.newest, json.dumps(dict(state.forgotten)))
     if state.version is None:
-        sql = "INSERT OR IGNORE INTO users (newest, forgotten, user, version) VALUES (?, ?, ?, 1)"
+        # Versions begin at random: those of a row that was removed and made anew since are not to be taken for its own.
+        sql = "INSERT OR IGNORE INTO users (newest, forgotten, user, version) VALUES (?, ?, ?, random() / 2)"
         return connection.execute(sql, [*values, user]).rowcount == 1
     sql = "UPDATE users SET newest = ?, forgotten = ?, version = version + 1 WHERE user = ? AND version = ?"
     return connection.execute(sql, [*values, user, state.version]).rowcount == 1

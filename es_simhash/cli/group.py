@@ -1,0 +1,52 @@
+"""``es-simhash group``: recompute the groups of all documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from es_simhash.cli.options import (
+    filter_option,
+    json_option,
+    max_distance_option,
+    open_documents,
+    print_json,
+    store_options,
+    weights_option,
+)
+
+GIANT = 1_000
+
+
+@click.command()
+@store_options
+@weights_option
+@max_distance_option
+@filter_option("limits which documents are looked at")
+@json_option
+def group(max_distance: int, clause: dict[str, Any] | None, as_json: bool, **store: Any) -> None:
+    """Recompute which documents belong together, and write each one's group.
+
+    Ingest gives a document the group of what it duplicates; this also finds what several ingests added at the same
+    moment. Documents belong together if they are near each other, directly or by a chain. A group is named after the
+    member under which most of them were before, else after the one that was written first. Only what changes is
+    written, so it may be repeated, interrupted, and run beside an ingest.
+
+    \b
+    es-simhash group --store http://localhost:9200/news
+    es-simhash group --max-distance 7 --json
+    """
+    with open_documents(**store) as documents:
+        report = documents.group(max_distance=max_distance, filter=clause)
+    if as_json:
+        print_json(asdict(report))
+        return
+    click.echo(f"{report.documents:,} documents, {report.groups:,} groups with {report.members:,} members")
+    click.echo(f"{report.changed:,} documents changed their group")
+    if report.conflicts:
+        click.echo(f"{report.conflicts:,} were written by others meanwhile and left as they are: run it again")
+    for head, size in report.largest:
+        if size >= GIANT:
+            click.echo(f"a giant group: {head} with {size:,} members; a template, or a chain of small differences?")

@@ -1,0 +1,152 @@
+"""Group writes to each document the group it belongs to, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents
+from es_simhash.core.scheme import DEFAULT
+from es_simhash.core.text import digest
+from es_simhash.ops import Regroup, SetUp, Write
+from es_simhash.stores.address import open_store
+from es_simhash.testing import LinearStore
+from es_simhash.testing.documents import entry, flip, scan, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from es_simhash.ops import Entry, Op, Store
+
+
+@pytest.fixture(params=["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    if request.param == "linear":
+        store: Store = LinearStore()
+    elif request.param == "sqlite":
+        store = open_store("sqlite:///:memory:")
+    else:
+        url, make_index = request.getfixturevalue("elasticsearch_url"), request.getfixturevalue("make_index")
+        store = open_store(f"{url}/{make_index()}")
+    store.perform(SetUp(DEFAULT))
+    yield store
+    store.close()
+
+
+def groups(store: Store) -> dict[str, str]:
+    return {document.row.id: document.row.group for document in scan(store)}
+
+
+def test_what_is_near_directly_or_by_a_chain_is_one_group_named_after_the_first_written(store: Store) -> None:
+    write(store, *(entry(id, value) for id, value in {"far": 1 << 63 | 0xFF00, "b": 0b11, "a": 0, "c": 0b1111}.items()))
+    report = Documents(store).group(max_distance=2)
+    assert groups(store) == {"far": "far", "b": "b", "a": "b", "c": "b"}
+    assert (report.documents, report.groups, report.members, report.changed) == (4, 1, 3, 2)
+    assert report.largest == (("b", 3),)
+
+
+def test_a_second_call_changes_nothing(store: Store) -> None:
+    rng = random.Random(1)
+    values = [flip(rng.choice([0, 1 << 40]), rng.sample(range(64), rng.randint(0, 5))) for _ in range(60)]
+    write(store, *(entry(f"id{n}", value) for n, value in enumerate(values)))
+    assert Documents(store).group().changed > 0
+    before = groups(store)
+    assert Documents(store).group().changed == 0
+    assert groups(store) == before
+
+
+def test_a_group_keeps_its_head_while_it_grows_and_when_the_head_is_written_again(store: Store) -> None:
+    write(store, entry("head", 0), entry("member", 1, group="head"))
+    write(store, entry("new", 3))
+    write(store, entry("head", 0))
+    Documents(store).group()
+    assert groups(store) == {"head": "head", "member": "head", "new": "head"}
+
+
+def test_of_two_groups_that_meet_the_larger_ones_head_stays(store: Store) -> None:
+    write(store, entry("b", 0), entry("a", 0b1111), entry("a2", 0b1110, group="a"))
+    write(store, entry("between", 0b11))
+    Documents(store).group(max_distance=2)
+    assert groups(store) == {"b": "a", "a": "a", "a2": "a", "between": "a"}
+
+
+def test_a_group_whose_head_is_gone_gets_another(store: Store) -> None:
+    write(store, entry("b", 0, group="gone"), entry("a", 1, group="gone"))
+    Documents(store).group()
+    assert groups(store) == {"b": "b", "a": "b"}
+
+
+def test_members_that_are_no_longer_near_leave(store: Store) -> None:
+    write(store, entry("a", 0), entry("b", 0xFFFF, group="a"))
+    Documents(store).group()
+    assert groups(store) == {"a": "a", "b": "b"}
+
+
+def test_copies_without_fingerprint_are_a_group_and_blank_texts_are_none(store: Store) -> None:
+    blank = digest("", DEFAULT.digest)
+    write(store, *(entry(f"{d}{n}", None, digest=d) for d in ("x", blank) for n in range(2)))
+    Documents(store).group()
+    assert groups(store) == {"x0": "x0", "x1": "x0", f"{blank}0": f"{blank}0", f"{blank}1": f"{blank}1"}
+
+
+def test_a_filter_limits_what_is_looked_at(store: Store) -> None:
+    write(store, entry("a", 0, lang="zh"), entry("b", 0, lang="en"), entry("c", 0, lang="zh"))
+    assert Documents(store).group(filter={"term": {"lang": "zh"}}).documents == 2
+    assert groups(store) == {"a": "a", "b": "b", "c": "a"}
+
+
+def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
+    write(store, entry("a", 0), entry("b", 1), entry("c", 2))
+    report = Documents(Interrupting(store, entry("b", 1 << 50, digest="another"))).group()
+    assert (report.changed, report.conflicts) == (1, 1)
+    assert groups(store) == {"a": "a", "b": "b", "c": "a"}
+
+
+def test_ingest_and_group_agree_on_simple_groups(store: Store) -> None:
+    documents = Documents(store)
+    text = "市气象台今晨发布暴雨橙色预警，城区{}路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+    list(documents.ingest([{"id": n, "text": text.format(word)} for n, word in enumerate(["部分", "多处", "部分"])]))
+    before = groups(store)
+    assert set(before.values()) == {"0"}
+    assert documents.group().changed == 0
+    assert groups(store) == before
+
+
+@pytest.mark.elasticsearch
+def test_async_group_and_export_are_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
+    address = f"{elasticsearch_url}/{make_index()}"
+    store = open_store(address)
+    store.perform(SetUp(DEFAULT))
+    write(store, entry("a", 0), entry("b", 1), entry("c", 1 << 63 | 0xFFFF))
+
+    async def main() -> tuple[Any, Any]:
+        async with AsyncDocuments(address) as documents:
+            return await documents.group(), {row.id: row.group async for row in documents.export()}
+
+    report, exported = asyncio.run(main())
+    assert report.changed == 1
+    assert exported == {"a": "a", "b": "a", "c": "c"}
+    assert {row.id: row.group for row in Documents(address).export()} == exported
+    store.close()
+
+
+class Interrupting:
+    """Somebody else writes a document just before the groups are written."""
+
+    embedded = True
+
+    def __init__(self, store: Store, document: Entry) -> None:
+        self._store = store
+        self._document = document
+        self.name = store.name
+
+    def perform(self, op: Op[Any]) -> Any:
+        if isinstance(op, Regroup):
+            self._store.perform(Write((self._document,)))
+        return self._store.perform(op)
+
+    def close(self) -> None:
+        self._store.close()
