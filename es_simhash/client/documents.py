@@ -163,7 +163,7 @@ class Documents:
 
         An ingest gives each new document the group of what it duplicates; this also finds what several ingests added at
         the same moment, and what lies between two groups. Only what changes is written, and nothing that others wrote
-        meanwhile. Memory: some 300 bytes a document.
+        meanwhile. Memory: some 700 bytes a document.
 
         :param max_distance: how near a member of a group is to at least one other, in bits.
         :param filter: only documents that match this clause are looked at.

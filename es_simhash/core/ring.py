@@ -47,7 +47,7 @@ def arcs(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[Arc]
     near none, never the other way round.
     """
     segments = bits // 16
-    columns = np.array([split(value, bits) for value in fingerprints], dtype=np.uint16).T
+    columns = np.array([split(value, bits) for value in fingerprints], dtype=np.uint16).reshape(-1, segments).T
     reach = 2 * max_distance // segments
     return [
         Arc(
@@ -66,7 +66,7 @@ def pairs(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDA
 
     :returns: for each segment the values that it and its neighbour may have together, segment first.
     """
-    columns = np.array([split(value, bits) for value in fingerprints], dtype=np.uint32).T
+    columns = np.array([split(value, bits) for value in fingerprints], dtype=np.uint32).reshape(-1, bits // 16).T
     masks = _pair_masks(max_distance, bits // 16)
     neighbours = np.roll(columns, -1, axis=0)
     return [np.unique((column << 16 | next)[:, None] ^ masks) for column, next in zip(columns, neighbours, strict=True)]

@@ -81,13 +81,13 @@ class Scheme:
         rules = choices.pop("rules", None)
         if rules != RULES:
             raise SchemeError(f"a Scheme by rules {rules!r}; this release of es_simhash has rules {RULES}: upgrade it")
-        if unknown := choices.keys() - {field.name for field in fields(cls)}:
-            raise SchemeError(f"a Scheme with unknown choices {sorted(unknown)}: upgrade es_simhash")
+        if differing := choices.keys() ^ {field.name for field in fields(cls)}:
+            raise SchemeError(f"a Scheme with unknown or missing choices {sorted(differing)}: upgrade es_simhash")
         return cls(**choices)
 
 
 def _known(name: str, value: object, choices: Any) -> None:
-    if value not in choices:
+    if type(value) not in (int, str) or value not in choices:
         raise SchemeError(f"Scheme.{name} is {value!r}: use one of {', '.join(map(str, choices))}")
 
 

@@ -20,17 +20,20 @@ that was never added breaks the promise that what was added is found.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.core.bloom import BloomFilter
 from es_simhash.core.bloom.items import hash_item
+from es_simhash.core.bloom.sizing import MIN_ERROR_RATE, Config
+from es_simhash.core.text import check_surrogates
 from es_simhash.errors import FilterMismatch, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -38,6 +41,24 @@ if TYPE_CHECKING:
 
 MAX_FORGOTTEN = 1_000
 """Forgotten items of one user."""
+MAX_USER = 512
+"""Bytes of a user's id, as Elasticsearch has it."""
+
+
+def user_id(user: object) -> str:
+    """The id of a user's document: a string, or the digits of an integer, so that 1 and "1" are the same user.
+
+    :raises InputError: for what can't be one.
+    """
+    if isinstance(user, bool) or not isinstance(user, str | int):
+        raise InputError(f"the user {user!r} is a {type(user).__name__}: use a string or an integer")
+    user = str(user)
+    check_surrogates(user, "the user")
+    size = len(user.encode())
+    if not 1 <= size <= MAX_USER or "\0" in user:
+        what = "a zero byte" if "\0" in user else f"{size} bytes"
+        raise InputError(f"the user {user[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, none of them zero")
+    return user
 
 
 @dataclass(frozen=True)
@@ -63,7 +84,15 @@ class SeenConfig:
                 raise InputError(f"{name} is {value!r}: use a whole number from {least} to {most}")
         if self.period and self.generations == 1:
             raise InputError("with a period, one generation would forget everything at each turn: keep 2 or more")
-        BloomFilter(self.capacity, self.error_rate)  # checks both
+        whole = Config(self.capacity, self.error_rate)  # checks both; numpy's numbers become Python's
+        object.__setattr__(self, "capacity", whole.capacity)
+        object.__setattr__(self, "error_rate", whole.error_rate)
+        if self.error_rate < MIN_ERROR_RATE * self.generations:
+            raise InputError(
+                f"error_rate is {self.error_rate:g}, of which each of {self.generations} generations has its share: "
+                f"use {MIN_ERROR_RATE * self.generations:g} or more"
+            )
+        Config(self.capacity, self.error_rate / self.generations)
 
     def filter(self, generation: int) -> BloomFilter:
         """An empty filter of this configuration."""
@@ -72,6 +101,21 @@ class SeenConfig:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> SeenConfig:
+        """The configuration that :meth:`to_dict` wrote.
+
+        :raises FilterMismatch: if it was written by a release that knows more, or isn't one.
+        """
+        if not isinstance(values, Mapping):
+            raise FilterMismatch(f"{values!r} is no configuration of seen items")
+        if unknown := values.keys() - {field.name for field in fields(cls)}:
+            raise FilterMismatch(f"a configuration of seen items with unknown {sorted(unknown)}: upgrade es_simhash")
+        try:
+            return cls(**values)
+        except InputError as error:
+            raise FilterMismatch(f"a configuration of seen items that can't be used: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -130,7 +174,13 @@ class Seen:
         return tuple(each.to_bytes() for each in self._filters)
 
     def might_contain(self, items: Sequence[Item]) -> NDArray[np.bool_]:
-        """Whether each item might have been seen, shape (n,); False is certain."""
+        """Whether each item might have been seen, shape (n,); False is certain.
+
+        :raises InputError: for what is no item, whether or not there is a filter to look into.
+        """
+        if not self._filters:
+            for item in items:
+                hash_item(item, 0)
         found = _found(self._filters, items)
         if self._forgotten and found.any():
             found &= [_key(item) not in self._forgotten for item in items]
@@ -149,14 +199,12 @@ class Seen:
             self.rotate(now)
         newest = self._same_configuration(self._filters[-1])
         new = newest.update(items)
-        added = int((new & ~_found(self._filters[:-1], items)).sum())
-        self.changed |= bool(new.any())
+        unseen = new & ~_found(self._filters[:-1], items)
         if self._forgotten:
-            for item, is_new in zip(items, new, strict=True):
-                if self._forgotten.pop(_key(item), None) is not None:
-                    self.changed = True
-                    added += not is_new
-        return added
+            unseen |= [self._forgotten.pop(_key(item), None) is not None for item in items]
+            new |= unseen
+        self.changed |= bool(new.any())
+        return int(unseen.sum())
 
     def forget(self, items: Sequence[Item]) -> int:
         """Take items for not seen, until they are added again.

@@ -1,7 +1,7 @@
 """Normalised text, and the digest that marks exact copies.
 
 Normalisation takes away what a reader does not see: width and compatibility forms (NFKC: ＡＢＣ１ is abc1),
-case, invisible characters that crawlers bring along, and the amount of white space.
+case, invisible characters that crawlers bring along, the kind of quotation marks, and the amount of white space.
 """
 
 from __future__ import annotations
@@ -23,16 +23,20 @@ DIGESTS: dict[str, Callable[[bytes], str]] = {
     "blake2b": lambda data: hashlib.blake2b(data, digest_size=16).hexdigest(),
 }
 
-# Soft hyphen, zero-width characters and joiners, direction marks, byte-order mark.
+# Control characters that are no white space; soft hyphen, zero-width characters and joiners, direction marks, the
+# byte-order mark; variation selectors.
 _INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000e0100-\U000e01ef]"
 )
+# What editors and input methods write for one and the same quotation mark, apostrophe or hyphen.
+_VARIANTS = (("\u2018", "'"), ("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2010", "-"))
 _FULL_WIDTH = re.compile("[\uff01-\uff5e\u3000]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def normalise(text: str) -> str:
-    """The text as it is compared: NFKC, case folded, invisible characters out, white space single.
+    """The text as it is compared: NFKC, case folded, without invisible characters, quotes plain, white space single.
 
     :raises InputError: if it isn't a string, or has a lone surrogate.
     """
@@ -41,10 +45,12 @@ def normalise(text: str) -> str:
     check_surrogates(text, "the text")
     # Full-width punctuation alone would send every Chinese text down NFKC's slow path. To put in its
     # decompositions beforehand does not change what NFKC gives.
-    narrow = _FULL_WIDTH.sub(_narrow, text)
+    narrow = _FULL_WIDTH.sub(_narrow, _INVISIBLE.sub("", text))
     # Folding can bring forth what NFKC would change again (Unicode, section 3.13, D147).
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", narrow).casefold())
-    return " ".join(_INVISIBLE.sub("", folded).split())
+    for variant, plain in _VARIANTS:
+        folded = folded.replace(variant, plain)
+    return " ".join(folded.split())
 
 
 def _narrow(wide: re.Match[str]) -> str:

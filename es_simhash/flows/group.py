@@ -86,7 +86,7 @@ def group(scheme: Scheme, max_distance: int, clause: Mapping[str, Any] | None = 
 
 @dataclass
 class _Everything:
-    """All documents, by place: some 300 bytes for each."""
+    """All documents, by place: some 700 bytes for each."""
 
     blank: str
     ids: list[str] = field(default_factory=list)

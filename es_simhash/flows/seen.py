@@ -77,18 +77,19 @@ class Stats:
         return sum(generation.count for generation in self.generations)
 
 
-def set_up(config: SeenConfig | None, name: str) -> Flow[str]:
+def set_up(chosen: Mapping[str, Any], name: str) -> Flow[str]:
     """Make what is missing; idempotent.
 
+    :param chosen: numbers of a :class:`SeenConfig`; what is left out is as the store has it.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises FilterMismatch: if it was set up with another configuration.
     """
     stored = yield from ask(DescribeSeen())
-    return (yield from ask(SetUpSeen(_agreed(stored, config, name))))
+    return (yield from ask(SetUpSeen(_agreed(stored, chosen, name))))
 
 
-def check(config: SeenConfig | None, name: str, *, set_up_if_missing: bool) -> Flow[SeenConfig]:
-    """The store's configuration, which is ``config`` unless that is None.
+def check(chosen: Mapping[str, Any], name: str, *, set_up_if_missing: bool) -> Flow[SeenConfig]:
+    """The store's configuration, which has the numbers that were chosen.
 
     :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` doesn't allow to do it now.
     :raises FilterMismatch: if it was set up with another configuration.
@@ -98,19 +99,22 @@ def check(config: SeenConfig | None, name: str, *, set_up_if_missing: bool) -> F
         raise NotSetUp(
             f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or setup() in code"
         )
-    agreed = _agreed(stored, config, name)
+    agreed = _agreed(stored, chosen, name)
     if stored is None:
         yield from ask(SetUpSeen(agreed))
     return agreed
 
 
-def _agreed(stored: SeenConfig | None, wanted: SeenConfig | None, name: str) -> SeenConfig:
-    if stored is not None and wanted is not None and stored != wanted:
+def _agreed(stored: SeenConfig | None, chosen: Mapping[str, Any], name: str) -> SeenConfig:
+    if stored is None:
+        return SeenConfig(**chosen)
+    theirs = stored.to_dict()
+    if chosen.items() - theirs.items():
         raise FilterMismatch(
-            f"the seen items of {name} were set up with {stored.to_dict()}, not with {wanted.to_dict()}: "
+            f"the seen items of {name} were set up with {theirs}, not with {dict(chosen)}: "
             "leave the configuration out to use the store's, or use another index"
         )
-    return stored or wanted or SeenConfig()
+    return stored
 
 
 # --- reading -----------------------------------------------------------------------------------------------
@@ -211,14 +215,16 @@ def rotate(
     if users is not None:
         return (yield from _change(config, tuple(users), change, deadline))
     total = Report({}, {})
+    left: list[str] = []  # failed, or not rotated although they were listed: they would be listed again for ever
     while True:
         yield from ask(Refresh())
-        some = yield from ask(ListUsers(limit, without=tuple(total.failed)))
+        some = yield from ask(ListUsers(limit, without=tuple(left)))
         if not some:
             return total
         report = yield from _change(config, tuple(some), change, deadline)
         total.results.update(report.results)
         total.failed.update(report.failed)
+        left += [user for user in some if not report.results.get(user)]
 
 
 def remove(users: Sequence[str]) -> Flow[set[str]]:
@@ -255,6 +261,9 @@ def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report:
         try:
             seen = _read(config, state, user)
             counts[user] = change(seen, user)
+        except (InputError, FilterMismatch) as error:
+            report.failed[user] = type(error)(f"the seen items of user {user!r} stay as they were: {error}")
+            continue
         except SimhashError as error:
             report.failed[user] = error
             continue

@@ -6,7 +6,6 @@ traceback is looked at in every run, by ``tests.cli``.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import socket
@@ -32,7 +31,7 @@ from es_simhash.stores.sqlite import database
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 # --- lines -------------------------------------------------------------------------------------------------
@@ -156,7 +155,6 @@ def test_a_document_that_the_server_refuses_stops_nothing(tmp_path: Path, index:
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.xfail(reason="the reason of a failed document has no place, and may be of several lines")
 def test_a_document_that_the_server_refuses_is_named_in_one_line(tmp_path: Path, index: str) -> None:
     done = es_simhash("ingest", "--store", index, cwd=tmp_path, stdin=line("n2", HARVEST, n=10**30))
     assert done.err.startswith("failed: stdin:1: the server refused it: ")
@@ -164,7 +162,6 @@ def test_a_document_that_the_server_refuses_is_named_in_one_line(tmp_path: Path,
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.xfail(reason="a document of the same batch is compared with before it is known to be stored")
 @pytest.mark.parametrize("policy", ["index", "skip"])
 def test_nothing_duplicates_a_document_that_the_server_refused(tmp_path: Path, index: str, policy: str) -> None:
     data = line("n2", HARVEST, n="two") + line("n3", HARVEST, n=3)
@@ -182,9 +179,7 @@ def test_a_file_that_is_not_there_is_named_and_nothing_is_done(tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["good.jsonl"]
 
 
-@pytest.mark.parametrize(
-    "arguments", [["ingest", "."], ["similar", "--file", "."], ["fingerprint", "--file", "."]], ids=lambda a: a[0]
-)
+@pytest.mark.parametrize("arguments", [["ingest", "."], ["similar", "--file", "."]], ids=lambda a: a[0])
 def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, arguments: list[str]) -> None:
     assert complaint(es_simhash(*arguments, cwd=tmp_path)) == "es-simhash: . can't be read: Is a directory"
 
@@ -195,24 +190,21 @@ def test_a_text_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     assert said == "es-simhash: article.txt is not UTF-8 at byte 1: convert it to UTF-8"
 
 
-@pytest.mark.parametrize("data", [b"", b"\n \r\n"], ids=["no byte", "empty lines"])
-def test_an_empty_file_is_no_success(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "empty.jsonl").write_bytes(data)
+def test_an_empty_file_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
     done = es_simhash("ingest", "empty.jsonl", cwd=tmp_path)
     assert (done.code, done.err) == (1, "es-simhash: no documents in empty.jsonl: JSON lines are wanted\n")
 
 
-@pytest.mark.parametrize("encode", [lambda text: text.encode("utf-16"), lambda text: gzip.compress(text.encode())])
-def test_a_file_of_which_no_line_can_be_used_is_no_success(tmp_path: Path, encode: Callable[[str], bytes]) -> None:
-    (tmp_path / "news.jsonl").write_bytes(encode((line("n1") + line("n2", HARVEST)).decode()))
+def test_a_file_of_which_no_line_can_be_used_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes((line("n1") + line("n2", HARVEST)).decode().encode("utf-16"))
     done = es_simhash("ingest", "news.jsonl", cwd=tmp_path)
     assert done.code == 1
     assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: convert the file to UTF-8\n", done.err)
 
 
-@pytest.mark.parametrize("missing", [3, 9, 10], ids=["JSON", "a character", "half a character"])
-def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path, missing: int) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-missing])
+def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:
+    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-10])
     assert done.code == 3
     assert re.search(r"^rejected: stdin:2: not .*, and the input ends there .*: was it cut\?\n$", done.err)
 
@@ -234,10 +226,9 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
         ),
         (["similar", STORM, "--filter", '["zh"]'], """an object is wanted, such as '{"term": {"lang": "zh"}}'"""),
         (["ingest", "--max-distance", "8"], "8 is not in the range 0<=x<=7"),
-        (["ingest", "--on-duplicate", "drop"], "'drop' is not one of 'index', 'skip', 'fail'"),
         (["init", "--timeout", "nan"], "use a number of seconds above 0"),
     ],
-    ids=["filter not JSON", "filter no object", "distance", "policy", "timeout"],
+    ids=["filter not JSON", "filter no object", "distance", "timeout"],
 )
 def test_an_option_that_can_t_be_used_is_a_usage_error_with_the_choices(
     tmp_path: Path, arguments: list[str], fix: str
@@ -249,17 +240,11 @@ def test_an_option_that_can_t_be_used_is_a_usage_error_with_the_choices(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("clause", "reason"),
-    [
-        ('{"fuzzy": {"lang": "zh"}}', "knows no filter clause 'fuzzy': use bool, exists, ids, match_all, range, term,"),
-        ('{"term": "zh"}', "the filter clause {'term': 'zh'} is malformed: write it as for Elasticsearch"),
-    ],
-)
-def test_a_clause_that_sqlite_can_t_use_is_refused_with_those_it_can(tmp_path: Path, clause: str, reason: str) -> None:
+def test_a_clause_that_sqlite_can_t_use_is_refused_with_those_it_can(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
         documents.setup()
-    assert reason in complaint(es_simhash("similar", STORM, "--filter", clause, cwd=tmp_path))
+    said = complaint(es_simhash("similar", STORM, "--filter", '{"fuzzy": {"lang": "zh"}}', cwd=tmp_path))
+    assert "knows no filter clause 'fuzzy': use bool, exists, ids, match_all, range, term, terms" in said
 
 
 @pytest.mark.elasticsearch
@@ -373,12 +358,9 @@ BAD_ADDRESSES = {
         "es.example names no port: write http://es.example:9200/… (or :443)",
     ),
     "a port that is a word": ("http://desk:hunter2@127.0.0.1:es/news", FORMS),
-    "half an IPv6 address": ("http://desk:hunter2@[::1:9200/news", FORMS),
     "a / in the password": ("http://desk:hunter2/hunter2@127.0.0.1:9200/news", ENCODE),
     "a # in the password": ("http://desk:12345#hunter2@127.0.0.1:9200/news", ENCODE),
-    "a ? in the password": ("http://desk:12345?hunter2@127.0.0.1:9200/news", ENCODE),
     "a key in the query": ("http://127.0.0.1:9200/news?api_key=hunter2", "has @ ? or # after the host"),
-    "every index": ("http://desk:hunter2@127.0.0.1:9200/_all", "name one index, or an alias"),
     "many indices": ("http://desk:hunter2@127.0.0.1:9200/news-*", "name one index, or an alias"),
     "half a character": ("http://desk:hunter2@127.0.0.1:9200/news-\udcff", "the store's address has a lone surrogate"),
     "a server that is down": ("http://desk:hunter2@{down}/news", "can't be reached"),
@@ -474,7 +456,7 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
 # --- stores that are there ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [["init"], ["ingest"], ["similar", STORM]], ids=lambda a: a[0])
+@pytest.mark.parametrize("arguments", [["init"], ["ingest"]], ids=lambda a: a[0])
 def test_another_scheme_is_refused_with_both_versions(tmp_path: Path, arguments: list[str]) -> None:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}", scheme=Scheme(weights="tf")) as documents:
         documents.setup()
@@ -490,8 +472,9 @@ def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.parametrize("there", [False, True], ids=["no index", "no fields"])
-@pytest.mark.parametrize("arguments", [["ingest"], ["similar", STORM]], ids=lambda a: a[0])
+@pytest.mark.parametrize(
+    ("there", "arguments"), [(False, ["ingest"]), (True, ["similar", STORM])], ids=["no index", "no fields"]
+)
 def test_an_index_that_was_not_set_up_is_refused_with_the_command_that_does_it(
     tmp_path: Path, elasticsearch_url: str, index_name: str, there: bool, arguments: list[str]
 ) -> None:
@@ -528,7 +511,8 @@ def test_a_client_that_is_too_new_for_the_server_is_refused_with_the_one_to_inst
 
 HOLD_LOCK = """
 import sqlite3, sys
-sqlite3.connect("es-simhash.db", isolation_level=None).execute("BEGIN IMMEDIATE")
+connection = sqlite3.connect("es-simhash.db", isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
 print("locked", flush=True)
 sys.stdin.read()
 """

@@ -12,7 +12,9 @@ from base64 import b64encode
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
+import click
 import pytest
 from elasticsearch import Elasticsearch
 
@@ -26,42 +28,73 @@ if TYPE_CHECKING:
 
 # --- help --------------------------------------------------------------------------------------------------
 
-LOADS_A_DICTIONARY = """
+# Every command, the groups among them, asked for its help in one process.
+ASK_ALL = """
 import sys
+import click
 from es_simhash.cli import cli
-for arguments in {arguments}:
-    cli.main(arguments, standalone_mode=False)
+
+def ask(command, path):
+    print("\\f", *path)
+    cli.main([*path, "--help"], standalone_mode=False)
+    for name, inner in getattr(command, "commands", {}).items():
+        ask(inner, [*path, name])
+
+ask(cli, [])
+if sys.argv[1:]:
+    cli.main(sys.argv[1:], standalone_mode=False)
 sys.exit("jieba" in sys.modules or "rjieba" in sys.modules)
 """
 
 
-def loads_a_dictionary(tmp_path: Path, *arguments: list[str]) -> bool:
-    code = LOADS_A_DICTIONARY.format(arguments=arguments)
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True)
-    assert done.returncode in (0, 1), done.stderr
-    assert not done.stderr
-    return bool(done.returncode)
+def ask_all(folder: Path, *afterwards: str) -> subprocess.CompletedProcess[bytes]:
+    done = subprocess.run(
+        [sys.executable, "-c", ASK_ALL, *afterwards], cwd=folder, env=environment(), capture_output=True
+    )
+    assert done.stderr == b""
+    return done
 
 
-@pytest.mark.parametrize("command", [None, *cli.commands])
-def test_help_teaches_with_an_example_that_the_command_understands(tmp_path: Path, command: str | None) -> None:
-    done = es_simhash(*filter(None, [command]), "--help", cwd=tmp_path)
-    assert (done.code, done.err) == (0, "")
-    examples = re.findall(r"^ +(?:.* \| )?es-simhash (\w+) (.*?)(?: {3,}.*| > .*)?$", done.out, re.MULTILINE)
-    assert examples
-    for name, arguments in examples:
-        assert command in (None, name)
-        cli.commands[name].make_context(name, shlex.split(arguments))  # parses, and raises for what it doesn't know
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[bytes]:
+    return ask_all(tmp_path_factory.mktemp("help"))
 
 
-def test_help_loads_no_dictionary(tmp_path: Path) -> None:
-    assert not loads_a_dictionary(tmp_path, ["--help"], *([command, "--help"] for command in cli.commands))
-    assert loads_a_dictionary(tmp_path, ["fingerprint", STORM]), "or this test could not fail"
+@pytest.fixture(scope="module")
+def helps(asked: subprocess.CompletedProcess[bytes]) -> dict[str, str]:
+    """The help of every command, by its name; of the whole under an empty one."""
+    parts = asked.stdout.decode().split("\f")[1:]
+    return {name.strip(): text for name, _, text in (part.partition("\n") for part in parts)}
+
+
+def test_every_help_teaches_with_an_example_that_the_command_understands(helps: dict[str, str]) -> None:
+    assert {"", *cli.commands} <= helps.keys()
+    for asked_for, text in helps.items():
+        examples = re.findall(r"^ +(?:.* \| )?es-simhash (.*?)(?: {3,}.*| > .*)?$", text, re.MULTILINE)
+        assert examples, asked_for
+        for example in examples:
+            assert example.startswith(asked_for)
+            command: click.Command = cli
+            words = shlex.split(re.sub(r"\$\(.*?\)", "0", example))
+            while isinstance(command, click.Group):
+                command = command.commands[words.pop(0)]
+            command.make_context("", words)  # parses, and raises for what it doesn't know
+
+
+def test_help_loads_no_dictionary(asked: subprocess.CompletedProcess[bytes], tmp_path: Path) -> None:
+    assert asked.returncode == 0
+    assert ask_all(tmp_path, "fingerprint", STORM).returncode == 1, "or this test could not fail"
 
 
 @pytest.mark.parametrize("code", ["0 done", "1 nothing", "2 command", "3 done, but", "4 stopped", "130 interrupted"])
-def test_help_explains_every_exit_code(tmp_path: Path, code: str) -> None:
-    assert code in (cli.epilog or "")
+def test_help_explains_every_exit_code(helps: dict[str, str], code: str) -> None:
+    assert code in helps[""]
+
+
+def test_help_is_what_the_command_prints(tmp_path: Path, helps: dict[str, str]) -> None:
+    done = es_simhash("ingest", "--help", cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.partition("\n")[2] == helps["ingest"].partition("\n")[2]
 
 
 def test_version_is_that_of_the_package(tmp_path: Path) -> None:
@@ -72,18 +105,13 @@ def test_version_is_that_of_the_package(tmp_path: Path) -> None:
 # --- init --------------------------------------------------------------------------------------------------
 
 
-def test_init_makes_the_file_once_and_may_be_repeated(tmp_path: Path) -> None:
-    first = es_simhash("init", "--store", "sqlite:///news.db", cwd=tmp_path)
+def test_init_makes_a_file_in_the_working_directory_unless_told_and_may_be_repeated(tmp_path: Path) -> None:
+    first = es_simhash("init", cwd=tmp_path)
     assert (first.code, first.err) == (0, "")
-    assert first.out == "sqlite:///news.db: created, ready for `es-simhash ingest`\n"
-    assert (tmp_path / "news.db").exists()
-    second = es_simhash("init", "--store", "sqlite:///news.db", cwd=tmp_path)
-    assert (second.code, second.out) == (0, "sqlite:///news.db: was set up already; nothing to do\n")
-
-
-def test_without_an_address_the_store_is_a_file_in_the_working_directory(tmp_path: Path) -> None:
-    assert es_simhash("init", cwd=tmp_path).out.startswith("sqlite:///es-simhash.db: created")
+    assert first.out == "sqlite:///es-simhash.db: created, ready for `es-simhash ingest`\n"
     assert (tmp_path / "es-simhash.db").exists()
+    second = es_simhash("init", "--store", "sqlite:///es-simhash.db", cwd=tmp_path)
+    assert (second.code, second.out) == (0, "sqlite:///es-simhash.db: was set up already; nothing to do\n")
 
 
 @pytest.mark.elasticsearch
@@ -143,38 +171,30 @@ def basic(user: str, password: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("in_environment", "arguments", "authorization"),
+    ("in_environment", "arguments", "index", "authorization"),
     [
-        ({}, [], None),
-        ({"ELASTIC_API_KEY": "a2V5"}, [], "ApiKey a2V5"),
-        ({"ELASTIC_API_KEY": "a2V5\n"}, [], "ApiKey a2V5"),
-        ({"ELASTIC_API_KEY": "a2V5"}, ["--api-key", "b3RoZXI="], "ApiKey b3RoZXI="),
-        ({"ELASTIC_API_KEY": "a2V5"}, ["--store", "http://desk:secret@{host}/news"], basic("desk", "secret")),
-        ({}, ["--store", "http://desk:%E5%AF%86%2F%20@{host}/news"], basic("desk", "密/ ")),
-        ({}, ["--store", "http://编辑:密码@{host}/news"], basic("编辑", "密码")),
+        ({"ELASTICSEARCH_URL": "http://{host}"}, [], "es-simhash", None),
+        ({"ELASTIC_API_KEY": "a2V5"}, [], "news", "ApiKey a2V5"),
+        ({"ELASTIC_API_KEY": "a2V5\n"}, ["--store", "http://{host}/other"], "other", "ApiKey a2V5"),
+        ({"ELASTIC_API_KEY": "a2V5"}, ["--api-key", "b3RoZXI="], "news", "ApiKey b3RoZXI="),
+        ({"ELASTIC_API_KEY": "a2V5", "ELASTICSEARCH_URL": "http://desk:s@{host}/news"}, [], "news", basic("desk", "s")),
+        ({"ELASTICSEARCH_URL": "http://desk:%E5%AF%86%2F%20@{host}/a%40b"}, [], "a@b", basic("desk", "密/ ")),
+        ({"ELASTICSEARCH_URL": "http://编辑:密码@{host}/news"}, [], "news", basic("编辑", "密码")),
     ],
-    ids=["none", "key", "key out of a file", "option first", "address first", "percent-encoded", "Chinese"],
+    ids=["no index", "key", "key out of a file", "option first", "address first", "percent-encoded", "Chinese"],
 )
-def test_the_credentials_sent_are_those_given(
-    tmp_path: Path, in_environment: dict[str, str], arguments: list[str], authorization: str | None
+def test_the_environment_names_store_and_credentials_and_options_come_first(
+    tmp_path: Path, in_environment: dict[str, str], arguments: list[str], index: str, authorization: str | None
 ) -> None:
     with listening() as (port, requests):
         host = f"127.0.0.1:{port}"
-        named = {"ELASTICSEARCH_URL": f"http://{host}/news", **in_environment}
-        done = es_simhash("similar", STORM, *(a.format(host=host) for a in arguments), cwd=tmp_path, env=named)
-    assert "run `es-simhash init" in complaint(done)
-    assert requests == [("/news/_mapping", authorization)]
-
-
-@pytest.mark.parametrize(
-    ("path", "arguments", "index"),
-    [("/news", [], "news"), ("", [], "es-simhash"), ("/news", ["--store", "http://{host}/other"], "other")],
-    ids=["with an index", "without one", "option first"],
-)
-def test_elasticsearch_url_names_the_store(tmp_path: Path, path: str, arguments: list[str], index: str) -> None:
-    with listening() as (port, requests):
-        host = f"127.0.0.1:{port}"
-        named = {"ELASTICSEARCH_URL": f"http://{host}{path}"}
-        done = es_simhash("similar", STORM, *(a.format(host=host) for a in arguments), cwd=tmp_path, env=named)
-    assert f"http://{host}/{index} is not set up" in complaint(done)
-    assert [path for path, _ in requests] == [f"/{index}/_mapping"]
+        named = {"ELASTICSEARCH_URL": "http://{host}/news", **in_environment}
+        done = es_simhash(
+            "similar",
+            STORM,
+            *(argument.format(host=host) for argument in arguments),
+            cwd=tmp_path,
+            env={name: value.format(host=host) for name, value in named.items()},
+        )
+    assert f"http://{host}/{index} is not set up for fingerprints: run `es-simhash init --store" in complaint(done)
+    assert [(unquote(path), given) for path, given in requests] == [(f"/{index}/_mapping", authorization)]

@@ -19,8 +19,8 @@ import pytest
 
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import Scheme
+from es_simhash.core.segmenters import SEGMENTERS
 from es_simhash.core.text import DIGESTS
-from es_simhash.core.tokens import SEGMENTERS
 from es_simhash.core.weights import WEIGHTS
 from tests.core.test_fingerprint import plain_aggregate
 from tests.core.test_text import plain_normalise

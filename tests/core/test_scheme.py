@@ -105,7 +105,15 @@ def test_a_choice_that_is_not_known_is_refused_with_those_that_are(name: str, va
 )
 def test_a_choice_of_another_type_is_refused(name: str, value: object) -> None:
     with pytest.raises(SchemeError, match=rf"^Scheme\.{name} is .*: use one of "):
-        Scheme.from_dict({"rules": RULES, name: value})
+        Scheme.from_dict({**DEFAULT.to_dict(), name: value})
+
+
+@pytest.mark.parametrize("name", ["bits", "min_features"])
+def test_a_scheme_that_lacks_a_choice_is_refused(name: str) -> None:
+    values = DEFAULT.to_dict()
+    del values[name]
+    with pytest.raises(SchemeError, match=name):
+        Scheme.from_dict(values)
 
 
 @pytest.mark.parametrize("rules", [None, 0, RULES + 1, str(RULES), [RULES]], ids=repr)
@@ -124,4 +132,4 @@ def test_a_scheme_without_rules_is_refused() -> None:
 def test_a_scheme_with_choices_that_are_not_known_is_refused_with_the_advice_to_upgrade() -> None:
     with pytest.raises(SchemeError) as refused:
         Scheme.from_dict({**DEFAULT.to_dict(), "stemmer": "none", "accents": True})
-    assert str(refused.value) == "a Scheme with unknown choices ['accents', 'stemmer']: upgrade es_simhash"
+    assert str(refused.value) == "a Scheme with unknown or missing choices ['accents', 'stemmer']: upgrade es_simhash"

@@ -17,7 +17,7 @@ from es_simhash.ops import Fetch, Write, Written
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from es_simhash.ops import Op
@@ -79,15 +79,15 @@ def played(
     store: Any, runs: Sequence[Sequence[tuple[int, str]]], max_distance: int, on_duplicate: Any, batch_size: int
 ) -> list[Any]:
     found = []
-    documents = Documents(store)
-    for run in runs:
-        outcomes = documents.ingest(
-            [{"id": id, "text": text} for id, text in run],
-            max_distance=max_distance,
-            on_duplicate=on_duplicate,
-            batch_size=batch_size,
-        )
-        found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
+    with Documents(store) as documents:
+        for run in runs:
+            outcomes = documents.ingest(
+                [{"id": id, "text": text} for id, text in run],
+                max_distance=max_distance,
+                on_duplicate=on_duplicate,
+                batch_size=batch_size,
+            )
+            found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
     return found
 
 
@@ -144,8 +144,9 @@ def ingest(documents: Documents, *texts: str, **options: Any) -> list[Any]:
 
 
 @pytest.fixture
-def memory() -> Documents:
-    return Documents("sqlite:///:memory:")
+def memory() -> Iterator[Documents]:
+    with Documents("sqlite:///:memory:") as documents:
+        yield documents
 
 
 def test_a_duplicate_is_stored_with_what_it_duplicates(memory: Documents) -> None:
@@ -235,7 +236,7 @@ def test_a_run_goes_on_after_a_duplicate_of_what_the_store_refused() -> None:
     assert [o.outcome for o in outcomes] == ["failed", "new", "new"]
 
 
-def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path) -> None:
+def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path, memory: Documents) -> None:
     async def source() -> Any:
         for n, words in enumerate([NEAR[0], NEAR[1], NEAR[0]]):
             yield {"id": n, "text": words}
@@ -244,7 +245,7 @@ def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path) -> Non
         async with AsyncDocuments(f"sqlite:///{tmp_path}/a.db") as documents:
             return [outcome async for outcome in documents.ingest(source(), max_distance=7)]
 
-    assert asyncio.run(main()) == ingest(Documents("sqlite:///:memory:"), NEAR[0], NEAR[1], NEAR[0], max_distance=7)
+    assert asyncio.run(main()) == ingest(memory, NEAR[0], NEAR[1], NEAR[0], max_distance=7)
 
 
 def test_another_scheme_is_refused_with_both_versions_named(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import click
 from es_simhash.cli.input import lines_of, progress_bar
 from es_simhash.cli.options import print_json
 from es_simhash.core.bloom.items import hash_item
+from es_simhash.core.seen import user_id
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,15 +36,13 @@ def user_and_items(line: Line) -> tuple[str, list[Item]]:
     document = line.document
     if not isinstance(document, dict) or "user" not in document or not {"items", "item"} & document.keys():
         raise InputError('an object {"user": …, "items": […]} is wanted')
-    user = document["user"]
-    if isinstance(user, bool) or not isinstance(user, str | int) or user == "":
-        raise InputError(f"the user is {user!r}: use a string or a whole number")
+    user = user_id(document["user"])
     items = document["items"] if "items" in document else [document["item"]]
     if not isinstance(items, list):
         raise InputError("the items are not a list")
     for item in items:
         hash_item(item, 0)  # refuses what is no item
-    return str(user), items
+    return user, items
 
 
 def each_batch(lines: Iterable[Line], on_rejected: Callable[[str], None]) -> Iterator[tuple[Batch, int]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from es_simhash.core.bloom.layer import LayerInfo, Mask
 
 _SMALL = 24  # a batch of fewer items costs less one by one than in numpy
-_CHUNK = 2048  # items of a batch at a time: what is known of them stays in the cache
+_CHUNK = 5000  # items of a batch at a time: what is known of them stays in the cache
 _LAST_SECOND = (1 << 63) - 1
 
 

@@ -29,7 +29,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from es_simhash.core.bloom.layer import Layer
-from es_simhash.core.bloom.sizing import MAX_BITS, MAX_HASHES, Config, Size
+from es_simhash.core.bloom.sizing import MAX_HASHES, Config, Size
 from es_simhash.errors import FilterFormatError, InputError
 
 if TYPE_CHECKING:
@@ -136,14 +136,14 @@ def _config(capacity: int, error_rate: float, seed: int) -> Config:
 def _layers(data: bytes, start: int, config: Config, table: list[tuple[int, ...]]) -> list[Layer]:
     """Return the layers of a table of (k, m, capacity, count), with their bits, which begin at ``start``.
 
-    A layer with more capacity than bits is refused, as no rate gives that: so the next layer, which is as large as
-    the capacity says, is never out of proportion to the bytes that were read.
+    A layer for more than two items a bit is refused, as no error rate gives that: so the next layer, which is as large
+    as the capacity says, is never out of proportion to the bytes that were read.
     """
     if not table or table[0][2] != config.capacity:
         raise FilterFormatError(f"this Bloom filter has no first layer of capacity {config.capacity}")
     layers = []
     for k, m, capacity, count in table:
-        if not (1 <= k <= MAX_HASHES and 8 <= m <= MAX_BITS and m % 8 == 0 and 1 <= capacity <= m and count <= m):
+        if not (1 <= k <= MAX_HASHES and m % 8 == 0 and 1 <= capacity <= 2 * m and count <= m):
             found = f"k={k}, m={m}, capacity={capacity}, count={count}"
             raise FilterFormatError(f"this Bloom filter has a layer that can't be: {found}")
         layers.append(Layer(Size(capacity, m, k), count, bytearray(data[start : start + m // 8])))

@@ -7,11 +7,14 @@ taken. That m hardly depends on k near the best one, while each hash costs time:
 SPARE more bits at most. m is rounded up to whole bytes, and to an odd number of them (layer.py says why).
 
 More layers. A filter that outgrows its capacity gets a further layer, GROWTH times as large and with a tightened error
-rate (Almeida, Baquero, Preguiça and Hutchison 2007, "Scalable Bloom filters"). Of E = error_rate · (1 - KEPT_BACK) the
-first layer has E · FIRST, and layer i = 1, 2, … has E · (1 - FIRST) · (1 - TIGHTENING) · TIGHTENING^(i-1). The sum
-over all layers, which bounds the compound rate, is E however many there are. Every filter pays for its first layer
-and many have no other, so that one gets most of the rate, and costs little more than a filter that can't grow. What is
-kept back is for chance: one filter of 100 items sets more bits than the next, and its rate is 7 % above the mean.
+rate (Almeida, Baquero, Preguiça and Hutchison 2007, "Scalable Bloom filters"). Of the rate E that all of them may have
+together, the first has E · FIRST, and layer i = 1, 2, … has E · (1 - FIRST) · (1 - TIGHTENING) · TIGHTENING^(i-1). The
+sum, which bounds the compound rate, is E however many there are. Every filter pays for its first layer and many have
+no other, so that one gets most of the rate, and costs little more than a filter that can't grow.
+
+E is less than error_rate, for chance: of two filters with as many items, one has more bits set. The standard deviation
+of the rate was measured as a third of sqrt(log2(1/error_rate) / capacity) of it, 1,000 times beyond capacity too. Three
+of them are kept back, and KEPT_BACK of E at least.
 
 Few items at a small rate need more. An item is also taken for another one that has the same sequence of positions,
 and there are only some m² sequences: that was measured to happen at a rate of n/(57·m²), which is 2e-6 for 10 items
@@ -25,14 +28,14 @@ from dataclasses import dataclass
 
 from es_simhash.core.bloom.arguments import rate, whole_number
 
-# Chosen by bytes and speed, from the capacity to 1,000 times as many items: scripts/bench-bloom --growth shows both.
+# Chosen by bytes and speed, from the capacity to 1,000 times as many items: scripts/bench-bloom growth shows both.
 # More growth leaves the last layer emptier, less makes more layers to look into; a smaller ratio makes large filters
 # larger, a larger one the second layer, and so those that outgrew their capacity a little.
 GROWTH = 2
 FIRST = 0.75
 TIGHTENING = 0.7
 KEPT_BACK = 0.1
-SPARE = 0.02
+SPARE = 0.05
 
 MAX_BITS = 1 << 32
 """The most bits that one layer may have: 512 MiB."""
@@ -73,7 +76,7 @@ class Config:
     def __post_init__(self) -> None:
         object.__setattr__(self, "error_rate", rate("error_rate", self.error_rate, MIN_ERROR_RATE))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0, MAX_SEED))
-        most = _most_items(self._rate_of(0))
+        most = _most_items(self.error_rate / (1 + KEPT_BACK) * FIRST)
         name = f"capacity, at error_rate {self.error_rate},"
         object.__setattr__(self, "capacity", whole_number(name, self.capacity, 1, most))
 
@@ -93,15 +96,16 @@ class Config:
         return Size.of(min(capacity * GROWTH, _most_items(error_rate)), error_rate, self.error_rate)
 
     def _rate_of(self, index: int) -> float:
+        chance = max(KEPT_BACK, math.sqrt(-math.log2(self.error_rate) / self.capacity))
         share = FIRST if index == 0 else (1 - FIRST) * (1 - TIGHTENING) * TIGHTENING ** min(index - 1, _LAST_TIGHTENED)
-        return self.error_rate * (1 - KEPT_BACK) * share
+        return self.error_rate / (1 + chance) * share
 
 
 def _hashes(error_rate: float) -> int:
     """Return k: the least that costs SPARE more bits at most than the best."""
-    k = min(MAX_HASHES, max(1, round(-math.log2(error_rate))))
-    most = _bits_an_item(error_rate, k) * (1 + SPARE)
-    while k > 1 and _bits_an_item(error_rate, k - 1) <= most:
+    k = min(MAX_HASHES, max(1, math.ceil(-math.log2(error_rate))))
+    best = min(_bits_an_item(error_rate, k), _bits_an_item(error_rate, max(1, k - 1)))
+    while k > 1 and _bits_an_item(error_rate, k - 1) <= best * (1 + SPARE):
         k -= 1
     return k
 

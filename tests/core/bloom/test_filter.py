@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import numpy as np
@@ -13,21 +13,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from es_simhash.core.bloom import BloomFilter, filter as module
+from es_simhash.core.bloom import BloomFilter
+from es_simhash.core.bloom import filter as module
 from es_simhash.core.bloom.layer import _first_of_each
 from es_simhash.errors import FilterMismatch
 from tests.core.bloom.test_items import ITEMS
 from tests.core.bloom.twin import Twin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from es_simhash.core.bloom import Item
 
 # Few different items, so that batches repeat themselves; capacities that they outgrow; rates that err often.
 BATCHES = st.lists(st.lists(st.one_of(st.integers(0, 200), ITEMS), max_size=60), max_size=4)
 CAPACITIES = st.integers(1, 60)
-RATES = st.sampled_from([0.9, 0.5, 0.2, 0.05, 0.001, 1e-6])
+RATES = st.sampled_from([0.999, 0.9, 0.5, 0.2, 0.05, 0.001, 1e-6])
 SEEDS = st.sampled_from([0, 1, 2**32 - 1])
 
 
@@ -209,6 +210,15 @@ def test_the_count_of_a_union_is_near_the_number_of_items() -> None:
     assert (one | two).count == pytest.approx(900, rel=0.02)
 
 
+@pytest.mark.parametrize(("capacity", "rate"), [(100, 0.01), (30, 0.9)])
+def test_the_count_of_a_union_is_between_that_of_either_and_of_both(capacity: int, rate: float) -> None:
+    for seed in range(50):
+        for others in (range(1, capacity), range(capacity, 2 * capacity)):
+            one = filled(capacity, rate, list(range(capacity)), seed)
+            two = filled(capacity, rate, ["other", *others], seed)
+            assert max(one.count, two.count) <= (one | two).count <= one.count + two.count
+
+
 def test_a_union_that_holds_too_much_tells_its_rate() -> None:
     one, two = filled(1_000, 0.01, list(range(1_000))), filled(1_000, 0.01, list(range(1_000, 2_000)))
     united = one | two
@@ -253,12 +263,16 @@ def test_a_filter_equals_itself_only_to_the_last_bit() -> None:
     assert later != seen
 
 
-@pytest.mark.parametrize("copied", [BloomFilter.copy, copy.copy, copy.deepcopy, lambda seen: pickle.loads(pickle.dumps(seen))])
-def test_a_copy_lives_its_own_life(copied: object) -> None:
+def pickled(seen: BloomFilter) -> Any:
+    return pickle.loads(pickle.dumps(seen))
+
+
+@pytest.mark.parametrize("copied", [BloomFilter.copy, copy.copy, copy.deepcopy, pickled])
+def test_a_copy_lives_its_own_life(copied: Callable[[BloomFilter], BloomFilter]) -> None:
     seen = filled(5, 0.01, list(range(20)))
     seen.generation = 12
     before = seen.to_bytes()
-    other = copied(seen)  # type: ignore[operator]
+    other = copied(seen)
     assert other == seen
     other.add("stranger")
     other.update([f"stranger {number}" for number in range(100)])

@@ -86,7 +86,8 @@ def test_every_changed_byte_raises(whole: bytes) -> None:
 @pytest.mark.parametrize("whole", WHOLE, ids=["version 2", "version 2, empty", "version 1"])
 def test_every_cut_raises(whole: bytes) -> None:
     for length in range(len(whole)):
-        with pytest.raises(FilterFormatError, match=rf"expected \d+ bytes.*got {length}$" if length else "no Bloom filter"):
+        told = rf"expected \d+ bytes.*got {length}$" if length else "no Bloom filter"
+        with pytest.raises(FilterFormatError, match=told):
             BloomFilter.from_bytes(whole[:length])
         if length:
             with pytest.raises(FilterFormatError):
@@ -109,7 +110,9 @@ def test_foreign_bytes_raise(data: bytes) -> None:
 
 
 def test_a_wrong_beginning_is_told() -> None:
-    with pytest.raises(FilterFormatError, match=r"no Bloom filter: they begin with b'PK\\x03\\x04', and not with b'ESBF'"):
+    with pytest.raises(
+        FilterFormatError, match=r"no Bloom filter: they begin with b'PK\\x03\\x04', and not with b'ESBF'"
+    ):
         BloomFilter.from_bytes(b"PK\x03\x04 and so on")
 
 
@@ -124,7 +127,9 @@ def test_an_unknown_version_is_told_with_those_that_are_read(version: int) -> No
 def test_a_damaged_bit_is_told_as_such() -> None:
     data = bytearray(small().to_bytes())
     data[-CHECKSUM - 1] ^= 1
-    with pytest.raises(FilterFormatError, match=r"is damaged: its checksum is [0-9a-f]{8}, and [0-9a-f]{8} was written"):
+    with pytest.raises(
+        FilterFormatError, match=r"is damaged: its checksum is [0-9a-f]{8}, and [0-9a-f]{8} was written"
+    ):
         BloomFilter.from_bytes(data)
 
 
@@ -134,7 +139,7 @@ def test_what_is_not_bytes_is_the_callers_mistake(data: Any) -> None:
         BloomFilter.from_bytes(data)
 
 
-# --- forged: whole, with a right checksum, and yet impossible ----------------------------------------------------------
+# --- forged: whole, with a right checksum, and yet impossible ---------------------------------------------------------
 
 
 def forged(at: int, form: str, value: Any, base: bytes = WHOLE[0]) -> bytes:
@@ -154,8 +159,9 @@ FORGED = {
     "no hashes": forged(HEAD, "<H", 0),
     "hashes without end": forged(HEAD, "<H", 65535),
     "bits that are no bytes": forged(HEAD + 2, "<Q", struct.unpack_from("<Q", WHOLE[0], HEAD + 2)[0] - 1),
-    "more items than bits": forged(HEAD + 18, "<Q", 2**40),
+    "more items than its bits can tell": forged(HEAD + 18, "<Q", 2**40),
     "later layer for more items than bits": forged(HEAD + LAYER + 10, "<Q", 2**40),
+    "later layer for no items": forged(HEAD + LAYER + 10, "<Q", 0),
     "version 1, other hash": forged(5, "<B", 0, WHOLE[2]),
     "version 1, huge capacity": forged(12, "<Q", 2**28, WHOLE[2]),
 }

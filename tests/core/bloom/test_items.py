@@ -90,7 +90,7 @@ def asked(item: Any, size: int) -> list[tuple[str, Callable[[BloomFilter], objec
     ]
 
 
-@pytest.mark.parametrize("size", [0, 100])
+@pytest.mark.parametrize("size", [0, 3, 100])
 @pytest.mark.parametrize(
     ("item", "named"),
     [

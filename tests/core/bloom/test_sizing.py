@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from es_simhash.errors import InputError
 
 STRANGERS = 200_000
 
-CAPACITIES = st.integers(1, 10**8)
+CAPACITIES = st.integers(1, 10**7)
 RATES = st.floats(math.log(MIN_ERROR_RATE), math.log(0.99)).map(math.exp)
 
 
@@ -34,21 +35,19 @@ def ladder(config: Config, layers: int) -> list[Size]:
 
 @settings(deadline=None)
 @given(CAPACITIES, RATES, st.integers(1, 40))
-def test_the_rates_of_all_full_layers_sum_to_less_than_the_error_rate(
-    capacity: int, rate: float, layers: int
-) -> None:
-    assert sum(classical(size) for size in ladder(Config(capacity, rate), layers)) <= 0.9 * rate * (1 + 1e-9)
+def test_the_rates_of_all_full_layers_sum_to_less_than_the_error_rate(capacity: int, rate: float, layers: int) -> None:
+    assert sum(classical(size) for size in ladder(Config(capacity, rate), layers)) <= rate / 1.1 * (1 + 1e-9)
 
 
 @settings(deadline=None)
 @given(CAPACITIES, RATES)
 def test_a_layer_is_hardly_larger_than_the_textbook_says(capacity: int, rate: float) -> None:
     size = Config(capacity, rate).first()
-    share = 0.9 * 0.75 * rate
+    share = 0.75 * rate / (1 + max(0.1, math.sqrt(-math.log2(rate) / capacity)))
     best = -capacity * math.log(share) / math.log(2) ** 2
     whole = min(-k * capacity / math.log1p(-(share ** (1 / k))) for k in range(1, 70))
     assert best <= whole * (1 + 1e-9)
-    assert size.m <= max(whole * 1.02, math.sqrt(capacity / rate)) + 16
+    assert size.m <= max(whole * 1.05, math.sqrt(capacity / rate)) + 16
     assert size.k <= max(1, round(size.m / capacity * math.log(2)))
 
 
@@ -56,7 +55,7 @@ def test_a_layer_is_hardly_larger_than_the_textbook_says(capacity: int, rate: fl
 @given(CAPACITIES, RATES, st.integers(1, 60))
 def test_layers_grow_to_the_most_bits_and_no_further(capacity: int, rate: float, layers: int) -> None:
     sizes = ladder(Config(capacity, rate), layers)
-    for before, after in zip(sizes, sizes[1:], strict=False):
+    for before, after in pairwise(sizes):
         assert after.capacity == before.capacity * GROWTH or after.m > 0.9 * MAX_BITS
         assert after.k >= before.k
     assert all(8 <= size.m <= MAX_BITS and size.m // 8 % 2 == 1 and size.m % 8 == 0 for size in sizes)
@@ -69,15 +68,30 @@ def test_the_error_rate_holds_at_capacity_and_a_thousand_times_beyond(
     capacity: int, times: int, rate: float, kind: str
 ) -> None:
     seen = BloomFilter(capacity, rate, seed=3)
-    items, strangers = np.arange(capacity * times), np.arange(STRANGERS) + 10**9
+    items: Any = np.arange(capacity * times)
+    strangers: Any = np.arange(STRANGERS) + 10**9
     if kind == "strings":
         items, strangers = np.char.add("seen ", items.astype(str)), np.char.add("stranger ", strangers.astype(str))
     seen.update(items)
     assert len(seen.layers) == 1 + math.floor(math.log2(times))
     noise = 3 * math.sqrt(rate / STRANGERS)
     assert seen.contains_many(strangers).mean() <= rate + noise
-    if capacity * times > 1_000:  # and is not met by bits that nobody asked for
+    if capacity >= 100:  # and is not met by bits that nobody asked for
         assert seen.contains_many(strangers).mean() >= rate / 2
+
+
+@pytest.mark.parametrize("times", [1, 30])
+@pytest.mark.parametrize("rate", [0.01, 0.001])
+@pytest.mark.parametrize(("capacity", "unlucky"), [(1, 0), (5, 4), (30, 2), (100, 0)])
+def test_the_error_rate_holds_in_all_but_the_unluckiest_of_very_small_filters(
+    capacity: int, unlucky: int, rate: float, times: int
+) -> None:
+    over = 0
+    for seed in range(100):
+        seen = BloomFilter(capacity, rate, seed=seed)
+        seen.update(range(capacity * times))
+        over += seen.false_positive_rate > rate
+    assert over <= unlucky
 
 
 @pytest.mark.parametrize("capacity", [1, 3, 10, 30, 100])
@@ -92,9 +106,11 @@ def test_the_error_rate_holds_in_very_small_filters(capacity: int) -> None:
     assert found / asked <= rate
 
 
-@pytest.mark.parametrize("capacity", [0, -1, 1.5, True, None, "10", math.nan, 10**12, 10**400, 10**5000], ids=lambda _: "")
+@pytest.mark.parametrize(
+    "capacity", [0, -1, 1.5, True, None, "10", math.nan, 10**12, 10**400, 10**5000], ids=lambda _: ""
+)
 def test_a_capacity_out_of_range_is_refused_with_the_range(capacity: Any) -> None:
-    with pytest.raises(InputError, match=r"capacity, at error_rate 0.01, must be a whole number from 1 to 408342357"):
+    with pytest.raises(InputError, match=r"at error_rate 0.01, must be a whole number from 1 to 39\d{7}, and is"):
         BloomFilter(capacity, 0.01)
 
 
@@ -121,7 +137,8 @@ def test_a_generation_out_of_range_is_refused_with_the_range(seconds: Any) -> No
 
 
 def test_the_numbers_of_a_filter_are_those_it_was_made_with() -> None:
-    seen = BloomFilter(np.int64(10), np.float64(0.25), seed=np.uint32(9), generation=np.int64(1_700_000_000))
+    numbers: list[Any] = [np.int64(10), np.float64(0.25), np.uint32(9), np.int64(1_700_000_000)]
+    seen = BloomFilter(*numbers[:2], seed=numbers[2], generation=numbers[3])
     made = (seen.capacity, seen.error_rate, seen.seed, seen.generation)
     assert made == (10, 0.25, 9, 1_700_000_000)
     assert [type(number) for number in made] == [int, float, int, int]

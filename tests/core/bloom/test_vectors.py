@@ -35,7 +35,9 @@ def test_a_vector_is_read_as_what_it_is(vector: dict[str, Any]) -> None:
     assert vector["bytes"][4] == vector["version"]
     for name in ("capacity", "error_rate", "seed", "generation", "count", "estimated_count"):
         assert getattr(seen, name) == vector[name], name
-    assert [[layer.capacity, layer.m, layer.k, layer.count, layer.set_bits] for layer in seen.layers] == vector["layers"]
+    assert [[layer.capacity, layer.m, layer.k, layer.count, layer.set_bits] for layer in seen.layers] == vector[
+        "layers"
+    ]
 
 
 def test_a_vector_answers_as_it_did(vector: dict[str, Any]) -> None:
@@ -49,9 +51,7 @@ def test_a_vector_answers_as_it_did(vector: dict[str, Any]) -> None:
 
 
 def test_the_items_of_a_vector_make_it_again(vector: dict[str, Any]) -> None:
-    seen = BloomFilter(
-        vector["capacity"], vector["error_rate"], seed=vector["seed"], generation=vector["generation"]
-    )
+    seen = BloomFilter(vector["capacity"], vector["error_rate"], seed=vector["seed"], generation=vector["generation"])
     seen.update(vector["inside"])
     assert seen == BloomFilter.from_bytes(vector["bytes"])
     if vector["version"] == VERSION:

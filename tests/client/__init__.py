@@ -1,0 +1,120 @@
+"""What the tests of the doors share: stores to open them on, and stores on which something happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from elasticsearch import Elasticsearch
+
+from es_simhash import SeenItems
+from es_simhash.ops import ChangeUsers, FetchUsers, ListUsers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from es_simhash import AsyncSeenItems
+    from es_simhash.ops import Op, Store, UserState
+
+# False positives so rare that each answer is the only right one.
+CONFIG: dict[str, Any] = {"capacity": 100, "error_rate": 1e-6, "generations": 3}
+
+
+class Called:
+    """An AsyncSeenItems that is used by calls: each awaits on one event loop."""
+
+    def __init__(self, seen: AsyncSeenItems, loop: asyncio.AbstractEventLoop) -> None:
+        self._seen = seen
+        self._loop = loop
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._seen, name)
+        return lambda *args, **options: self._loop.run_until_complete(method(*args, **options))
+
+    def unseen_page(self, user: Any, fetch: Callable[[int, int], Any], size: int, **options: Any) -> Any:
+        async def afetch(offset: int, size: int) -> Any:
+            await asyncio.sleep(0)
+            return fetch(offset, size)
+
+        return self._loop.run_until_complete(self._seen.unseen_page(user, afetch, size, **options))
+
+
+class Stores:
+    """One store of each kind, set up with CONFIG, that the tests of this module share: each has users of its own."""
+
+    def __init__(self, request: pytest.FixtureRequest, folder: Path) -> None:
+        self._request = request
+        self._folder = folder
+        self._addresses: dict[str, str] = {}
+
+    def address(self, kind: str) -> str:
+        kind = kind.removeprefix("async ")
+        if kind not in self._addresses:
+            self._addresses[kind] = self._new(kind)
+            with SeenItems(self._addresses[kind], **CONFIG) as seen:
+                seen.setup()
+        return self._addresses[kind]
+
+    def _new(self, kind: str) -> str:
+        if kind == "sqlite":
+            return f"sqlite:///{self._folder / 'users.db'}"
+        return f"{self._request.getfixturevalue('elasticsearch_url')}/test-{uuid.uuid4().hex[:16]}"
+
+    def remove(self) -> None:
+        if made := self._addresses.get("elasticsearch"):
+            url, _, index = made.rpartition("/")
+            with Elasticsearch(url) as client:
+                client.indices.delete(index=index)
+
+
+class Clock:
+    """What time it is for the doors, in seconds since 1970."""
+
+    now = 1_000
+
+
+class Watched:
+    """A store that keeps what it was asked, and lets something happen between a read and the write that follows.
+
+    :param times: before how many writes it happens; -1 for all.
+    """
+
+    def __init__(self, store: Store, happens: Callable[[], Any] | None = None, times: int = 1) -> None:
+        self._store = store
+        self.name, self.embedded = store.name, store.embedded
+        self.happens, self.times = happens, times
+        self.asked: list[Op[Any]] = []
+
+    def perform(self, op: Op[Any]) -> Any:
+        self.asked.append(op)
+        assert sum(isinstance(each, ListUsers) for each in self.asked) < 50, "users are listed for ever"
+        if isinstance(op, ChangeUsers) and self.happens and self.times:
+            self.times -= 1
+            self.happens()
+        return self._store.perform(op)
+
+    def count(self, kind: type[Op[Any]]) -> int:
+        return sum(isinstance(op, kind) for op in self.asked)
+
+    def close(self) -> None: ...
+
+
+def state_of(store: Store, user: str) -> UserState | None:
+    """What the store holds of a user, its version too."""
+    return store.perform(FetchUsers((user,))).get(user)
+
+
+class Source:
+    """Hits by offset and size, as a search gives them; it keeps what it was asked."""
+
+    def __init__(self, hits: Sequence[Any]) -> None:
+        self.hits = hits
+        self.asked: list[tuple[int, int]] = []
+
+    def __call__(self, offset: int, size: int) -> Sequence[Any]:
+        self.asked.append((offset, size))
+        return self.hits[offset : offset + size]
