@@ -140,6 +140,8 @@ class Reader:
             raise InputError(f"the id in {field!r} is {_kind(id)}: use a string or a whole number")
         id = str(id)
         check_surrogates(id, f"the id in {field!r}")
+        if "\0" in id:
+            raise InputError(f"the id in {field!r} has a zero byte: take it out")
         if not id or len(id.encode()) > MAX_ID:
             raise InputError(f"the id in {field!r} has {len(id.encode())} bytes: use from 1 to {MAX_ID}")
         return id

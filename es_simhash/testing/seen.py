@@ -77,6 +77,15 @@ class SeenContract:
         assert change(store, ann=replace(before, filters=(b"2",))) == {"ann"}
         assert fetched(store, "ann") == {}
 
+    def test_a_user_that_was_removed_and_made_anew_since_is_a_conflict(self) -> None:
+        store = self._with_users()
+        change(store, ann=UserState((b"1",), 1))
+        before = store.perform(FetchUsers(("ann",)))["ann"]
+        store.perform(RemoveUsers(("ann",)))
+        change(store, ann=UserState((b"2",), 1))
+        assert change(store, ann=replace(before, filters=(b"3",))) == {"ann"}
+        assert fetched(store, "ann")["ann"].filters == (b"2",)
+
     def test_what_is_taken_out_of_a_state_is_gone(self) -> None:
         store = self._with_users()
         change(store, ann=UserState((b"1", b"2"), 2, {"a": 1, "b": 2}))

@@ -21,9 +21,9 @@ STORM = (
     "应急管理局提醒居民尽量避免外出，远离低洼路段、河道和山洪沟口，地下车库和下穿隧道的管理单位要备好沙袋和水泵。"
     "全市中小学和幼儿园今天停课，轨道交通正常运营，部分公交线路临时绕行，具体调整可在客户端查询。"
 )
-STORM_2_BITS = STORM.replace("今天停课", "今日停课")
-STORM_4_BITS = STORM.replace("五十毫米", "八十毫米")
-STORM_7_BITS = STORM.replace("具体调整可在客户端查询", "详情请见客户端")
+STORM_NEAR = STORM.replace("幼儿园", "托儿所")  # within 3 bits
+STORM_FARTHER = STORM.replace("橙色", "红色")  # within 7
+STORM_FARTHEST = STORM.replace("局部地区", "个别地区")  # within 7, and farther
 HARVEST = (
     "县农业农村局昨天公布秋收进度，全县十二万亩水稻已收割九成，烘干中心二十四小时运转，合作社请来跨区作业的收割机手，"
     "粮库敞开收购，农户凭身份证和银行卡现场结算，往年排队过夜的情形没有再出现。"

@@ -23,9 +23,9 @@ from tests.cli import (
     COMMAND,
     HARVEST,
     STORM,
-    STORM_2_BITS,
-    STORM_4_BITS,
-    STORM_7_BITS,
+    STORM_FARTHER,
+    STORM_FARTHEST,
+    STORM_NEAR,
     Done,
     environment,
     es_simhash,
@@ -35,13 +35,15 @@ from tests.cli import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+NEAR, FARTHEST = (fingerprint(STORM).distance(fingerprint(text)) or 0 for text in (STORM_NEAR, STORM_FARTHEST))
+
 OUTCOMES = ["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
 
 NEWS = b"".join(
     [
         line("n1"),
         line(2, HARVEST),
-        line("n3", STORM_2_BITS),
+        line("n3", STORM_NEAR),
         line("n4", STORM + "。"),
         line("n5", STORM),
         line("n6", "你好"),
@@ -89,16 +91,16 @@ def test_each_document_is_a_line_of_json_in_its_order(first: tuple[Path, Done]) 
     assert done.json[:-1] == [
         {**plain, "id": "n1", "outcome": "new", "place": "stdin:1"},
         {**plain, "id": "2", "outcome": "new", "place": "stdin:2"},
-        {**near, "id": "n3", "distance": 2, "place": "stdin:3"},
+        {**near, "id": "n3", "distance": NEAR, "place": "stdin:3"},
         {**near, "id": "n4", "distance": 0, "place": "stdin:4"},
         {**near, "id": "n5", "distance": 0, "place": "stdin:5", "outcome": "exact_duplicate"},
         {**plain, "id": "n6", "outcome": "new", "place": "stdin:6", "fingerprinted": False},
     ]
 
 
-def test_the_distance_is_that_of_the_fingerprints() -> None:
-    ours = fingerprint(STORM)
-    assert [ours.distance(fingerprint(text)) for text in (STORM_2_BITS, STORM + "。", STORM_7_BITS)] == [2, 0, 7]
+def test_the_texts_are_as_far_apart_as_the_tests_suppose() -> None:
+    assert 0 < NEAR <= 3 < FARTHEST <= 7
+    assert fingerprint(STORM + "。").value == fingerprint(STORM).value
 
 
 def test_the_counts_are_the_last_line(first: tuple[Path, Done]) -> None:
@@ -120,7 +122,7 @@ def test_text_mode_names_the_duplicates_and_sums_up(tmp_path: Path) -> None:
     done = es_simhash("ingest", cwd=tmp_path, stdin=NEWS)
     assert (done.code, done.err) == (0, "")
     assert re.sub(r"in \d+\.\d s.*", "in … s", done.out).splitlines() == [
-        "n3  near duplicate of n1, 2 bits",
+        f"n3  near duplicate of n1, {NEAR} bits",
         "n4  near duplicate of n1, 0 bits",
         "n5  exact duplicate of n1",
         "6 documents in … s",
@@ -132,7 +134,6 @@ def test_text_mode_names_the_duplicates_and_sums_up(tmp_path: Path) -> None:
 
 
 def test_an_exact_duplicate_comes_before_a_near_one_of_distance_zero(tmp_path: Path) -> None:
-    assert fingerprint(STORM + "。").value == fingerprint(STORM).value
     assert what(ingest(tmp_path, line("a", STORM + "。") + line("b") + line("c")))[-1] == (
         "c",
         "exact_duplicate",
@@ -149,7 +150,7 @@ def test_the_outcomes_don_t_depend_on_the_size_of_the_batches(first: tuple[Path,
 def test_elasticsearch_and_sqlite_say_the_same(
     first: tuple[Path, Done], after: Path, elasticsearch_url: str, index_name: str
 ) -> None:
-    again = NEWS + line(2, STORM_4_BITS) + b"{}\n" + line("n7", HARVEST)
+    again = NEWS + line(2, STORM_FARTHER) + b"{}\n" + line("n7", HARVEST)
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
         documents.setup()
@@ -193,7 +194,7 @@ POLICIES = {"index": 0, "skip": 0, "fail": 4}
 def by_policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path, Done]:
     """Under each policy, an ingest of five documents of which n3 and n4 are duplicates."""
     folder = tmp_path_factory.mktemp("policy")
-    data = line("n1") + line("n2", HARVEST) + line("n3", STORM_2_BITS) + line("n4", HARVEST) + line("n5", "你好")
+    data = line("n1") + line("n2", HARVEST) + line("n3", STORM_NEAR) + line("n4", HARVEST) + line("n5", "你好")
     return request.param, folder, ingest(folder, data, "--on-duplicate", request.param)
 
 
@@ -216,7 +217,7 @@ def test_under_each_policy_the_counts_are_of_the_documents_looked_at(by_policy: 
 def test_only_fail_says_which_document_stopped_it_and_what_it_duplicates(by_policy: tuple[str, Path, Done]) -> None:
     policy, _, done = by_policy
     if policy == "fail":
-        assert done.err.startswith("es-simhash: stdin:3: 'n3' duplicates 'n1' at a distance of 2 bits")
+        assert done.err.startswith(f"es-simhash: stdin:3: 'n3' duplicates 'n1' at a distance of {NEAR} bits")
         assert done.err.count("\n") == 1
     else:
         assert done.err == ""
@@ -227,9 +228,9 @@ def test_skip_says_that_a_duplicate_was_not_stored(tmp_path: Path) -> None:
     assert done.out.startswith("n2  exact duplicate of n1  (not stored)\n")
 
 
-@pytest.mark.parametrize(("max_distance", "outcome"), [(6, "new"), (7, "near_duplicate")])
+@pytest.mark.parametrize(("max_distance", "outcome"), [(FARTHEST - 1, "new"), (FARTHEST, "near_duplicate")])
 def test_max_distance_is_the_last_that_counts(tmp_path: Path, max_distance: int, outcome: str) -> None:
-    done = ingest(tmp_path, line("n1") + line("n2", STORM_7_BITS), "--max-distance", str(max_distance))
+    done = ingest(tmp_path, line("n1") + line("n2", STORM_FARTHEST), "--max-distance", str(max_distance))
     assert [outcome for _, outcome, _, _ in what(done)] == ["new", outcome]
 
 

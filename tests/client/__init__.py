@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from elasticsearch import Elasticsearch
 
 from es_simhash import SeenItems
-from es_simhash.ops import ChangeUsers, FetchUsers, ListUsers
+from es_simhash.ops import ChangeUsers, FetchUsers, ListUsers, UserState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     import pytest
 
     from es_simhash import AsyncSeenItems
-    from es_simhash.ops import Op, Store, UserState
+    from es_simhash.ops import Op, Store
 
 # False positives so rare that each answer is the only right one.
 CONFIG: dict[str, Any] = {"capacity": 100, "error_rate": 1e-6, "generations": 3}
+PROFILE = {"name": "安妮", "tags": ["a", "b"], "visits": 3, "deep": {"er": [1, None]}, "seen_at": "2024-01-01"}
 
 
 class Called:
@@ -118,3 +119,22 @@ class Source:
     def __call__(self, offset: int, size: int) -> Sequence[Any]:
         self.asked.append((offset, size))
         return self.hits[offset : offset + size]
+
+
+def source(client: Elasticsearch, index: str, user: str = "ann") -> dict[str, Any]:
+    """A user's document."""
+    document: dict[str, Any] = client.get(index=index, id=user)["_source"]
+    return document
+
+
+def spoil(store: Store, user: str) -> None:
+    """Put bytes that are no filter in the place of a user's."""
+    state = state_of(store, user)
+    assert state is not None
+    store.perform(ChangeUsers({user: UserState((b"what is this",), state.newest, {}, state.version)}))
+
+
+def memory(added: set[int]) -> SeenItems:
+    seen = SeenItems("sqlite:///:memory:", **CONFIG)
+    seen.add("ann", added)
+    return seen

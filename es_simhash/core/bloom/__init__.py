@@ -2,5 +2,6 @@
 
 from es_simhash.core.bloom.filter import BloomFilter
 from es_simhash.core.bloom.items import Item
+from es_simhash.core.bloom.layer import LayerInfo
 
-__all__ = ["BloomFilter", "Item"]
+__all__ = ["BloomFilter", "Item", "LayerInfo"]

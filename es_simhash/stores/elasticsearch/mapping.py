@@ -90,7 +90,7 @@ class Part(Generic[C]):
 
 
 DOCUMENTS = Part("documents.json", "simhash", "scheme", Scheme.from_dict, SchemeMismatch)
-SEEN = Part("users.json", "seen", "seen", lambda values: SeenConfig(**values), FilterMismatch)
+SEEN = Part("users.json", "seen", "seen", SeenConfig.from_dict, FilterMismatch)
 
 
 def _describe(config: Any) -> str:

@@ -210,13 +210,15 @@ def test_the_count_of_a_union_is_near_the_number_of_items() -> None:
     assert (one | two).count == pytest.approx(900, rel=0.02)
 
 
-@pytest.mark.parametrize(("capacity", "rate"), [(100, 0.01), (30, 0.9)])
+@pytest.mark.parametrize(("capacity", "rate"), [(100, 0.01), (30, 0.9), (200, 0.999)])
 def test_the_count_of_a_union_is_between_that_of_either_and_of_both(capacity: int, rate: float) -> None:
     for seed in range(50):
         for others in (range(1, capacity), range(capacity, 2 * capacity)):
             one = filled(capacity, rate, list(range(capacity)), seed)
             two = filled(capacity, rate, ["other", *others], seed)
-            assert max(one.count, two.count) <= (one | two).count <= one.count + two.count
+            united = one | two
+            assert max(one.count, two.count) <= united.count <= one.count + two.count
+            assert BloomFilter.from_bytes(united.to_bytes()) == united
 
 
 def test_a_union_that_holds_too_much_tells_its_rate() -> None:

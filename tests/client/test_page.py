@@ -1,0 +1,113 @@
+"""A page of hits that the user has not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_simhash.errors import (
+    InputError,
+    StoreUnavailable,
+)
+from tests.client import Source, memory
+
+# --- a page of unseen items --------------------------------------------------------------------------------
+
+
+def test_a_page_is_full_of_unseen_hits_in_their_order(seen: Any, ann: str) -> None:
+    seen.add(ann, [n for n in range(100) if n % 3])
+    page = seen.unseen_page(ann, Source(range(100)), 10)
+    assert (page.hits, page.offset, page.exhausted) == ([*range(0, 30, 3)], 28, False)
+
+
+def test_the_item_of_a_hit_is_what_the_caller_says(seen: Any, ann: str) -> None:
+    seen.add(ann, ["n1"])
+    hits = [{"_id": f"n{n}"} for n in range(3)]
+    assert seen.unseen_page(ann, Source(hits), 5, item=lambda hit: hit["_id"]).hits == [hits[0], hits[2]]
+
+
+def test_an_error_of_the_page_function_comes_through(seen: Any, ann: str) -> None:
+    for error in (KeyError("theirs"), StoreUnavailable("theirs")):
+
+        def fetch(offset: int, size: int) -> list[str]:
+            raise error  # noqa: B023  called before the next turn
+
+        with pytest.raises(type(error), match="theirs"):
+            seen.unseen_page(ann, fetch, 5)
+
+
+pages = given(
+    hits=st.lists(st.integers(0, 60), max_size=120),
+    added=st.sets(st.integers(0, 60)),
+    size=st.integers(1, 12),
+    rounds=st.integers(1, 5),
+)
+
+
+@pages
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_successive_pages_lose_no_hit_and_double_none(hits: list[int], added: set[int], size: int, rounds: int) -> None:
+    source, found, offset, exhausted = Source(hits), [], 0, False
+    with memory(added) as seen:
+        while not exhausted:
+            page = seen.unseen_page("ann", source, size, offset=offset, rounds=rounds)
+            assert page.offset > offset or page.exhausted
+            found += page.hits
+            offset, exhausted = page.offset, page.exhausted
+    assert found == [hit for hit in hits if hit not in added]
+    assert offset == len(hits)
+
+
+@pages
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_a_page_is_full_unless_the_source_or_the_rounds_are_at_their_end(
+    hits: list[int], added: set[int], size: int, rounds: int
+) -> None:
+    source = Source(hits)
+    with memory(added) as seen:
+        page = seen.unseen_page("ann", source, size, rounds=rounds)
+    unseen = [hit for hit in hits if hit not in added]
+    assert page.hits == unseen[: len(page.hits)]
+    if len(page.hits) < size:
+        assert (page.hits == unseen and page.exhausted) or len(source.asked) == rounds
+    else:
+        assert (len(page.hits), page.exhausted) == (size, False)
+
+
+@pages
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_rounds_and_what_they_ask_for_are_bounded(hits: list[int], added: set[int], size: int, rounds: int) -> None:
+    source = Source(hits)
+    with memory(added) as seen:
+        seen.unseen_page("ann", source, size, rounds=rounds)
+    assert 1 <= len(source.asked) <= rounds
+    at = 0
+    for offset, wanted in source.asked:
+        assert (offset, 1 <= wanted <= 10 * size) == (at, True)
+        at += wanted
+
+
+def test_a_source_of_seen_hits_only_ends_after_the_rounds_and_goes_on_behind_them() -> None:
+    source = Source(range(100_000))
+    with memory(set()) as seen:
+        seen.add("ann", range(2_000))
+        page = seen.unseen_page("ann", source, 10, rounds=3)
+    assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 220, False, 3)
+
+
+def test_an_empty_source_is_exhausted_at_once() -> None:
+    source = Source([])
+    with memory(set()) as seen:
+        page = seen.unseen_page("ann", source, 10)
+    assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 0, True, 1)
+
+
+@pytest.mark.parametrize("wrong", [{"size": 0}, {"size": -1}, {"rounds": 0}, {"offset": -1}])
+def test_a_page_of_no_size_is_refused_before_anything_is_fetched(wrong: dict[str, int]) -> None:
+    source = Source(range(10))
+    with memory(set()) as seen, pytest.raises(InputError, match="use whole numbers from 1, 1 and 0"):
+        seen.unseen_page("ann", source, **{"size": 5, **wrong})
+    assert source.asked == []

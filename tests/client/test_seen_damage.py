@@ -1,0 +1,186 @@
+"""Fields that hold something else, and input that can't be used: a clear error, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_simhash import BloomFilter, SeenItems
+from es_simhash.errors import (
+    FilterFormatError,
+    FilterMismatch,
+    InputError,
+)
+from es_simhash.ops import ChangeUsers, UserState
+from tests.client import CONFIG, Source, Stores, memory, spoil, state_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from es_simhash.ops import Store
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+BAD_ITEMS = [1.5, None, True, ["a"], "a\ud83d"]
+
+
+@pytest.mark.parametrize("bad", BAD_ITEMS, ids=repr)
+def test_nothing_of_a_user_is_stored_if_one_item_is_none(store: Store, ann: str, bad: Any) -> None:
+    seen = SeenItems(store)
+    seen.add(ann, ["before"])
+    before = state_of(store, ann)
+    for verb in (seen.add, seen.forget):
+        with pytest.raises(InputError, match=rf"user '{ann}' stay as they were: the item "):
+            verb(ann, ["before", "a", bad])
+    assert state_of(store, ann) == before
+
+
+@pytest.mark.parametrize("bad", BAD_ITEMS, ids=repr)
+def test_a_question_about_what_is_no_item_is_refused(ann: str, bad: Any) -> None:
+    with memory(set()) as seen:
+        for verb in (seen.unseen, seen.might_have_seen):
+            with pytest.raises(InputError, match="the item "):
+                verb("ann", ["a", bad])
+
+
+def test_one_users_bad_items_don_t_keep_the_others_from_being_stored(seen: Any, ann: str) -> None:
+    report = seen.add_many({f"{ann}-1": ["a"], ann: ["a", 1.5], f"{ann}-2": ["a"]})
+    assert report.results == {f"{ann}-1": 1, f"{ann}-2": 1}
+    assert (list(report.failed), type(report.failed[ann])) == ([ann], InputError)
+
+
+@pytest.mark.parametrize("bad", ["", "a\0b", "x" * 513, "a\ud83d", True, None, 1.5])
+def test_what_can_be_no_user_is_refused_by_every_method(seen: Any, ann: str, bad: Any) -> None:
+    methods = [
+        *(lambda m=m: getattr(seen, m)(bad, ["a"]) for m in ("add", "unseen", "might_have_seen", "forget")),
+        *(lambda m=m: getattr(seen, m)(bad) for m in ("stats", "clear", "remove")),
+        *(lambda m=m: getattr(seen, m)({ann: ["a"], bad: ["a"]}) for m in ("add_many", "unseen_many", "rebuild_many")),
+        lambda: seen.rotate([bad]),
+        lambda: seen.unseen_page(bad, Source([]), 5),
+    ]
+    for method in methods:
+        with pytest.raises(InputError, match="the user"):
+            method()
+    assert not seen.stats(ann).exists
+
+
+@pytest.mark.parametrize("bad", ["news-1", b"news-1", 5, None])
+def test_items_that_are_no_list_are_refused(ann: str, bad: Any) -> None:
+    with (
+        memory(set()) as seen,
+        pytest.raises(InputError, match=r"the items of user 'ann' are one .*: put it in a list"),
+    ):
+        seen.add("ann", bad)
+
+
+def test_one_string_is_not_taken_for_a_list_of_users() -> None:
+    with memory({1}) as seen, pytest.raises(InputError, match="the users are one string, 'ann': put it in a list"):
+        seen.rotate("ann")
+
+
+# --- damage ------------------------------------------------------------------------------------------------
+
+
+def assert_unreadable(seen: SeenItems, user: str) -> None:
+    """Every question names the user; in a change of several the others are stored; removing mends it."""
+    for ask in (lambda: seen.unseen(user, ["a"]), lambda: seen.stats(user), lambda: seen.clear(user)):
+        with pytest.raises(FilterFormatError, match=f"user '{user}' can't be read: .*; remove them, and rebuild"):
+            ask()
+    others = {f"{user}-1": ["a"], user: ["a"], f"{user}-2": ["a"]}
+    report = seen.add_many(others)
+    assert (report.results, list(report.failed)) == ({f"{user}-1": 1, f"{user}-2": 1}, [user])
+    assert isinstance(report.failed[user], FilterFormatError)
+    assert f"user '{user}'" in str(report.failed[user])
+    assert seen.unseen_many({f"{user}-1": ["a"], f"{user}-2": ["a"]}) == {f"{user}-1": [], f"{user}-2": []}
+    assert seen.remove(user)
+    assert (seen.add(user, ["a"]), seen.unseen(user, ["a", "b"])) == (1, ["b"])
+
+
+def test_bytes_that_are_no_filter_are_named_and_never_answer(store: Store, ann: str) -> None:
+    seen = SeenItems(store)
+    seen.add(ann, ["a"])
+    spoil(store, ann)
+    assert_unreadable(seen, ann)
+
+
+@pytest.mark.parametrize("bit", [0, 50, 400, -1])
+def test_a_filter_with_a_flipped_bit_is_named_and_never_answers(store: Store, ann: str, bit: int) -> None:
+    filter = BloomFilter(100, CONFIG["error_rate"] / 3, generation=5)
+    filter.add("a")
+    value = bytearray(filter.to_bytes())
+    value[bit] ^= 1
+    store.perform(ChangeUsers({ann: UserState((bytes(value),), 5)}))
+    assert_unreadable(SeenItems(store), ann)
+
+
+GOOD = b64encode(BloomFilter(100, CONFIG["error_rate"] / 3, generation=5).to_bytes()).decode()
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"filters": ["not base64!"]},
+        {"filters": [GOOD[:-8]]},
+        {"filters": ["c29tZXRoaW5nIGVsc2U="]},
+        {"filters": GOOD},
+        {"filters": [""]},
+        {"filters": [GOOD], "forgotten": {"a": 5}},
+        {"filters": [GOOD], "forgotten": [7]},
+        {"filters": [GOOD], "forgotten": "a"},
+        {"filters": [GOOD], "forgotten": [{"item": "a"}]},
+        {"filters": [GOOD], "forgotten": [{"item": ["a"], "generation": 5}]},
+        {"filters": [GOOD], "forgotten": [{"item": "a", "generation": "b"}]},
+        {"filters": [GOOD], "newest": [1, 2]},
+        [{"filters": [GOOD]}],
+    ],
+    ids=lambda damage: json.dumps(damage).replace(GOOD, "…"),
+)
+def test_a_field_that_holds_something_else_is_named_and_never_answers(stores: Stores, ann: str, damage: Any) -> None:
+    address = stores.address("elasticsearch")
+    url, _, index = address.rpartition("/")
+    with Elasticsearch(url) as client, SeenItems(address) as seen:
+        client.index(index=index, id=ann, document={"seen": damage})
+        assert_unreadable(seen, ann)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE filters SET value = 'text' WHERE user = ?",
+        "UPDATE filters SET value = 5 WHERE user = ?",
+        "UPDATE filters SET value = substr(value, 1, 40) WHERE user = ?",
+        "UPDATE users SET forgotten = 'no JSON' WHERE user = ?",
+        "UPDATE users SET forgotten = '[1]' WHERE user = ?",
+        'UPDATE users SET forgotten = \'{"a": "b"}\' WHERE user = ?',
+        "UPDATE users SET forgotten = 5 WHERE user = ?",
+        "UPDATE users SET newest = 'text' WHERE user = ?",
+    ],
+)
+def test_a_row_that_holds_something_else_is_named_and_never_answers(stores: Stores, ann: str, damage: str) -> None:
+    with SeenItems(stores.address("sqlite")) as seen:
+        seen.add(ann, ["a"])
+        connection = sqlite3.connect(stores.address("sqlite").removeprefix("sqlite:///"))
+        with connection:
+            assert connection.execute(damage, [ann]).rowcount == 1
+        connection.close()
+        assert_unreadable(seen, ann)
+
+
+def test_a_configuration_that_can_t_be_read_is_an_error_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "users.db"
+    with SeenItems(f"sqlite:///{path}") as seen:
+        seen.setup()
+    for written in ({"capacity": 5, "colour": "blue"}, {"capacity": -5}, [5]):
+        connection = sqlite3.connect(path)
+        with connection:
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'seen'", [json.dumps(written)])
+        connection.close()
+        with SeenItems(f"sqlite:///{path}") as seen, pytest.raises(FilterMismatch, match="configuration of seen items"):
+            seen.unseen("ann", ["a"])

@@ -1,0 +1,276 @@
+"""No acknowledged add is lost, whoever else writes the same user."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import AsyncElasticsearch, Elasticsearch
+
+from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
+from es_simhash.core.seen import SeenConfig
+from es_simhash.errors import (
+    ConflictError,
+)
+from es_simhash.flows import seen as flows
+from es_simhash.ops import Changed, ChangeUsers, FetchUsers
+from tests.cli import environment
+from tests.client import Clock, Stores, Watched, source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_simhash.ops import Store
+
+
+# --- between a read and a write ----------------------------------------------------------------------------
+
+
+def test_an_add_after_somebody_elses_add_keeps_both(store: Store, ann: str) -> None:
+    others = SeenItems(store)
+    others.add(ann, ["a"])
+    seen = SeenItems(Watched(store, lambda: others.add(ann, ["theirs", "both"]), times=1))
+    assert seen.add(ann, ["ours", "both"]) == 1
+    assert others.unseen(ann, ["a", "theirs", "ours", "both", "none"]) == ["none"]
+
+
+def test_a_user_who_appears_between_read_and_write_keeps_what_was_seen(store: Store, ann: str) -> None:
+    others = SeenItems(store)
+    seen = SeenItems(Watched(store, lambda: others.add(ann, ["theirs"]), times=1))
+    seen.add(ann, ["ours"])
+    assert others.unseen(ann, ["theirs", "ours"]) == []
+
+
+def test_a_user_who_vanishes_between_read_and_write_gets_the_add_and_nothing_of_before(store: Store, ann: str) -> None:
+    others = SeenItems(store)
+    others.add(ann, ["before"])
+    seen = SeenItems(Watched(store, lambda: others.remove(ann), times=1))
+    assert seen.add(ann, ["ours"]) == 1
+    assert others.unseen(ann, ["before", "ours"]) == ["before"]
+
+
+def test_a_user_who_is_removed_and_made_anew_between_read_and_write_keeps_what_was_seen_since(
+    store: Store, ann: str
+) -> None:
+    others = SeenItems(store)
+    others.add(ann, ["before"])
+
+    def anew() -> None:
+        others.remove(ann)
+        others.add(ann, ["theirs"])
+
+    seen = SeenItems(Watched(store, anew, times=1))
+    assert seen.add(ann, ["ours"]) == 1
+    assert others.unseen(ann, ["before", "theirs", "ours"]) == ["before"]
+
+
+def test_an_add_after_somebody_elses_forget_keeps_the_item_forgotten(store: Store, ann: str) -> None:
+    others = SeenItems(store)
+    others.add(ann, ["a", "b"])
+    seen = SeenItems(Watched(store, lambda: others.forget(ann, ["a"]), times=1))
+    seen.add(ann, ["ours"])
+    assert others.unseen(ann, ["a", "b", "ours"]) == ["a"]
+
+
+def test_a_rebuild_after_somebody_elses_add_drops_that_as_well(store: Store, ann: str) -> None:
+    others = SeenItems(store)
+    others.add(ann, ["before"])
+    seen = SeenItems(Watched(store, lambda: others.add(ann, ["theirs"]), times=1))
+    assert seen.rebuild_many({ann: ["ours"]}).results == {ann: 1}
+    assert others.unseen(ann, ["before", "theirs", "ours"]) == ["before", "theirs"]
+
+
+@pytest.mark.parametrize("verb", ["forget", "clear", "rotate"])
+def test_every_change_is_tried_again_on_what_others_wrote(store: Store, ann: str, clock: Clock, verb: str) -> None:
+    others = SeenItems(store)
+    others.add(ann, ["a"])
+    clock.now += 1
+    seen = SeenItems(Watched(store, lambda: others.add(ann, ["theirs"]), times=1))
+    if verb == "rotate":
+        assert seen.rotate([ann]).results == {ann: 1}
+        assert (others.unseen(ann, ["a", "theirs"]), len(others.stats(ann).generations)) == ([], 2)
+    elif verb == "forget":
+        assert seen.forget(ann, ["a", "theirs"]) == 2
+        assert others.unseen(ann, ["a", "theirs"]) == ["a", "theirs"]
+    else:
+        seen.clear(ann)
+        assert others.unseen(ann, ["a", "theirs"]) == ["a", "theirs"]
+
+
+def stormed(store: Store, user: str, times: int) -> Watched:
+    """The store, on which somebody else writes the user's document just before each of our writes."""
+    others = SeenItems(store)
+    count = iter(range(1 << 30))
+    return Watched(store, lambda: others.add(user, [f"theirs {next(count)}"]), times)
+
+
+def test_a_storm_that_abates_before_the_deadline_loses_nothing(store: Store, ann: str) -> None:
+    SeenItems(store).add(ann, ["before"])
+    report = SeenItems(stormed(store, ann, times=6)).add_many({ann: ["ours"]}, deadline=60)
+    assert (report.results, report.failed) == ({ann: 1}, {})
+    assert SeenItems(store).unseen(ann, ["before", "ours", *(f"theirs {n}" for n in range(6))]) == []
+
+
+def test_a_storm_past_the_deadline_is_an_error_that_names_the_user(store: Store, ann: str) -> None:
+    SeenItems(store).add(ann, ["before"])
+    report = SeenItems(stormed(store, ann, times=-1)).add_many({ann: ["ours"]}, deadline=0.1)
+    error = report.failed[ann]
+    assert (report.results, type(error), error.retryable) == ({}, ConflictError, True)
+    assert f"user '{ann}' were not stored: other writers were faster for 0.1 s; try again" in str(error)
+
+
+def test_after_a_storm_past_the_deadline_nothing_is_half_written(store: Store, ann: str) -> None:
+    SeenItems(store).add(ann, ["before"])
+    watched = stormed(store, ann, times=-1)
+    SeenItems(watched).add_many({ann: [f"ours {n}" for n in range(500)]}, deadline=0.1)
+    assert watched.count(ChangeUsers) > 1
+    ours = [f"ours {n}" for n in range(500)]
+    assert SeenItems(store).unseen(ann, [*ours, "before", "theirs 0"]) == ours
+
+
+def test_in_a_storm_on_one_user_the_others_are_stored_once(store: Store, ann: str) -> None:
+    watched = stormed(store, ann, times=-1)
+    report = SeenItems(watched).add_many({f"{ann}-1": ["a"], ann: ["a"], f"{ann}-2": ["a"]}, deadline=0.1)
+    assert (report.results, list(report.failed)) == ({f"{ann}-1": 1, f"{ann}-2": 1}, [ann])
+    writes = [set(op.states) for op in watched.asked if isinstance(op, ChangeUsers)]
+    assert (len(writes[0]), writes[1:]) == (3, [{ann}] * (len(writes) - 1))
+
+
+def test_an_add_that_was_beaten_past_the_deadline_raises(
+    store: Store, ann: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SeenItems.add_many.__kwdefaults__, "deadline", 0.1)
+    with pytest.raises(ConflictError, match=f"user '{ann}' were not stored"):
+        SeenItems(stormed(store, ann, times=-1)).add(ann, ["ours"])
+
+
+def test_each_wait_between_two_attempts_is_of_a_random_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    def waits() -> list[float]:
+        found = []
+        work = flows.add(SeenConfig(), {"ann": ["a"]}, 1, 60)
+        request: Any = next(work)
+        while len(found) < 8:
+            if isinstance(request, FetchUsers):
+                request = work.send({})
+            elif isinstance(request, ChangeUsers):
+                request = work.send(Changed(frozenset({"ann"}), {}))
+            else:
+                found.append(request.seconds)
+                request = work.send(None)
+        return found
+
+    one, other = waits(), waits()
+    assert len({*one, *other}) == 16
+    assert all(0 <= seconds <= 0.5 for seconds in one + other)
+
+
+# --- many writers ------------------------------------------------------------------------------------------
+
+THREADS, ADDS = 8, 12
+
+
+def at_once(add: Callable[[int, str], object]) -> list[str]:
+    """Each thread adds items of its own, one after the other; returns those that were acknowledged."""
+    barrier = threading.Barrier(THREADS)
+
+    def work(thread: int) -> list[str]:
+        acknowledged = []
+        barrier.wait()
+        for n in range(ADDS):
+            add(thread, f"{thread}-{n}")
+            acknowledged.append(f"{thread}-{n}")
+        return acknowledged
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return [item for items in pool.map(work, range(THREADS)) for item in items]
+
+
+@pytest.mark.elasticsearch
+def test_no_add_of_eight_threads_to_one_user_is_lost(stores: Stores, ann: str) -> None:
+    doors = [SeenItems(stores.address("elasticsearch")) for _ in range(THREADS)]
+    acknowledged = at_once(lambda thread, item: doors[thread].add(ann, [item]))
+    assert (len(acknowledged), doors[0].unseen(ann, acknowledged)) == (THREADS * ADDS, [])
+    assert doors[0].stats(ann).count == THREADS * ADDS
+    for door in doors:
+        door.close()
+
+
+@pytest.mark.elasticsearch
+def test_the_same_threads_lose_adds_when_they_read_change_and_write_without_a_condition(
+    elasticsearch_url: str, index_name: str
+) -> None:
+    with Elasticsearch(elasticsearch_url) as client:
+        empty = BloomFilter(1_000, 1e-9).to_bytes()
+        client.index(index=index_name, id="ann", document={"filter": b64encode(empty).decode()})
+
+        def read() -> BloomFilter:
+            return BloomFilter.from_bytes(b64decode(source(client, index_name)["filter"]))
+
+        def add(thread: int, item: str) -> None:
+            filter = read()
+            filter.add(item)
+            client.index(index=index_name, id="ann", document={"filter": b64encode(filter.to_bytes()).decode()})
+
+        acknowledged = at_once(add)
+        assert not all(read().contains_many(acknowledged))
+
+
+@pytest.mark.elasticsearch
+def test_no_add_of_eight_tasks_to_one_user_is_lost(
+    stores: Stores, elasticsearch_url: str, ann: str, loop: asyncio.AbstractEventLoop
+) -> None:
+    index = stores.address("elasticsearch").rpartition("/")[2]
+
+    async def main() -> list[Any]:
+        async with AsyncElasticsearch(elasticsearch_url, request_timeout=60) as client:
+            doors = [AsyncSeenItems(client, index=index) for _ in range(THREADS)]
+            adds = (door.add(ann, [f"{n}-{m}"]) for n, door in enumerate(doors) for m in range(ADDS // 2))
+            assert sum(await asyncio.gather(*adds)) == THREADS * (ADDS // 2)
+            return await doors[0].unseen(ann, [f"{n}-{m}" for n in range(THREADS) for m in range(ADDS // 2)])
+
+    assert loop.run_until_complete(main()) == []
+
+
+ADDER = """
+import sys
+from es_simhash import SeenItems
+
+address, user, process = sys.argv[1:]
+with SeenItems(address) as seen:
+    seen.stats(user)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(sum(seen.add(user, [f"{process}-{n}"]) for n in range(50)))
+"""
+
+
+def test_no_add_of_four_processes_to_one_file_is_lost(stores: Stores, ann: str) -> None:
+    address = stores.address("sqlite")
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", ADDER, address, ann, str(n)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+        for n in range(4)
+    ]
+    with ExitStack() as stack:
+        for process in processes:
+            stack.enter_context(process)
+        assert [process.stdout.readline() for process in processes if process.stdout] == ["ready\n"] * 4
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        assert [process.communicate()[0] for process in processes] == ["50\n"] * 4
+    with SeenItems(address) as seen:
+        assert seen.unseen(ann, [f"{process}-{n}" for process in range(4) for n in range(50)]) == []

@@ -1,0 +1,207 @@
+"""Seen items on user documents of somebody else's."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import SeenItems
+from es_simhash.errors import (
+    ConflictError,
+    StoreError,
+)
+from es_simhash.ops import ChangeUsers
+from es_simhash.stores.address import open_store
+from es_simhash.stores.elasticsearch import users as on_elasticsearch
+from tests.client import CONFIG, PROFILE, Clock, Watched, source
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+
+# --- in a user index of somebody else's --------------------------------------------------------------------
+
+
+@pytest.mark.elasticsearch
+def test_setting_up_adds_our_field_to_a_mapping_and_keeps_the_rest(client: Elasticsearch, users: str) -> None:
+    before = client.indices.get_mapping(index=users)[users]["mappings"]
+    seen = SeenItems(client, index=users, **CONFIG)
+    assert [seen.setup(), seen.setup()] == ["added", "unchanged"]
+    after = client.indices.get_mapping(index=users)[users]["mappings"]
+    ours = after["properties"].pop("seen")
+    assert (after["properties"], after["dynamic"]) == (before["properties"], before["dynamic"])
+    assert after["_meta"] == {"owner": "web", "es_simhash": {"seen": {**CONFIG, "period": 0}}}
+    assert (ours["dynamic"], ours["properties"].keys()) == ("strict", {"filters", "newest", "forgotten"})
+
+
+@pytest.mark.elasticsearch
+def test_other_fields_stay_as_they_are_whatever_is_done_with_seen_items(
+    client: Elasticsearch, users: str, clock: Clock
+) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    for clock.now, change in enumerate(
+        (
+            lambda: seen.add("ann", ["a", "b"]),
+            lambda: seen.forget("ann", ["a"]),
+            lambda: seen.rotate(["ann"]),
+            lambda: seen.add("ann", ["a"]),
+            lambda: seen.rebuild_many({"ann": ["c"]}),
+            lambda: seen.clear("ann"),
+            lambda: seen.remove("ann"),
+        ),
+        1,
+    ):
+        before = client.get(index=users, id="ann")["_version"]
+        change()
+        assert client.get(index=users, id="ann")["_version"] == before + 1
+        assert {**source(client, users), "seen": None} == {**PROFILE, "seen": None}
+
+
+@pytest.mark.elasticsearch
+def test_what_is_taken_off_the_list_of_forgotten_items_is_off_the_document(client: Elasticsearch, users: str) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    seen.add("ann", ["a", "b"])
+    seen.forget("ann", ["a", "b"])
+    seen.add("ann", ["a"])
+    assert len(source(client, users)["seen"]["forgotten"]) == 1
+
+
+@pytest.mark.elasticsearch
+def test_a_user_without_a_profile_gets_a_document_that_goes_when_the_seen_items_go(
+    client: Elasticsearch, users: str
+) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    seen.add("bob", ["a"])
+    assert source(client, users, "bob").keys() == {"seen"}
+    seen.remove("bob")
+    assert not client.exists(index=users, id="bob")
+
+
+@pytest.mark.elasticsearch
+def test_nobodys_write_is_lost_when_others_write_other_fields_at_the_same_time(
+    client: Elasticsearch, users: str
+) -> None:
+    SeenItems(client, index=users, **CONFIG).setup()
+    begin, end = threading.Barrier(2), threading.Event()
+
+    def visit() -> int:
+        """Partial updates of another field until the adds are over; returns the last that was acknowledged."""
+        begin.wait()
+        visits = 3
+        while not end.is_set():
+            client.update(index=users, id="ann", doc={"visits": visits + 1}, retry_on_conflict=1_000)
+            visits += 1
+        return visits
+
+    watched = Watched(open_store(client, users))
+    with ThreadPoolExecutor(1) as pool:
+        visits = pool.submit(visit)
+        begin.wait()
+        try:
+            seen = SeenItems(watched)
+            for n in range(25):
+                seen.add("ann", [n])
+        finally:
+            end.set()
+        last = visits.result()
+    assert last > 3
+    assert watched.count(ChangeUsers) > 25, "they were never in each other's way"
+    assert seen.unseen("ann", range(26)) == [25]
+    assert {**source(client, users), "seen": None} == {**PROFILE, "visits": last, "seen": None}
+
+
+@pytest.mark.elasticsearch
+def test_a_profile_that_is_replaced_whole_takes_the_seen_items_along_and_adds_go_on(
+    client: Elasticsearch, users: str
+) -> None:
+    SeenItems(client, index=users, **CONFIG).setup()
+    store = open_store(client, users)
+    SeenItems(store).add("ann", ["before"])
+    seen = SeenItems(Watched(store, lambda: client.index(index=users, id="ann", document=PROFILE)))
+    assert seen.add("ann", ["ours"]) == 1
+    assert seen.unseen("ann", ["before", "ours"]) == ["before"]
+    assert {**source(client, users), "seen": None} == {**PROFILE, "seen": None}
+
+
+@pytest.mark.elasticsearch
+def test_reads_see_every_write_at_once_although_the_index_is_never_refreshed(client: Elasticsearch, users: str) -> None:
+    SeenItems(client, index=users, **CONFIG).setup()
+    client.indices.put_settings(index=users, settings={"refresh_interval": "-1"})
+    seen, others = SeenItems(client, index=users), SeenItems(client, index=users)
+    for n in range(5):
+        seen.add("ann", [n])
+        assert others.unseen("ann", range(6)) == [*range(n + 1, 6)]
+    seen.forget("ann", [0])
+    assert others.unseen("ann", [0, 1]) == [0]
+    found = client.count(index=users, query={"exists": {"field": "seen.newest"}})
+    assert found["count"] == 0, "the index was refreshed after all"
+    seen.remove("ann")
+    assert not others.stats("ann").exists
+
+
+@pytest.mark.elasticsearch
+def test_a_rotation_of_all_finds_what_was_never_refreshed(client: Elasticsearch, users: str, clock: Clock) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    client.indices.put_settings(index=users, settings={"refresh_interval": "-1"})
+    seen.add_many({"ann": ["a"], "bob": ["a"]})
+    clock.now += 1
+    assert seen.rotate().results == {"ann": 1, "bob": 1}
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("profile", [{}, PROFILE], ids=["alone", "with other fields"])
+def test_a_document_that_vanishes_while_its_seen_items_are_removed_is_gone(
+    client: Elasticsearch, users: str, profile: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    client.index(index=users, id="ann", document=profile)
+    seen.add("ann", ["a"])
+    bulk = client.bulk
+
+    def racing(**arguments: Any) -> Any:
+        client.options(ignore_status=404).delete(index=users, id="ann")
+        return bulk(**arguments)
+
+    monkeypatch.setattr(client, "bulk", racing)
+    assert seen.remove("ann") is False
+    assert not client.exists(index=users, id="ann")
+
+
+@pytest.mark.elasticsearch
+def test_a_removal_that_others_keep_beating_is_an_error_that_names_the_user(
+    client: Elasticsearch, users: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    seen.add("ann", ["a"])
+    bulk, visits = client.bulk, iter(range(1_000))
+
+    def racing(**arguments: Any) -> Any:
+        client.update(index=users, id="ann", doc={"visits": next(visits)})
+        return bulk(**arguments)
+
+    monkeypatch.setattr(client, "bulk", racing)
+    monkeypatch.setattr(on_elasticsearch, "_PAUSES", (0.01,) * 3)
+    with pytest.raises(ConflictError, match="seen items of users ann were not removed"):
+        seen.remove("ann")
+    assert seen.unseen("ann", ["a", "b"]) == ["b"]
+
+
+@pytest.mark.elasticsearch
+def test_a_change_that_the_index_refuses_is_an_error_with_the_user_and_the_reason(
+    client: Elasticsearch, users: str
+) -> None:
+    seen = SeenItems(client, index=users, **CONFIG)
+    seen.setup()
+    client.indices.put_settings(index=users, settings={"index.blocks.write": True})
+    with pytest.raises(StoreError, match=r"user 'ann' were not stored: cluster_block_exception: .*write"):
+        seen.add("ann", ["a"])
+    assert source(client, users) == PROFILE
