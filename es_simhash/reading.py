@@ -17,13 +17,13 @@ from es_simhash.errors import InputError
 from es_simhash.flows.ingest import Document, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Mapping
 
     from typing_extensions import Self
 
     from es_simhash.core.fingerprint import Fingerprinter
 
-MAX_LINE = 128 << 20
+MAX_LINE = 64 << 20
 """Bytes of a line; a longer one is passed over without being held in memory."""
 MAX_TEXT = 10_000_000
 """Characters of a text, some ten novels. Beyond that a document is a collection; and a server would refuse it."""
@@ -77,6 +77,8 @@ _CUT = ", and the input ends there without a line break: was it cut?"
 
 
 def _parse(line: bytes) -> Any:
+    if line.startswith(b"\x1f\x8b"):
+        raise InputError("compressed by gzip: pipe it in by zcat")
     if b"\0" in line:
         raise InputError("not UTF-8, it has zero bytes as UTF-16 has them: convert the file to UTF-8")
     try:
@@ -187,7 +189,7 @@ class Run:
         self._batch: list[Document | Outcome] = []
         self._characters = 0
 
-    def batches(self, documents: Iterable[Any]) -> Iterator[list[Document | Outcome]]:
+    def batches(self, documents: Iterable[Any]) -> Generator[list[Document | Outcome], None, None]:
         """Batches of the documents, which are dicts or Lines."""
         with FirstPlaces() as ids:
             for document in documents:
@@ -196,7 +198,9 @@ class Run:
             if self._batch:
                 yield self._take()
 
-    async def abatches(self, documents: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[list[Document | Outcome]]:
+    async def abatches(
+        self, documents: AsyncIterable[Any] | Iterable[Any]
+    ) -> AsyncGenerator[list[Document | Outcome], None]:
         """:meth:`batches`; the input may be async itself."""
         with FirstPlaces() as ids:
             async for document in _aiter(documents):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash import Fingerprinter, Outcome, reading
+from es_simhash import Documents, Fingerprinter, Outcome, reading
 from es_simhash.errors import InputError
 from es_simhash.flows.ingest import Document
 from es_simhash.reading import Line, Reader, Run, json_lines
@@ -403,3 +404,15 @@ def growth(how: str) -> int:
 def test_memory_does_not_grow_with_the_number_of_ids() -> None:
     assert growth("in a file") < 8_000_000
     assert growth("in memory") > 16_000_000, "or this test could not fail"
+
+
+def test_a_zero_byte_in_an_id_is_refused() -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        (outcome,) = documents.ingest([{"id": "a\0b", "text": "…"}])
+    assert (outcome.outcome, outcome.stored) == ("rejected", False)
+    assert "zero byte" in (outcome.reason or "")
+
+
+def test_a_gzip_file_is_told_how_to_be_read() -> None:
+    (line, *_) = json_lines(io.BytesIO(gzip.compress(b'{"id": 1}\n')), "news.jsonl.gz")
+    assert "zcat" in (line.problem or "")

@@ -19,7 +19,7 @@ from es_simhash.cli.options import (
     store_options,
     weights_option,
 )
-from es_simhash.errors import DuplicateFound, InputError
+from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.flows.ingest import ON_DUPLICATE, Counts, Outcome
 from es_simhash.reading import BATCH, MAX_TEXT
 
@@ -108,10 +108,11 @@ def ingest(
                 _report(outcome, as_json, progress)
         except DuplicateFound as error:
             stopped = error
-    if as_json:
-        print_json(counts.to_dict())
-    else:
-        _print_summary(counts, time.monotonic() - started)
+        except (SimhashError, KeyboardInterrupt):
+            if counts.total:  # what was done until then
+                _print_counts(counts, time.monotonic() - started, as_json)
+            raise
+    _print_counts(counts, time.monotonic() - started, as_json)
     _exit(counts, stopped, paths)
 
 
@@ -129,7 +130,10 @@ def _report(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
         click.echo(f"{outcome.id}  {kind} {outcome.duplicate_of}{bits}{skipped}")
 
 
-def _print_summary(counts: Counts, seconds: float) -> None:
+def _print_counts(counts: Counts, seconds: float, as_json: bool) -> None:
+    if as_json:
+        print_json(counts.to_dict())
+        return
     total = counts.total
     rate = f", {total / seconds:,.0f} a second" if seconds > 1 else ""
     click.echo(f"{total:,} document{'' if total == 1 else 's'} in {seconds:.1f} s{rate}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.core.fingerprint import Fingerprinter
@@ -17,7 +18,16 @@ from es_simhash.reading import BATCH, MAX_TEXT, Reader, Run
 from es_simhash.stores.address import open_async_store, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterable,
+        AsyncIterator,
+        Generator,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from typing_extensions import Self
@@ -106,12 +116,13 @@ class Documents:
         batches = _run(self.fingerprinter, id_field, text_field, batch_size, max_text).batches(documents)
         return self._ingest(ingest, batches)
 
-    def _ingest(self, ingest: Ingest, batches: Iterable[Any]) -> Iterator[Outcome]:
-        self._check(set_up_if_missing=self._store.embedded)
-        for batch in batches:
-            yield from self._run(ingest.batch(batch))
-            if ingest.stopped:
-                break
+    def _ingest(self, ingest: Ingest, batches: Generator[Any, None, None]) -> Iterator[Outcome]:
+        with closing(batches):
+            self._check(set_up_if_missing=self._store.embedded)
+            for batch in batches:
+                yield from self._run(ingest.batch(batch))
+                if ingest.stopped:
+                    break
         self._run(ingest.finish())
         if ingest.stopped:
             raise ingest.stopped
@@ -248,13 +259,14 @@ class AsyncDocuments:
         batches = _run(self.fingerprinter, id_field, text_field, batch_size, max_text).abatches(documents)
         return self._ingest(ingest, batches)
 
-    async def _ingest(self, ingest: Ingest, batches: AsyncIterable[Any]) -> AsyncIterator[Outcome]:
-        await self._check(set_up_if_missing=self._store.embedded)
-        async for batch in batches:
-            for outcome in await self._run(ingest.batch(batch)):
-                yield outcome
-            if ingest.stopped:
-                break
+    async def _ingest(self, ingest: Ingest, batches: AsyncGenerator[Any, None]) -> AsyncIterator[Outcome]:
+        async with aclosing(batches):
+            await self._check(set_up_if_missing=self._store.embedded)
+            async for batch in batches:
+                for outcome in await self._run(ingest.batch(batch)):
+                    yield outcome
+                if ingest.stopped:
+                    break
         await self._run(ingest.finish())
         if ingest.stopped:
             raise ingest.stopped

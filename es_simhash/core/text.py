@@ -64,7 +64,7 @@ def check_surrogates(text: str, name: str) -> None:
     """
     if found := _SURROGATE.search(text):
         raise InputError(
-            f"{name} has a lone surrogate (\\u{ord(found[0]):04x}) at character {found.start()}: "
+            f"{name} has a lone surrogate (\\u{ord(found[0]):04x}) at character {found.start() + 1}: "
             "it was cut inside a character; mend it where it was cut"
         )
 

@@ -46,6 +46,8 @@ def open_store(address: str | Elasticsearch | Store | None, index: str | None = 
         return ElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str | None):
         return address
+    if address == "":
+        raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
     address = address or default_address()
     if (path := _sqlite_path(address, index, options)) is not None:
         return SqliteStore(path)
@@ -65,6 +67,8 @@ def open_async_store(
         return AsyncElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str | None):
         return address
+    if address == "":
+        raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
     address = address or default_address()
     if (path := _sqlite_path(address, index, options)) is not None:
         return AsyncSqliteStore(path)

@@ -561,7 +561,6 @@ def test_a_file_that_is_read_only_is_named_and_can_still_be_searched(
     assert in_process(monkeypatch, "ingest", "news.jsonl") == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("es-simhash: sqlite:///es-simhash.db: ")
-    assert "readonly" in err
+    assert err == "es-simhash: sqlite:///es-simhash.db can't be written or opened: check the path and its permissions\n"
     assert in_process(monkeypatch, "similar", STORM, "--json") == 0
     assert json.loads(capsys.readouterr().out)["id"] == "n1"

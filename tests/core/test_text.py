@@ -165,11 +165,11 @@ def test_what_a_reader_sees_is_kept() -> None:
 def test_a_lone_surrogate_is_refused_and_its_place_is_named(before: str, half: str, after: str) -> None:
     with pytest.raises(InputError) as refused:
         normalise(before + half + after)
-    assert f"the text has a lone surrogate (\\u{ord(half):04x}) at character {len(before)}:" in str(refused.value)
+    assert f"the text has a lone surrogate (\\u{ord(half):04x}) at character {len(before) + 1}:" in str(refused.value)
 
 
 def test_a_place_with_a_name_of_its_own_is_named_by_it() -> None:
-    with pytest.raises(InputError, match=r"^line 7, field 'title' has a lone surrogate \(\\ud83d\) at character 2: "):
+    with pytest.raises(InputError, match=r"^line 7, field 'title' has a lone surrogate \(\\ud83d\) at character 3: "):
         check_surrogates("大桥\ud83d", "line 7, field 'title'")
 
 

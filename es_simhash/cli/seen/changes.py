@@ -11,6 +11,7 @@ from es_simhash.cli.input import input_paths
 from es_simhash.cli.options import client_options, json_option, print_json, store_options
 from es_simhash.cli.seen.lines import apply
 from es_simhash.client import SeenItems
+from es_simhash.errors import InputError
 from es_simhash.reading import FirstPlaces
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _finish(counts: Counter[str], as_json: bool, what: str) -> None:
             if counts[name]:
                 click.echo(f"{counts[name]:,} {of} {name}")
     if not counts["lines"]:
-        raise click.ClickException('no lines: JSON lines {"user", "items"} are wanted')
+        raise InputError('no lines: JSON lines {"user", "items"} are wanted')
     if counts["rejected"] == counts["lines"]:
         sys.exit(1)
     if counts["rejected"] or counts["failed"]:

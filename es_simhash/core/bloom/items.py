@@ -102,7 +102,7 @@ def _utf8(item: object) -> bytes:
             return item.encode()
         except UnicodeEncodeError as error:
             raise InputError(
-                f"the item {shown(item)} has a lone surrogate at character {error.start}, which has no UTF-8: "
+                f"the item {shown(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
                 "mend the text, or pass bytes"
             ) from error
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):

@@ -28,6 +28,10 @@ BUSY = frozenset({429, 502, 503, 504})
 FAILURES = (ApiError, TransportError, UnsupportedProductError)
 """What a call of the client may raise."""
 
+_NOT_UNDERSTOOD = frozenset(
+    {"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"}
+)
+
 _CLIENT = version("elasticsearch")
 
 
@@ -75,7 +79,7 @@ def from_body(body: Any, status: int, name: str) -> SimhashError:
         return NotSetUp(f"{name}: there is no such index: run `es-simhash init --store {name}`, or setup() in code")
     if status in BUSY:
         return StoreUnavailable(f"{name} is too busy or not ready ({_reason(body)}): try again later")
-    if status == 400 and kind in ("parsing_exception", "x_content_parse_exception", "query_shard_exception"):
+    if status == 400 and {kind, _root_type(body)} & _NOT_UNDERSTOOD:
         return InputError(f"{name} does not understand the query: {_reason(body)}: check the filter clause")
     return StoreError(f"{name} refused with HTTP {status}: {_reason(body)}")
 
@@ -106,6 +110,12 @@ def _error(body: Any) -> Any:
 def _type(body: Any) -> str:
     error = _error(body)
     return str(error.get("type", "")) if isinstance(error, dict) else ""
+
+
+def _root_type(body: Any) -> str:
+    error = _error(body)
+    causes = error.get("root_cause") if isinstance(error, dict) else None
+    return str(causes[0].get("type", "")) if causes else ""
 
 
 def _reason(body: Any) -> str:

@@ -78,9 +78,10 @@ class Part(Generic[C]):
 
     def _stored(self, mapping: Mapping[str, Any], index: str) -> C | None:
         config = mapping.get("_meta", {}).get(META, {}).get(self.key)
-        present = mapping.get("properties", {}).get(self.field, {}).get("properties", {}).keys()
+        field = mapping.get("properties", {}).get(self.field)
+        present = field.get("properties", {}).keys() if field else set()
         wanted = json.loads(_shipped(self.file))["mappings"]["properties"][self.field]["properties"].keys()
-        if config is None and present:
+        if config is None and field is not None:
             raise NotSetUp(
                 f"the index {index} has a field `{self.field}`, but our configuration is not in its `_meta`: the field "
                 "is somebody else's, or a mapping was put without its `_meta`; use another index, or put "

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.errors import NotSetUp, StoreError
+from es_simhash.errors import NotSetUp, StoreError, WrongServer
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -40,13 +40,13 @@ def steps(op: Op[Any], index: str, name: str) -> Steps:
 
 def describe(part: Part[C], index: str, name: str) -> Steps:
     """The configuration of a part of the index; None if it was not set up."""
-    mappings = yield from _mappings(index)
+    mappings = yield from _mappings(index, name)
     return None if mappings is None else part.stored(mappings, name)
 
 
 def set_up(part: Part[C], config: C, index: str, name: str) -> Steps:
     """Make the index, or add the part to it: ``created``, ``added`` or ``unchanged``."""
-    mappings = yield from _mappings(index)
+    mappings = yield from _mappings(index, name)
     if mappings is None:
         try:
             yield Call("indices.create", {"index": index, "mappings": part.mapping(config)})
@@ -62,12 +62,15 @@ def set_up(part: Part[C], config: C, index: str, name: str) -> Steps:
     return "added"
 
 
-def _mappings(index: str) -> Steps:
+def _mappings(index: str, name: str) -> Steps:
     try:
         answer = yield Call("indices.get_mapping", {"index": index})
     except NotSetUp:
         return None
-    return {name: body["mappings"] for name, body in answer.items()}
+    # The first answer of a server in most programs: something else that says it is an Elasticsearch shows here.
+    if not isinstance(answer, dict) or not all(isinstance(b, dict) and "mappings" in b for b in answer.values()):
+        raise WrongServer(f"what answers at {name} is not an Elasticsearch: check the address")
+    return {existing: body["mappings"] for existing, body in answer.items()}
 
 
 def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.core.text import check_surrogates
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def to_sql(clause: Mapping[str, Any]) -> Sql:
             return _any(field, "value = ?", [_value(value["value"] if isinstance(value, dict) else value)])
         if kind == "terms":
             ((field, values),) = body.items()
+            if not isinstance(values, list | tuple):
+                raise InputError(f"the values of {field!r} in a terms clause are {values!r}: give a list")
             return _any(field, f"value IN ({_marks(values)})", [_value(value) for value in values])
         if kind == "range":
             ((field, limits),) = body.items()
@@ -82,6 +85,10 @@ def _any(field: str, condition: str, parameters: list[Any]) -> Sql:
 def _value(value: Any) -> Any:
     if isinstance(value, dict | list) or value is None:
         raise InputError(f"a filter clause compares with strings, numbers, true and false; not with {value!r}")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise InputError(f"the number {value} in a filter clause is too large: 64 bits are")
+    if isinstance(value, str):
+        check_surrogates(value, "a string in a filter clause")
     return value
 
 

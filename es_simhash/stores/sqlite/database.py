@@ -125,6 +125,10 @@ class Database:
                 raise StoreError(
                     f"{self.name}: the file is not an SQLite database, or is damaged: name another one"
                 ) from error
+            if "readonly" in what or "unable to open" in what:
+                raise StoreError(
+                    f"{self.name} can't be written or opened: check the path and its permissions"
+                ) from error
             if "full" in what:
                 raise StoreUnavailable(f"{self.name}: the disk is full: make room and try again") from error
             raise StoreError(f"{self.name}: {what}") from error

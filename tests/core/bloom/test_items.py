@@ -101,8 +101,8 @@ def asked(item: Any, size: int) -> list[tuple[str, Callable[[BloomFilter], objec
         (np.bool_(True), "is a bool"),
         (bytearray(b"x"), "is a bytearray"),
         (["x"], "is a list"),
-        ("a\ud800z", "has a lone surrogate at character 1"),
-        (Name("\udfff"), "has a lone surrogate at character 0"),
+        ("a\ud800z", "has a lone surrogate at character 2"),
+        (Name("\udfff"), "has a lone surrogate at character 1"),
     ],
     ids=ascii,
 )
