@@ -11,6 +11,7 @@ from es_simhash.core.seen import SeenConfig, user_id
 from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
 from es_simhash.flows import seen as flows
+from es_simhash.flows.page import NextPage, unseen_page
 from es_simhash.stores.address import open_async_store, open_store
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from es_simhash.core.bloom import Item
-    from es_simhash.flows.seen import Page, Report, Stats
+    from es_simhash.flows.page import Page
+    from es_simhash.flows.seen import Report, Stats
     from es_simhash.ops import AsyncStore, Store
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
@@ -128,10 +130,10 @@ class SeenItems:
         :param item: the item of a hit: ``lambda hit: hit["_id"]``.
         :param offset: where to begin; the page says where the next one goes on.
         """
-        pages = flows.unseen_page(self._ready(), user_id(user), size, item, offset, rounds)
+        pages = unseen_page(self._ready(), user_id(user), size, item, offset, rounds)
 
         def answer(op: Any) -> Any:
-            return fetch(op.offset, op.size) if isinstance(op, flows.NextPage) else self._store.perform(op)
+            return fetch(op.offset, op.size) if isinstance(op, NextPage) else self._store.perform(op)
 
         return run(pages, answer)
 
@@ -258,10 +260,10 @@ class AsyncSeenItems:
         rounds: int = ROUNDS,
     ) -> Page[H]:
         """:meth:`SeenItems.unseen_page`; ``fetch`` is awaited."""
-        pages = flows.unseen_page(await self._ready(), user_id(user), size, item, offset, rounds)
+        pages = unseen_page(await self._ready(), user_id(user), size, item, offset, rounds)
 
         def answer(op: Any) -> Awaitable[Any]:
-            return fetch(op.offset, op.size) if isinstance(op, flows.NextPage) else self._store.perform(op)
+            return fetch(op.offset, op.size) if isinstance(op, NextPage) else self._store.perform(op)
 
         return await arun(pages, answer)
 

@@ -11,8 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from es_simhash.core.seen import Generation, Seen, SeenConfig
 from es_simhash.drive import Pause
@@ -39,12 +38,10 @@ from es_simhash.ops import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_simhash.core.bloom import Item
-    from es_simhash.ops import Flow, Op
-
-H = TypeVar("H")
+    from es_simhash.ops import Flow
 
 DEADLINE = 30.0
 """Seconds after which a change that other writers keep beating is given up."""
@@ -303,59 +300,3 @@ def _beaten(user: str, seconds: float) -> ConflictError:
 def _chunks(users: Iterable[str]) -> Iterator[tuple[str, ...]]:
     everyone = tuple(users)
     return (everyone[start : start + USERS] for start in range(0, len(everyone), USERS))
-
-
-# --- a page of unseen items --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class NextPage:
-    """Asks the caller's page function for ``size`` candidates from ``offset`` on."""
-
-    offset: int
-    size: int
-
-
-@dataclass(frozen=True)
-class Page(Generic[H]):
-    """A page of candidates that the user has certainly not seen.
-
-    :param hits: at most as many as were asked for, in the order of the source.
-    :param offset: where the next page goes on in the source.
-    :param exhausted: the source has no more.
-    """
-
-    hits: list[H]
-    offset: int
-    exhausted: bool
-
-
-def unseen_page(
-    config: SeenConfig, user: str, size: int, item_of: Callable[[H], Item], offset: int, rounds: int
-) -> Generator[Op[Any] | Pause | NextPage, Any, Page[H]]:
-    """Fill a page with unseen candidates: fetch more than is wanted, and again, in a bounded number of rounds.
-
-    Each round asks for as many as are wanted, raised by the share that was seen so far.
-    """
-    if size < 1 or rounds < 1 or offset < 0:
-        raise InputError(f"size {size}, rounds {rounds}, offset {offset}: use whole numbers from 1, 1 and 0")
-    hits: list[H] = []
-    looked_at = 0
-    for _ in range(rounds):
-        missing = size - len(hits)
-        # Nothing is known at first; then as many for each missing one as it took so far, ten at most.
-        factor = 2.0 if not looked_at else min(10.0, looked_at / max(len(hits), 1))
-        wanted = ceil(missing * factor)
-        candidates: list[H] = yield NextPage(offset, wanted)
-        items = [item_of(hit) for hit in candidates]
-        seen = (yield from might_have_seen(config, {user: items}))[user]
-        for hit, is_seen in zip(candidates, seen, strict=True):
-            offset += 1
-            looked_at += 1
-            if not is_seen:
-                hits.append(hit)
-                if len(hits) == size:
-                    return Page(hits, offset, exhausted=False)
-        if len(candidates) < wanted:
-            return Page(hits, offset, exhausted=True)
-    return Page(hits, offset, exhausted=False)
