@@ -27,6 +27,8 @@ MAX_LINE = 64 << 20
 """Bytes of a line; a longer one is passed over without being held in memory."""
 MAX_TEXT = 10_000_000
 """Characters of a text, some ten novels. Beyond that a document is a collection; and a server would refuse it."""
+MAX_SOURCE = 30_000_000
+"""Characters of a whole document as JSON: with those before it in a batch it stays within a server's 100 MB."""
 MAX_ID = 512
 """Bytes of an id, as Elasticsearch has it."""
 BATCH = 500
@@ -166,11 +168,18 @@ class Reader:
             if not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS:
                 raise InputError("the field 'simhash' is taken for the fingerprint: rename yours")
             document = {key: value for key, value in document.items() if key != "simhash"}
+        if dotted := [key for key in document if str(key).startswith("simhash.")]:
+            raise InputError(f"the field {dotted[0]!r} is taken for the fingerprint: rename yours")
         try:
             source = json.dumps(document, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document can't be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")
+        if len(source) > MAX_SOURCE:
+            raise InputError(
+                f"the document has {len(source):,} characters as JSON, the limit is {MAX_SOURCE:,}: split it, or leave "
+                "large fields out"
+            )
         return source
 
 

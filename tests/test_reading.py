@@ -416,3 +416,19 @@ def test_a_zero_byte_in_an_id_is_refused() -> None:
 def test_a_gzip_file_is_told_how_to_be_read() -> None:
     (line, *_) = json_lines(io.BytesIO(gzip.compress(b'{"id": 1}\n')), "news.jsonl.gz")
     assert "zcat" in (line.problem or "")
+
+
+@pytest.mark.parametrize("field", ["simhash.digest", "simhash.s0"])
+def test_a_field_that_would_become_part_of_ours_is_refused(field: str) -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        (outcome,) = documents.ingest([{"id": "a", "text": "…", field: "x"}])
+    assert outcome.outcome == "rejected"
+    assert field in (outcome.reason or "")
+
+
+def test_a_document_that_no_server_would_take_is_refused_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MAX_SOURCE", 100)
+    with Documents("sqlite:///:memory:") as documents:
+        outcomes = list(documents.ingest([{"id": "a", "text": "…", "side": "x" * 100}, {"id": "b", "text": "…"}]))
+    assert [outcome.outcome for outcome in outcomes] == ["rejected", "new"]
+    assert "the limit is 100" in (outcomes[0].reason or "")

@@ -24,7 +24,7 @@ GIANT = 1_000
 @store_options
 @weights_option
 @max_distance_option
-@filter_option("limits which documents are looked at")
+@filter_option("limits which documents are looked at; they are grouped as if there were no others")
 @json_option
 def group(max_distance: int, clause: dict[str, Any] | None, as_json: bool, **store: Any) -> None:
     """Recompute which documents belong together, and write each one's group.

@@ -12,8 +12,8 @@ from es_simhash.errors import InputError
 from es_simhash.flows import opening
 from es_simhash.flows.group import group
 from es_simhash.flows.ingest import Ingest
-from es_simhash.flows.similar import similar, similar_to_stored
-from es_simhash.ops import Refresh, Remove, Scan, ask
+from es_simhash.flows.similar import remove, similar, similar_to_stored
+from es_simhash.ops import Refresh, Scan, ask
 from es_simhash.reading import BATCH, MAX_TEXT, Reader, Run
 from es_simhash.stores.address import open_async_store, open_store
 
@@ -97,8 +97,9 @@ class Documents:
     ) -> Iterator[Outcome]:
         """Store documents, and say of each what it is.
 
-        Works as you take the outcomes; memory does not grow with the number of documents. Everything written can be
-        found by search when the last outcome has been taken. An SQLite file is set up where needed.
+        Works as you take the outcomes, to the end of the iterator; memory does not grow with the number of documents.
+        Everything written can be found by search once the iterator is exhausted (in Elasticsearch, else after the next
+        refresh). An SQLite file is set up where needed.
 
         :param documents: dicts with an id and a text, of any length, or Lines as ``reading.json_lines`` gives them.
         :param text_field: name of the field with the text, or several to be joined.
@@ -144,7 +145,7 @@ class Documents:
     ) -> list[list[Match]]:
         """:meth:`similar` for a batch of texts, in one request: a list of matches for each."""
         self._check()
-        fingerprints = self.fingerprinter.fingerprints(texts)
+        fingerprints = self.fingerprinter.fingerprints(_texts(texts))
         return self._run(similar(fingerprints, self._distance(max_distance), filter))
 
     def similar_to(
@@ -155,7 +156,7 @@ class Documents:
         :raises InputError: if there is no such document.
         """
         self._check()
-        return self._run(similar_to_stored(str(id), self._distance(max_distance), filter))
+        return self._run(similar_to_stored(_ids([id])[0], self._distance(max_distance), filter))
 
     def remove(self, ids: Iterable[str | int]) -> set[str]:
         """Remove documents.
@@ -163,7 +164,7 @@ class Documents:
         :returns: the ids that were there.
         """
         self._check()
-        return self._run(ask(Remove(tuple(map(str, ids)))))
+        return self._run(remove(_ids(ids)))
 
     def group(
         self, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
@@ -177,7 +178,7 @@ class Documents:
         meanwhile. Memory: some 700 bytes a document.
 
         :param max_distance: how near a member of a group is to at least one other, in bits.
-        :param filter: only documents that match this clause are looked at.
+        :param filter: only documents that match this clause are looked at: they are grouped as if there were no others.
         """
         self._check()
         return self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter))
@@ -282,7 +283,7 @@ class AsyncDocuments:
     ) -> list[list[Match]]:
         """:meth:`Documents.similar_many`."""
         await self._check()
-        fingerprints = self.fingerprinter.fingerprints(texts)
+        fingerprints = self.fingerprinter.fingerprints(_texts(texts))
         return await self._run(similar(fingerprints, self._distance(max_distance), filter))
 
     async def similar_to(
@@ -290,12 +291,12 @@ class AsyncDocuments:
     ) -> list[Match]:
         """:meth:`Documents.similar_to`."""
         await self._check()
-        return await self._run(similar_to_stored(str(id), self._distance(max_distance), filter))
+        return await self._run(similar_to_stored(_ids([id])[0], self._distance(max_distance), filter))
 
     async def remove(self, ids: Iterable[str | int]) -> set[str]:
         """:meth:`Documents.remove`."""
         await self._check()
-        return await self._run(ask(Remove(tuple(map(str, ids)))))
+        return await self._run(remove(_ids(ids)))
 
     async def group(
         self, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
@@ -344,6 +345,22 @@ def _run(
 ) -> Run:
     text_fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
     return Run(Reader(fingerprinter, id_field, text_fields, max_text), batch_size)
+
+
+def _ids(ids: Iterable[Any]) -> list[str]:
+    if isinstance(ids, str | bytes):
+        raise InputError(f"the ids are one string, {ids!r}: put it in a list")
+    checked = list(ids)
+    for id in checked:
+        if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
+            raise InputError(f"the id {id!r} can't be one: use a string or a whole number")
+    return list(map(str, checked))
+
+
+def _texts(texts: Iterable[str]) -> Iterable[str]:
+    if isinstance(texts, str):
+        raise InputError("the texts are one string: put it in a list, or use similar()")
+    return texts
 
 
 def _distance(max_distance: int, scheme: Scheme) -> int:

@@ -205,7 +205,8 @@ class Ingest:
             fingerprint=fingerprint.value,
             digest=fingerprint.digest,
             group=original.group if original else document.id,
-            duplicate_of=original.id if original else None,
+            # The head of a group does not duplicate a member of it: after an update the link would run in a circle.
+            duplicate_of=original.id if original and original.group != document.id else None,
             source=document.source,
         )
         return Outcome(document.id, outcome, stored=True, **about), entry

@@ -310,3 +310,34 @@ def _rows(*ids: str) -> Any:
 
 def test_every_error_has_one_root() -> None:
     assert issubclass(DuplicateFound, SimhashError)
+
+
+def test_after_a_slight_edit_of_the_original_the_links_run_in_no_circle(memory: Documents) -> None:
+    ingest(memory, NEAR[0], NEAR[1], max_distance=7)
+    outcomes = list(memory.ingest([{"id": 0, "text": NEAR[0] + "！又及"}], max_distance=7))
+    assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("updated", "1")]
+    rows = memory._run(_rows("0", "1"))
+    assert [(row.id, row.duplicate_of, row.group) for row in rows] == [("0", None, "0"), ("1", "0", "0")]
+
+
+@pytest.mark.parametrize("wrong", ["12", [""], [None], [True]])
+def test_ids_that_can_be_none_are_refused_and_nothing_is_removed(memory: Documents, wrong: Any) -> None:
+    ingest(memory, "图集", "另一图集")
+    with pytest.raises(InputError, match=r"use a string|put it in a list"):
+        memory.remove(wrong)
+    assert len(memory._run(_rows("0", "1"))) == 2
+
+
+def test_a_text_is_not_taken_for_a_list_of_texts(memory: Documents) -> None:
+    ingest(memory, "图集")
+    with pytest.raises(InputError, match="put it in a list"):
+        memory.similar_many("图集")
+
+
+def test_what_was_removed_is_no_original_of_a_later_document() -> None:
+    for store in (LinearStore(lagging=True), LinearStore()):
+        documents = Documents(store)
+        ingest(documents, NEAR[0])
+        assert documents.remove(["0"]) == {"0"}
+        (outcome,) = documents.ingest([{"id": "b", "text": NEAR[0]}], on_duplicate="skip")
+        assert (outcome.outcome, outcome.stored) == ("new", True)

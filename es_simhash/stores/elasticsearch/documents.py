@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.segments import from_signed, hex_segments, to_signed
-from es_simhash.errors import IncompleteAnswer
+from es_simhash.errors import IncompleteAnswer, SimhashError
 from es_simhash.ops import (
     Candidates,
     Describe,
@@ -198,15 +198,18 @@ def _every_page(query: dict[str, Any], index: str, name: str) -> Steps:
             pit = page["pit_id"]
             hits += page["hits"]["hits"]
             if len(page["hits"]["hits"]) < PAGE:
-                return hits
+                break
             if len(hits) > MAX_CANDIDATES:
                 raise IncompleteAnswer(
                     f"{name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
                     "use a smaller max_distance or a narrower filter"
                 )
             after = {"search_after": hits[-1]["sort"]}
-    finally:
+    except SimhashError:
         yield Call("close_point_in_time", {"id": pit})
+        raise
+    yield Call("close_point_in_time", {"id": pit})
+    return hits
 
 
 def _page(query: dict[str, Any], size: int, pit: str, keep_alive: str, after: dict[str, Any], name: str) -> Steps:
