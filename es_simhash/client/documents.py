@@ -12,7 +12,8 @@ from es_simhash.errors import InputError
 from es_simhash.flows import opening
 from es_simhash.flows.group import group
 from es_simhash.flows.ingest import Ingest
-from es_simhash.flows.similar import remove, similar, similar_to_stored
+from es_simhash.flows.remove import remove
+from es_simhash.flows.similar import similar, similar_to_stored
 from es_simhash.ops import Refresh, Scan, ask
 from es_simhash.reading import BATCH, MAX_TEXT, Reader, Run
 from es_simhash.stores.address import open_async_store, open_store

@@ -9,7 +9,7 @@ import numpy as np
 
 from es_simhash.core.segments import distances, to_array
 from es_simhash.errors import InputError
-from es_simhash.ops import Candidates, Fetch, Probe, Refresh, Remove, ask
+from es_simhash.ops import Candidates, Fetch, Probe, ask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,13 +55,6 @@ def similar_to_stored(id: str, max_distance: int, clause: Mapping[str, Any] | No
         raise InputError(f"the document {id!r} has no fingerprint: ingest it again")
     matches = yield from _near((Probe(row.fingerprint, row.digest),), max_distance, clause)
     return [match for match in matches[0] if match.id != id]
-
-
-def remove(ids: Sequence[str]) -> Flow[set[str]]:
-    """Remove documents, so that no later ingest takes anything for a copy of them; returns the ids that were there."""
-    removed = yield from ask(Remove(tuple(ids)))
-    yield from ask(Refresh())
-    return removed
 
 
 def _near(probes: tuple[Probe, ...], max_distance: int, clause: Mapping[str, Any] | None) -> Flow[list[list[Match]]]:

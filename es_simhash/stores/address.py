@@ -46,9 +46,7 @@ def open_store(address: str | Elasticsearch | Store | None, index: str | None = 
         return ElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str | None):
         return address
-    if address == "":
-        raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
-    address = address or default_address()
+    address = _given_or_default(address)
     if (path := _sqlite_path(address, index, options)) is not None:
         return SqliteStore(path)
     host, index, name, options = _elasticsearch(address, index, options)
@@ -67,9 +65,7 @@ def open_async_store(
         return AsyncElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str | None):
         return address
-    if address == "":
-        raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
-    address = address or default_address()
+    address = _given_or_default(address)
     if (path := _sqlite_path(address, index, options)) is not None:
         return AsyncSqliteStore(path)
     host, index, name, options = _elasticsearch(address, index, options)
@@ -79,6 +75,12 @@ def open_async_store(
 def default_address() -> str:
     """``ELASTICSEARCH_URL`` if that is set, else an SQLite file in the working directory."""
     return os.environ.get("ELASTICSEARCH_URL") or DEFAULT_ADDRESS
+
+
+def _given_or_default(address: str | None) -> str:
+    if address == "":
+        raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
+    return address or default_address()
 
 
 def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ from es_simhash.core.segments import hex_segments
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -48,8 +48,4 @@ def ring_clause(
 
 
 def _terms(field: str, segment: int, values: NDArray[Any]) -> dict[str, Any]:
-    return {"terms": {f"{field}.s{segment}": _hex(values.tolist())}}
-
-
-def _hex(values: Iterable[int]) -> list[str]:
-    return [f"{value:04x}" for value in values]
+    return {"terms": {f"{field}.s{segment}": [f"{value:04x}" for value in values.tolist()]}}

@@ -171,7 +171,7 @@ def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
         query["filter"].append(op.filter)
     if op.without:
         query["must_not"] = [{"ids": {"values": list(op.without)}}]
-    search = {"query": {"bool": query}, "size": PAGE, **_FIELDS}
+    search = {"query": {"bool": query}, "size": PAGE, "_source": False, **_FIELDS}
     if op.one_per_digest:
         search |= {"collapse": {"field": "simhash.digest"}, "sort": ["_seq_no"]}
     else:
@@ -180,7 +180,6 @@ def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
 
 
 _FIELDS: dict[str, Any] = {
-    "_source": False,
     "docvalue_fields": _ROW_FIELDS,
     "seq_no_primary_term": True,
     "track_total_hits": False,
@@ -219,7 +218,7 @@ def _page(query: dict[str, Any], size: int, pit: str, keep_alive: str, after: di
             "query": query,
             "size": size,
             "source": False,
-            **{key: value for key, value in _FIELDS.items() if key != "_source"},
+            **_FIELDS,
             "sort": [{"_shard_doc": "asc"}],
             "pit": {"id": pit, "keep_alive": keep_alive},
             "allow_partial_search_results": False,
