@@ -5,7 +5,7 @@ from es_simhash.core.bloom import BloomFilter
 from es_simhash.core.fingerprint import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.core.scheme import Scheme
 from es_simhash.errors import SimhashError
-from es_simhash.flows.ingest import Outcome
+from es_simhash.flows.outcome import Outcome
 from es_simhash.flows.similar import Match
 from es_simhash.stores.elasticsearch.clause import plain_clause, ring_clause
 

@@ -6,6 +6,7 @@ It is used twice: a flow asks a store, and inside the Elasticsearch store a requ
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,46 @@ class Pause:
     """A request that the driver answers itself: by waiting."""
 
     seconds: float
+
+
+def pauses(deadline: float, first: float = 0.05, longest: float = 10.0) -> Generator[Pause, None, None]:
+    """Pauses between attempts, until a deadline: twice as long each time, and each of random length.
+
+    Several programs that were turned away together don't come back together: "full jitter" of M. Brooker, "Exponential
+    Backoff And Jitter", AWS Architecture Blog, 2015.
+
+    :param deadline: seconds from now.
+    """
+    end = time.monotonic() + deadline
+    length = first
+    while (left := end - time.monotonic()) > 0:
+        yield Pause(min(random.uniform(length / 4, length), left))
+        length = min(2 * length, longest)
+
+
+def patiently(work: Generator[Q | Pause, Any, T], deadline: float) -> Generator[Q | Pause, Any, T]:
+    """The same work, whose requests are repeated while they fail for a reason that passes.
+
+    :param deadline: seconds for which one request is repeated; then its error is raised.
+    """
+    try:
+        request = next(work)
+        while True:
+            waits = None
+            while True:
+                try:
+                    reply = yield request
+                except SimhashError as error:
+                    waits = waits or pauses(deadline)
+                    if error.retryable and (pause := next(waits, None)) is not None:
+                        yield pause
+                        continue
+                    request = work.throw(error)
+                else:
+                    request = work.send(reply)
+                break
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
 
 
 def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:

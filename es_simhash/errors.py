@@ -85,6 +85,19 @@ class IncompleteAnswer(StoreError):
     retryable = True
 
 
+class TooManyCandidates(IncompleteAnswer):
+    """A query met more documents than one answer may hold; the same query will again."""
+
+    kind = "too_many"
+    retryable = False
+
+
+class TooLarge(StoreError):
+    """A request has more bytes than the server takes."""
+
+    kind = "too_large"
+
+
 # --- seen items --------------------------------------------------------------------------------------------
 
 

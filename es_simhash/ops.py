@@ -75,7 +75,9 @@ class Row:
     :param digest: of the normalised text; empty if the document was never fingerprinted.
     :param group: id of the group's head; the document's own id if it stands alone.
     :param duplicate_of: id of the document that this one was found to duplicate.
-    :param written: grows with every write to the store (in Elasticsearch: to the shard).
+    :param written: when this text was written, in microseconds since 1970, or as a number that grows; a change of the
+        text that is a near-duplicate of the former one keeps it, and so does a change of the links.
+    :param version: of the stored document, whatever it is in this store: it changes with every write.
     """
 
     id: str
@@ -84,11 +86,16 @@ class Row:
     group: str
     duplicate_of: str | None
     written: int
+    version: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A document to be written: what its Row will say, and the document itself as a JSON object."""
+    """A document to be written: what its Row will say, and the document itself as a JSON object.
+
+    :param version: if given, the document is there already: our fields are put into it if it still has this version,
+        and ``source`` is not looked at.
+    """
 
     id: str
     fingerprint: int | None
@@ -96,6 +103,8 @@ class Entry:
     group: str
     duplicate_of: str | None
     source: str
+    written: int = 0
+    version: Any = None
 
 
 @dataclass(frozen=True)
@@ -145,12 +154,16 @@ class Candidates(Op["list[Row]"]):
 class Written:
     """The answer to Write.
 
-    :param refused: the reason, for each id that was not written.
+    :param refused: the reason, for each id that will not be written.
     :param searchable: Candidates sees what was written already now.
+    :param busy: ids that were not written because the store had too much to do: ask again, later.
+    :param conflicts: ids whose document no longer has the version given.
     """
 
     refused: Mapping[str, str]
     searchable: bool
+    busy: frozenset[str] = frozenset()
+    conflicts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -162,28 +175,25 @@ class Write(Op[Written]):
 
 @dataclass(frozen=True)
 class Remove(Op["set[str]"]):
-    """Remove documents; replies the ids that were there."""
+    """Remove documents; replies the ids that were there.
 
-    ids: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Scanned:
-    """A document that was come upon by Scan.
-
-    :param version: of the document, whatever it is in this store.
+    :param versions: of some of them: what has another version by now stays.
     """
 
-    row: Row
-    version: Any
+    ids: tuple[str, ...]
+    versions: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ScanPage:
-    """The answer to Scan; ``after`` goes into the next one, and is None on the last page."""
+    """The answer to Scan; ``after`` goes into the next one, and is None on the last page.
 
-    documents: list[Scanned]
+    :param sources: the text fields of each document that were asked for.
+    """
+
+    rows: list[Row]
     after: Any
+    sources: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -192,20 +202,53 @@ class Scan(Op[ScanPage]):
 
     :param after: of the page before; None begins.
     :param filter: a query clause that they must match.
+    :param fields: look at documents with or without a fingerprint, and bring these fields of theirs along.
+    :param missing: only documents without a fingerprint.
+    :param slice: ``(i, n)``: only the i-th of n parts, which together are everything.
+    :param size: documents of a page; the store's own choice if it is None.
     """
 
     after: Any = None
     filter: Mapping[str, Any] | None = None
+    fields: tuple[str, ...] | None = None
+    missing: bool = False
+    slice: tuple[int, int] | None = None
+    size: int | None = None
 
 
 @dataclass(frozen=True)
-class Regroup(Op["set[str]"]):
-    """Change the groups of documents that still have the version given; replies the ids of those that don't.
+class Count(Op[int]):
+    """How many documents a Scan comes upon."""
 
-    :param groups: for each id the group and the version.
+    scan: Scan
+
+
+@dataclass(frozen=True)
+class Dependents(Op["set[str]"]):
+    """The ids of documents that name one of these as what they duplicate, or as their group; themselves left out.
+
+    :param originals: named as what they duplicate.
+    :param heads: named as their group.
     """
 
-    groups: Mapping[str, tuple[str, Any]]
+    originals: tuple[str, ...]
+    heads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a document's group is, what it duplicates, and the version of it that this was decided for."""
+
+    group: str
+    duplicate_of: str | None
+    version: Any
+
+
+@dataclass(frozen=True)
+class Relink(Op["set[str]"]):
+    """Change the links of documents that still have the version given; replies the ids of those that don't."""
+
+    links: Mapping[str, Link]
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash import Documents, Fingerprinter, Outcome, reading
+from es_simhash import Documents, Fingerprinter, Outcome
 from es_simhash.errors import InputError
-from es_simhash.flows.ingest import Document
-from es_simhash.reading import Line, Reader, Run, json_lines
+from es_simhash.flows.outcome import Document
+from es_simhash.reading import documents as reading_documents
+from es_simhash.reading import lines as reading_lines
+from es_simhash.reading import source as reading_source
+from es_simhash.reading.documents import Reader
+from es_simhash.reading.ids import FirstPlaces, claim
+from es_simhash.reading.lines import Line, json_lines
+from es_simhash.reading.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -103,7 +109,7 @@ def test_what_is_no_json_says_where_and_why(data: bytes, says: str) -> None:
 
 @pytest.mark.parametrize("length", [99, 100])
 def test_a_line_up_to_the_limit_is_read(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
-    monkeypatch.setattr(reading, "MAX_LINE", 100)
+    monkeypatch.setattr(reading_lines, "MAX_LINE", 100)
     text = "x" * (length - 3)
     assert [line.document for line in lines(json.dumps(text).encode() + b"\n2\n")] == [text, 2]
 
@@ -111,7 +117,7 @@ def test_a_line_up_to_the_limit_is_read(monkeypatch: pytest.MonkeyPatch, length:
 @pytest.mark.parametrize("length", [101, 200, 201, 1_000])
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_over_the_limit_is_passed_over(monkeypatch: pytest.MonkeyPatch, length: int, end: bytes) -> None:
-    monkeypatch.setattr(reading, "MAX_LINE", 100)
+    monkeypatch.setattr(reading_lines, "MAX_LINE", 100)
     long = b"x" * (length - len(end)) + end
     first, second, *rest = lines(b"1\n" + long + (b"3\n" if end else b""))
     assert first.document == 1
@@ -137,7 +143,7 @@ class Endless(io.RawIOBase):
 
 
 def test_a_line_over_the_limit_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_LINE", 10_000)
+    monkeypatch.setattr(reading_lines, "MAX_LINE", 10_000)
     size = 20_000_000
     tracemalloc.start()
     try:
@@ -259,7 +265,9 @@ def test_a_field_simhash_of_the_user_s_own_is_refused(theirs: Any) -> None:
 
 
 def batches(documents: Any, size: int = 500) -> list[list[Item]]:
-    return list(Run(reader(), size).batches(documents))
+    source = Source(documents, size)
+    with FirstPlaces() as ids:
+        return [claim(reader().read_all(lines), ids) for lines in iter(source.take, [])]
 
 
 def documents(count: int) -> list[dict[str, Any]]:
@@ -275,12 +283,12 @@ def test_batches_have_the_size_asked_for_and_lose_nothing(count: int, size: int)
 
 
 def test_a_batch_ends_when_it_has_enough_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "BATCH_CHARACTERS", 150)
+    monkeypatch.setattr(reading_source, "BATCH_SIZE", 150)
     lengths = [10, 10, 90, 10, 90, 90, 10]
     made = batches([{"id": number, "text": "雨" * length} for number, length in enumerate(lengths)])
-    sizes = [[len(item.source) for item in batch if isinstance(item, Document)] for batch in made]
+    sizes = [[lengths[int(item.id or "")] for item in batch] for batch in made]
     assert all(sum(batch) >= 150 > sum(batch[:-1]) for batch in sizes[:-1])
-    assert [len(batch) for batch in sizes] == [3, 3, 1]
+    assert [len(batch) for batch in sizes] == [5, 2]
 
 
 def test_rejected_documents_stand_in_their_places() -> None:
@@ -340,7 +348,7 @@ def test_input_is_taken_no_further_than_the_batch_needs() -> None:
             taken.append(document)
             yield document
 
-    next(Run(reader(), 3).batches(source()))
+    Source(source(), 3).take()
     assert len(taken) == 3
 
 
@@ -354,7 +362,11 @@ def test_async_batches_are_those_of_sync_input(awaited: bool) -> None:
             yield document
 
     async def collect() -> list[list[Item]]:
-        return [batch async for batch in Run(reader(), 3).abatches(source() if awaited else given)]
+        made, taken = [], Source(source() if awaited else given, 3)
+        with FirstPlaces() as ids:
+            while lines := await taken.atake():
+                made.append(claim(reader().read_all(lines), ids))
+        return made
 
     assert asyncio.run(collect()) == batches(given, 3)
 
@@ -365,7 +377,9 @@ GROWTH = """
 import sqlite3
 import sys
 from pathlib import Path
-from es_simhash import reading
+from es_simhash.reading.documents import Reader
+from es_simhash.reading.ids import FirstPlaces, claim
+from es_simhash.reading.source import Source
 from es_simhash.core.fingerprint import Fingerprint
 
 class Same:
@@ -377,9 +391,11 @@ if sys.argv[1] == "in memory":
     sqlite3.connect = lambda path, **options: connect(":memory:", **options)
 
 def peak_after(count):
-    run = reading.Run(reading.Reader(Same(), "id", ("text",)))
+    reader = Reader(Same(), "id", ("text",))
     documents = ({"id": f"https://news.example/2025/09/{number:0400}", "text": "x"} for number in range(count))
-    assert sum(map(len, run.batches(documents))) == count
+    source = Source(documents)
+    with FirstPlaces() as ids:
+        assert sum(len(claim(reader.read_all(lines), ids)) for lines in iter(source.take, [])) == count
     [peak] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
     return int(peak.split()[1]) * 1024
 
@@ -427,7 +443,7 @@ def test_a_field_that_would_become_part_of_ours_is_refused(field: str) -> None:
 
 
 def test_a_document_that_no_server_would_take_is_refused_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_SOURCE", 100)
+    monkeypatch.setattr(reading_documents, "MAX_SOURCE", 100)
     with Documents("sqlite:///:memory:") as documents:
         outcomes = list(documents.ingest([{"id": "a", "text": "…", "side": "x" * 100}, {"id": "b", "text": "…"}]))
     assert [outcome.outcome for outcome in outcomes] == ["rejected", "new"]

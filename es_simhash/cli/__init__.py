@@ -1,7 +1,8 @@
 """The command line: a file a command; each parses, makes one call of the library, and prints.
 
 Exit codes: 0 done; 1 nothing could be done, the reason is on stderr; 2 the command was not understood; 3 done,
-but some documents were rejected or failed; 4 stopped at a duplicate (``--on-duplicate fail``); 130 interrupted.
+but some documents were rejected or failed; 4 stopped at a duplicate (``--on-duplicate fail``); 130 interrupted, 143
+terminated.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import click
 
 from es_simhash import __version__
+from es_simhash.cli.backfill import backfill
 from es_simhash.cli.export import export
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.group import group
@@ -27,7 +29,8 @@ INTERRUPTED = 130
 EPILOG = """\b
 Exit codes: 0 done; 1 nothing could be done; 2 command not understood;
 3 done, but some documents were rejected or failed;
-4 stopped at a duplicate (--on-duplicate fail); 130 interrupted."""
+4 stopped at a duplicate (--on-duplicate fail);
+130 interrupted (Ctrl-C), 143 terminated (SIGTERM)."""
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,7 +46,7 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, similar, group, export, remove, fingerprint, seen):
+for command in (init, ingest, backfill, similar, group, export, remove, fingerprint, seen):
     cli.add_command(command)
 
 

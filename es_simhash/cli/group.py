@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 import click
+from tqdm import tqdm
 
 from es_simhash.cli.options import (
     filter_option,
@@ -16,6 +17,7 @@ from es_simhash.cli.options import (
     store_options,
     weights_option,
 )
+from es_simhash.core.groups import HEADS
 
 GIANT = 1_000
 
@@ -25,26 +27,38 @@ GIANT = 1_000
 @weights_option
 @max_distance_option
 @filter_option("limits which documents are looked at; they are grouped as if there were no others")
+@click.option(
+    "--head",
+    type=click.Choice(HEADS),
+    default="earliest",
+    show_default=True,
+    help="After which member a group is named: the one written first, the one written last, or the one under which "
+    "most members are already.",
+)
 @json_option
-def group(max_distance: int, clause: dict[str, Any] | None, as_json: bool, **store: Any) -> None:
-    """Recompute which documents belong together, and write each one's group.
+def group(max_distance: int, clause: dict[str, Any] | None, head: Any, as_json: bool, **store: Any) -> None:
+    """Recompute which documents belong together, and write each one's group and what it duplicates.
 
     Ingest gives a document the group of what it duplicates; this also finds what several ingests added at the same
-    moment. Documents belong together if they are near each other, directly or by a chain. A group is named after the
-    member under which most of them were before, else after the one that was written first. Only what changes is
+    moment. Documents belong together if they are near each other, directly or by a chain. Only what changes is
     written, so it may be repeated, interrupted, and run beside an ingest.
 
     \b
     es-simhash group --store http://localhost:9200/news
     es-simhash group --max-distance 7 --json
     """
-    with open_documents(**store) as documents:
-        report = documents.group(max_distance=max_distance, filter=clause)
+    with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
+
+        def progress(stage: str, count: int) -> None:
+            bar.set_description(stage)
+            bar.update(count)
+
+        report = documents.group(max_distance=max_distance, filter=clause, head=head, progress=progress)
     if as_json:
         print_json(asdict(report))
         return
     click.echo(f"{report.documents:,} documents, {report.groups:,} groups with {report.members:,} members")
-    click.echo(f"{report.changed:,} documents changed their group")
+    click.echo(f"{report.changed:,} documents changed their group or what they duplicate")
     if report.conflicts:
         click.echo(f"{report.conflicts:,} were written by others meanwhile and left as they are: run it again")
     for head, size in report.largest:

@@ -11,10 +11,12 @@ from tqdm import tqdm
 
 from es_simhash.cli.options import display
 from es_simhash.errors import InputError
-from es_simhash.reading import Line, json_lines
+from es_simhash.reading.lines import raw_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from es_simhash.reading.lines import Line
 
 
 def input_paths(files: tuple[str, ...], instead: str = "name a file of JSON lines, or pipe them in") -> tuple[str, ...]:
@@ -46,9 +48,9 @@ def progress_bar(paths: tuple[str, ...]) -> tqdm[Any]:
 
 
 def lines_of(paths: tuple[str, ...], progress: tqdm[Any]) -> Iterator[Line]:
-    """The lines of all files, one file open at a time."""
+    """The lines of all files, not parsed yet, one file open at a time."""
     for path in paths:
         with open_input(path) as stream:
-            for line in json_lines(stream, display(path)):
+            for line in raw_lines(stream, display(path)):
                 progress.update(line.size)
                 yield line

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, closing
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from es_simhash.client.backfill import apages, first_pass, next_pass, pages
+from es_simhash.client.runs import Choices, Run
+from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
+from es_simhash.core.text import digest
 from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
 from es_simhash.flows import opening
 from es_simhash.flows.group import group
-from es_simhash.flows.ingest import Ingest
-from es_simhash.flows.remove import remove
+from es_simhash.flows.ingest import DEADLINE
+from es_simhash.flows.remove import remove, remove_matching
 from es_simhash.flows.similar import similar, similar_to_stored
-from es_simhash.ops import Refresh, Scan, ask
-from es_simhash.reading import BATCH, MAX_TEXT, Reader, Run
+from es_simhash.ops import Count, Refresh, Scan, ask
+from es_simhash.reading.documents import MAX_TEXT
+from es_simhash.reading.source import BATCH
 from es_simhash.stores.address import open_async_store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import (
-        AsyncGenerator,
         AsyncIterable,
         AsyncIterator,
-        Generator,
         Iterable,
         Iterator,
         Mapping,
@@ -33,10 +36,12 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from typing_extensions import Self
 
-    from es_simhash.flows.group import GroupReport
-    from es_simhash.flows.ingest import OnDuplicate, Outcome
+    from es_simhash.flows.group import GroupReport, Head, Progress
+    from es_simhash.flows.ingest import OnDuplicate
+    from es_simhash.flows.outcome import Outcome
     from es_simhash.flows.similar import Match
     from es_simhash.ops import AsyncStore, Flow, Row, Store
+    from es_simhash.reading.state import IngestState
 
 T = TypeVar("T")
 
@@ -93,8 +98,12 @@ class Documents:
         text_field: str | Sequence[str] = "text",
         max_distance: int = DEFAULT_MAX_DISTANCE,
         on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+        state: str | IngestState | None = None,
     ) -> Iterator[Outcome]:
         """Store documents, and say of each what it is.
 
@@ -107,27 +116,91 @@ class Documents:
         :param max_distance: how near a near-duplicate is: 0 to 7 bits.
         :param on_duplicate: what to do with a new document that duplicates another: ``index`` it with what it
             duplicates, ``skip`` it, or ``fail``.
+        :param filter: a query clause: only documents that match it can be what a new one duplicates.
+        :param workers: processes that fingerprint, while the store is asked and written to. With 0 all is done in this
+            one, and each batch has its outcomes before the next is read. With more, a script needs its
+            ``if __name__ == "__main__":``, as for all of ``multiprocessing``.
+        :param deadline: seconds for which a request is repeated while the store is busy or away.
+        :param state: a file, made where there is none, that says how far this ingest is: after an interruption, a
+            crash or a store that was away too long, the same call with the same documents goes on from there.
         :returns: an Outcome for each document, in their order. A document that can't be used is ``rejected`` with
-            the reason and stops nothing.
+            the reason and stops nothing; one that the store refuses has ``failed``. Both carry the document.
         :raises DuplicateFound: under ``fail``, after the outcome of that document.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises SchemeMismatch: if the store was set up with another Scheme.
-        :raises StoreError: if the store can't go on; what has no outcome yet is not stored for sure.
+        :raises StoreError: if the store can't go on. What was read until then has ``failed``; or with a ``state``, what
+            has no outcome yet is done by the next call.
         """
-        ingest = Ingest(self._distance(max_distance), on_duplicate)
-        batches = _run(self.fingerprinter, id_field, text_field, batch_size, max_text).batches(documents)
-        return self._ingest(ingest, batches)
+        choices = Choices(
+            id_field,
+            text_field,
+            self._distance(max_distance),
+            on_duplicate,
+            filter,
+            batch_size,
+            max_text,
+            workers,
+            deadline,
+            state,
+        )
+        if filter is not None:
+            satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
+        return self._ingest(Run(self.fingerprinter, documents, choices))
 
-    def _ingest(self, ingest: Ingest, batches: Generator[Any, None, None]) -> Iterator[Outcome]:
-        with closing(batches):
-            self._check(set_up_if_missing=self._store.embedded)
-            for batch in batches:
-                yield from self._run(ingest.batch(batch))
-                if ingest.stopped:
-                    break
-        self._run(ingest.finish())
-        if ingest.stopped:
-            raise ingest.stopped
+    def _ingest(self, run: Run) -> Iterator[Outcome]:
+        self._check(set_up_if_missing=self._store.embedded)
+        yield from run.outcomes(self._store)
+
+    def backfill(
+        self,
+        text_field: str | Sequence[str],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        again: bool = False,
+        slice: tuple[int, int] | None = None,
+        max_distance: int = DEFAULT_MAX_DISTANCE,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+    ) -> Iterator[Outcome]:
+        """Give the documents of an index that exists their fingerprints, and say of each what it is.
+
+        Our fields are added to the mapping. Other fields are not touched, and a document that others write meanwhile is
+        left to its next turn: this goes on until a pass over the index meets none. A call that was interrupted is
+        repeated: what has a fingerprint is not looked at again.
+
+        :param text_field: name of the field with the text, or several to be joined; a dot leads into an object.
+        :param filter: only documents that match this clause get a fingerprint, and can be what another duplicates.
+        :param again: look at documents with a fingerprint too: those whose text has changed get another.
+        :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
+        :returns: an Outcome for each document; one without text is ``rejected``.
+        """
+        choices = Choices(
+            "_id",
+            text_field,
+            self._distance(max_distance),
+            "index",
+            filter,
+            batch_size,
+            max_text,
+            workers,
+            deadline,
+        )
+        return self._backfill(choices, _slice(slice), again)
+
+    def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> Iterator[Outcome]:
+        self.setup()
+        scan: Scan | None = first_pass(choices, slice, again)
+        while scan is not None:
+            self._run(ask(Refresh()))
+            run = Run(self.fingerprinter, pages(scan, self._store.perform), choices)
+            yield from run.outcomes(self._store)
+            scan = next_pass(scan, choices, run.ingest.conflicts)
+
+    def missing(self, *, filter: Mapping[str, Any] | None = None) -> int:
+        """How many documents have no fingerprint: what :meth:`backfill` would look at."""
+        return self._run(ask(Count(Scan(None, filter, (), missing=True))))
 
     def similar(
         self, text: str, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
@@ -159,18 +232,29 @@ class Documents:
         self._check()
         return self._run(similar_to_stored(_ids([id])[0], self._distance(max_distance), filter))
 
-    def remove(self, ids: Iterable[str | int]) -> set[str]:
-        """Remove documents.
+    def remove(self, ids: Iterable[str | int], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> set[str]:
+        """Remove documents, and the links to them: what duplicated one finds another original, or stands for itself.
 
+        :param max_distance: how near that other original is.
         :returns: the ids that were there.
         """
         self._check()
-        return self._run(remove(_ids(ids)))
+        return self._run(remove(_ids(ids), self._distance(max_distance), self._blank))
+
+    def remove_matching(self, filter: Mapping[str, Any], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> int:
+        """:meth:`remove` for all documents that match a clause; returns how many were there."""
+        self._check()
+        return self._run(remove_matching(filter, self._distance(max_distance), self._blank))
 
     def group(
-        self, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        *,
+        max_distance: int = DEFAULT_MAX_DISTANCE,
+        filter: Mapping[str, Any] | None = None,
+        head: Head = "earliest",
+        progress: Progress = lambda stage, documents: None,
     ) -> GroupReport:
-        """Recompute the groups of all documents.
+        """Recompute the groups of all documents, and what each of them duplicates.
 
         Documents that are near each other, directly or by a chain, get the id of one of them in ``simhash.group``.
 
@@ -180,9 +264,12 @@ class Documents:
 
         :param max_distance: how near a member of a group is to at least one other, in bits.
         :param filter: only documents that match this clause are looked at: they are grouped as if there were no others.
+        :param head: after which member a group is named: the ``earliest`` that was written, the ``latest``, or the one
+            under which most members are already (``kept``), so that few documents change.
+        :param progress: is called with ``read`` or ``written``, and how many documents were.
         """
         self._check()
-        return self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter))
+        return self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter, head, progress))
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Iterator[Row]:
         """The fingerprint, digest, group and duplicate of every document, in no particular order, page by page.
@@ -192,10 +279,10 @@ class Documents:
         self._check()
         self._run(ask(Refresh()))
         page = self._run(ask(Scan(None, filter)))
-        yield from (document.row for document in page.documents)
+        yield from page.rows
         while page.after is not None:
             page = self._run(ask(Scan(page.after, filter)))
-            yield from (document.row for document in page.documents)
+            yield from page.rows
 
     def close(self) -> None:
         """Close the file, or the client if it is not yours."""
@@ -215,6 +302,10 @@ class Documents:
             flow = opening.check(self.fingerprinter.scheme, self._store.name, set_up_if_missing=set_up_if_missing)
             self._run(flow)
             self._checked = True
+
+    @property
+    def _blank(self) -> str:
+        return digest("", self.fingerprinter.scheme.digest)
 
     def _distance(self, max_distance: int) -> int:
         return _distance(max_distance, self.fingerprinter.scheme)
@@ -253,25 +344,77 @@ class AsyncDocuments:
         text_field: str | Sequence[str] = "text",
         max_distance: int = DEFAULT_MAX_DISTANCE,
         on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+        state: str | IngestState | None = None,
     ) -> AsyncIterator[Outcome]:
         """:meth:`Documents.ingest`; the documents may come from an async iterator."""
-        ingest = Ingest(self._distance(max_distance), on_duplicate)
-        batches = _run(self.fingerprinter, id_field, text_field, batch_size, max_text).abatches(documents)
-        return self._ingest(ingest, batches)
+        choices = Choices(
+            id_field,
+            text_field,
+            self._distance(max_distance),
+            on_duplicate,
+            filter,
+            batch_size,
+            max_text,
+            workers,
+            deadline,
+            state,
+        )
+        if filter is not None:
+            satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
+        return self._ingest(Run(self.fingerprinter, documents, choices))
 
-    async def _ingest(self, ingest: Ingest, batches: AsyncGenerator[Any, None]) -> AsyncIterator[Outcome]:
-        async with aclosing(batches):
-            await self._check(set_up_if_missing=self._store.embedded)
-            async for batch in batches:
-                for outcome in await self._run(ingest.batch(batch)):
+    async def _ingest(self, run: Run) -> AsyncIterator[Outcome]:
+        await self._check(set_up_if_missing=self._store.embedded)
+        async with aclosing(run.aoutcomes(self._store)) as outcomes:
+            async for outcome in outcomes:
+                yield outcome
+
+    def backfill(
+        self,
+        text_field: str | Sequence[str],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        again: bool = False,
+        slice: tuple[int, int] | None = None,
+        max_distance: int = DEFAULT_MAX_DISTANCE,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+    ) -> AsyncIterator[Outcome]:
+        """:meth:`Documents.backfill`, as an async iterator."""
+        choices = Choices(
+            "_id",
+            text_field,
+            self._distance(max_distance),
+            "index",
+            filter,
+            batch_size,
+            max_text,
+            workers,
+            deadline,
+        )
+        return self._backfill(choices, _slice(slice), again)
+
+    async def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> AsyncIterator[Outcome]:
+        await self.setup()
+        scan: Scan | None = first_pass(choices, slice, again)
+        while scan is not None:
+            await self._run(ask(Refresh()))
+            run = Run(self.fingerprinter, apages(scan, self._store.perform), choices)
+            async with aclosing(run.aoutcomes(self._store)) as outcomes:
+                async for outcome in outcomes:
                     yield outcome
-                if ingest.stopped:
-                    break
-        await self._run(ingest.finish())
-        if ingest.stopped:
-            raise ingest.stopped
+            scan = next_pass(scan, choices, run.ingest.conflicts)
+
+    async def missing(self, *, filter: Mapping[str, Any] | None = None) -> int:
+        """:meth:`Documents.missing`."""
+        return await self._run(ask(Count(Scan(None, filter, (), missing=True))))
 
     async def similar(
         self, text: str, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
@@ -294,29 +437,39 @@ class AsyncDocuments:
         await self._check()
         return await self._run(similar_to_stored(_ids([id])[0], self._distance(max_distance), filter))
 
-    async def remove(self, ids: Iterable[str | int]) -> set[str]:
+    async def remove(self, ids: Iterable[str | int], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> set[str]:
         """:meth:`Documents.remove`."""
         await self._check()
-        return await self._run(remove(_ids(ids)))
+        return await self._run(remove(_ids(ids), self._distance(max_distance), self._blank))
+
+    async def remove_matching(self, filter: Mapping[str, Any], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> int:
+        """:meth:`Documents.remove_matching`."""
+        await self._check()
+        return await self._run(remove_matching(filter, self._distance(max_distance), self._blank))
 
     async def group(
-        self, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        *,
+        max_distance: int = DEFAULT_MAX_DISTANCE,
+        filter: Mapping[str, Any] | None = None,
+        head: Head = "earliest",
+        progress: Progress = lambda stage, documents: None,
     ) -> GroupReport:
         """:meth:`Documents.group`."""
         await self._check()
-        return await self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter))
+        return await self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter, head, progress))
 
     async def export(self, *, filter: Mapping[str, Any] | None = None) -> AsyncIterator[Row]:
         """:meth:`Documents.export`, as an async iterator."""
         await self._check()
         await self._run(ask(Refresh()))
         page = await self._run(ask(Scan(None, filter)))
-        for document in page.documents:
-            yield document.row
+        for row in page.rows:
+            yield row
         while page.after is not None:
             page = await self._run(ask(Scan(page.after, filter)))
-            for document in page.documents:
-                yield document.row
+            for row in page.rows:
+                yield row
 
     async def close(self) -> None:
         """:meth:`Documents.close`."""
@@ -337,15 +490,18 @@ class AsyncDocuments:
             await self._run(flow)
             self._checked = True
 
+    @property
+    def _blank(self) -> str:
+        return digest("", self.fingerprinter.scheme.digest)
+
     def _distance(self, max_distance: int) -> int:
         return _distance(max_distance, self.fingerprinter.scheme)
 
 
-def _run(
-    fingerprinter: Fingerprinter, id_field: str, text_field: str | Sequence[str], batch_size: int, max_text: int
-) -> Run:
-    text_fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
-    return Run(Reader(fingerprinter, id_field, text_fields, max_text), batch_size)
+def _slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:
+    if slice is not None and not 0 <= slice[0] < slice[1]:
+        raise InputError(f"the slice {slice!r}: use (i, n), the i-th of n parts, from 0")
+    return slice if slice is None or slice[1] > 1 else None
 
 
 def _ids(ids: Iterable[Any]) -> list[str]:

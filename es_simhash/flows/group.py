@@ -1,4 +1,4 @@
-"""Group: look at all fingerprints together, and write to each document the group it belongs to.
+"""Group: look at all fingerprints together, and write to each document its group and what it duplicates.
 
 What was written since it was read is left as it is: the next call finds it. So it is safe beside a running ingest, may
 be interrupted and repeated, and a second call after a first changes nothing.
@@ -7,27 +7,29 @@ be interrupted and repeated, and a second call after a first changes nothing.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.core.groups import near_pairs, unite
+from es_simhash.core.groups import HEADS, links
 from es_simhash.core.text import digest
-from es_simhash.ops import Refresh, Regroup, Scan, ask
+from es_simhash.errors import InputError
+from es_simhash.ops import Link, Refresh, Relink, Scan, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
-    from es_simhash.core.groups import Pairs
     from es_simhash.core.scheme import Scheme
-    from es_simhash.ops import Flow, Scanned
+    from es_simhash.ops import Flow, Row
+
+    Progress = Callable[[str, int], None]
 
 BATCH = 1_000
 LARGEST = 10
+
+Head = Literal["earliest", "latest", "kept"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class GroupReport:
     :param documents: how many it looked at.
     :param groups: groups of two or more.
     :param members: documents in those.
-    :param changed: documents whose group was written.
+    :param changed: documents whose group, or what they duplicate, was written.
     :param conflicts: documents that were written or removed by others meanwhile, and left as they are.
     :param largest: the heads of the largest groups, ten at most, and how many members they have. A chain of many small
         differences, or a template, shows here.
@@ -51,87 +53,66 @@ class GroupReport:
     largest: tuple[tuple[str, int], ...]
 
 
-def group(scheme: Scheme, max_distance: int, clause: Mapping[str, Any] | None = None) -> Flow[GroupReport]:
+def group(
+    scheme: Scheme,
+    max_distance: int,
+    clause: Mapping[str, Any] | None = None,
+    head: Head = "earliest",
+    progress: Progress = lambda stage, documents: None,
+) -> Flow[GroupReport]:
     """Recompute all groups.
 
     :param max_distance: how near the members of a group are to at least one other.
     :param clause: only documents that match it are looked at.
+    :param head: the rule by which a group is named after one of its members; it is in ``core.groups``.
+    :param progress: is told ``read`` or ``written``, and how many documents were.
     """
+    if head not in HEADS:
+        raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
     yield from ask(Refresh())
-    everything = _Everything(digest("", scheme.digest))
+    rows: list[Row] = []
     after = None
     while True:
         page = yield from ask(Scan(after, clause))
-        everything.add(page.documents)
+        rows += page.rows
+        progress("read", len(page.rows))
         after = page.after
         if after is None:
             break
-    heads = everything.heads(max_distance)
-    changes = everything.changes(heads)
+    rows.sort(key=lambda row: (row.written, row.id))
+    blank = digest("", scheme.digest)
+    heads, originals = links(
+        [row.fingerprint for row in rows],
+        [None if row.digest == blank else row.digest for row in rows],
+        [row.id for row in rows],
+        [row.group for row in rows],
+        max_distance,
+        head,
+    )
+    changed = 0
     conflicts: set[str] = set()
-    for start in range(0, len(changes), BATCH):
-        conflicts |= yield from ask(Regroup(dict(changes[start : start + BATCH])))
+    changes = _changes(rows, heads.tolist(), originals.tolist())
+    while batch := dict(islice(changes, BATCH)):
+        lost = yield from ask(Relink(batch))
+        conflicts |= lost
+        changed += len(batch) - len(lost)
+        progress("written", len(batch))
     yield from ask(Refresh())
-    sizes = Counter(heads.tolist())
-    largest = [(everything.ids[head], size) for head, size in sizes.most_common(LARGEST) if size > 1]
+    sizes = np.bincount(heads, minlength=len(rows))
+    largest = Counter({place: int(sizes[place]) for place in np.argsort(-sizes, kind="stable")[:LARGEST].tolist()})
     return GroupReport(
-        documents=len(heads),
-        groups=sum(size > 1 for size in sizes.values()),
-        members=sum(size for size in sizes.values() if size > 1),
-        changed=len(changes) - len(conflicts),
+        documents=len(rows),
+        groups=int((sizes > 1).sum()),
+        members=int(sizes[sizes > 1].sum()),
+        changed=changed,
         conflicts=len(conflicts),
-        largest=tuple(largest),
+        largest=tuple((rows[place].id, size) for place, size in largest.items() if size > 1),
     )
 
 
-@dataclass
-class _Everything:
-    """All documents, by place: some 700 bytes for each."""
-
-    blank: str
-    ids: list[str] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-    versions: list[Any] = field(default_factory=list)
-    digests: list[str | None] = field(default_factory=list)
-    fingerprints: list[int | None] = field(default_factory=list)
-    written: list[int] = field(default_factory=list)
-
-    def add(self, documents: list[Scanned]) -> None:
-        for document in documents:
-            row = document.row
-            self.ids.append(row.id)
-            self.groups.append(row.group)
-            self.versions.append(document.version)
-            self.digests.append(None if row.digest == self.blank else row.digest)
-            self.fingerprints.append(row.fingerprint)
-            self.written.append(row.written)
-
-    def heads(self, max_distance: int) -> NDArray[np.int64]:
-        """For each document the place of its group's head; the rule is in ``core.groups``."""
-        places = np.array([place for place, value in enumerate(self.fingerprints) if value is not None], dtype=np.int64)
-        values = np.array([value for value in self.fingerprints if value is not None], dtype=np.uint64)
-        near = (places[pairs] for pairs in near_pairs(values, max_distance))
-        lowest = unite(len(self.ids), chain(near, self._copies()))
-        named = Counter(zip(self.groups, lowest.tolist(), strict=True))
-        votes = np.array([named[id, low] for id, low in zip(self.ids, lowest.tolist(), strict=True)], dtype=np.int64)
-        # The best candidate of each group last: of several assignments to one place the last stays.
-        order = np.lexsort((np.array(self.written, dtype=np.int64), -votes))[::-1]
-        head_of = np.arange(len(self.ids))
-        head_of[lowest[order]] = order
-        heads: NDArray[np.int64] = head_of[lowest]
-        return heads
-
-    def _copies(self) -> Iterator[Pairs]:
-        first: dict[str, int] = {}
-        pairs = [
-            (first.setdefault(digest, place), place) for place, digest in enumerate(self.digests) if digest is not None
-        ]
-        yield np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-    def changes(self, heads: NDArray[np.int64]) -> list[tuple[str, tuple[str, Any]]]:
-        """The documents that are in another group than they say, with that group and their version."""
-        return [
-            (self.ids[place], (self.ids[head], self.versions[place]))
-            for place, head in enumerate(heads.tolist())
-            if self.groups[place] != self.ids[head]
-        ]
+def _changes(rows: list[Row], heads: list[int], originals: list[int]) -> Iterator[tuple[str, Link]]:
+    """The documents that have other links than they should, with those."""
+    for row, head, original in zip(rows, heads, originals, strict=True):
+        group, duplicate_of = rows[head].id, rows[original].id if original >= 0 else None
+        if (row.group, row.duplicate_of) != (group, duplicate_of):
+            yield row.id, Link(group, duplicate_of, row.version)

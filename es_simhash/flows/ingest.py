@@ -1,155 +1,181 @@
 """Ingest: decide for each document what it is, and write it.
 
-Which document a new one is said to duplicate: an exact copy before a near one, then the nearest, then the one
-that was written first. The answer is the same whatever the size of the batches: each document is compared with
+The rule is in ``neighbours``. The answer is the same whatever the size of the batches: each document is compared with
 the store as the documents before it in the run left it, whether or not those can be found by search yet.
 
-A batch costs three requests: the stored versions of its ids, all candidates at once, and one bulk write.
+A batch is looked up (its stored versions, and all candidates at once) and then settled: decided, written, and last of
+all the links mended that led to former texts. The next batch may be looked up before this one is settled: what it then misses is in the
+run's memory.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+import json
+import time
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
+from es_simhash.core.clause import satisfies
+from es_simhash.drive import pauses
 from es_simhash.errors import DuplicateFound, InputError
-from es_simhash.flows.similar import within
-from es_simhash.ops import Candidates, Entry, Fetch, Probe, Refresh, Row, Write, ask
+from es_simhash.flows.neighbours import Neighbours, are_near, as_row, probe
+from es_simhash.flows.outcome import Document, Outcome
+from es_simhash.flows.relink import Memory, relink
+from es_simhash.ops import Candidates, Entry, Fetch, Refresh, Row, Write, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from es_simhash.core.fingerprint import Fingerprint
     from es_simhash.ops import Flow
 
 WINDOW = 5_000
 """How many documents are compared in memory at most before the store is asked to make them searchable."""
+DEADLINE = 300.0
+"""Seconds for which a request is repeated while the store is busy or away."""
 
 OnDuplicate = Literal["index", "skip", "fail"]
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
-OUTCOMES = ("new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed")
 
 
 @dataclass(frozen=True)
-class Document:
-    """A document on its way in: checked and fingerprinted.
+class Looked:
+    """A batch and what the store knew of it when it was looked up.
 
-    :param source: the whole document as JSON.
-    :param place: where it came from, for messages: ``news.jsonl:12``.
+    :param stored: by id, what the batch may replace.
+    :param found: candidates.
+    :param memory: of the run at that time; it goes on to be filled.
     """
 
-    id: str
-    fingerprint: Fingerprint
-    source: str
-    place: str
+    items: Sequence[Document | Outcome]
+    stored: Mapping[str, Row]
+    found: Sequence[Row]
+    memory: Memory
+
+    @property
+    def documents(self) -> list[Document]:
+        return [item for item in self.items if isinstance(item, Document)]
+
+    @property
+    def replaced(self) -> set[str]:
+        """Ids of which search may find an older state once this batch is settled."""
+        return {d.id for d in self.documents if d.id in self.stored and _differs(d, self.stored[d.id])}
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of one document.
+class Decision:
+    """What was decided for a document: enough to write it again, if its Document is at hand."""
 
-    :param id: None if it could not be read.
-    :param outcome: ``new``, ``updated`` (the id was there, with another text), ``unchanged`` (the same text; nothing
-        was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the document is at fault) or ``failed``
-        (the store would not take it).
-    :param duplicate_of: id of what it duplicates; also for an updated document.
-    :param distance: Hamming distance from that in bits.
-    :param stored: the store holds this document now.
-    :param fingerprinted: False if its text has too little to say: only exact copies of it can be found.
-    :param reason: of ``rejected`` and ``failed``, with the place and the fix.
-    :param place: where the document came from.
-    """
-
-    id: str | None
-    outcome: str
+    outcome: Outcome
+    group: str | None = None
     duplicate_of: str | None = None
-    distance: int | None = None
-    stored: bool = False
-    fingerprinted: bool = False
-    reason: str | None = None
-    place: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; without ``reason`` where there is none."""
-        values = asdict(self)
-        return values if self.reason else {key: value for key, value in values.items() if key != "reason"}
+    written: int = 0
 
 
 class Ingest:
-    """One run: :meth:`batch` for each batch, in order, then :meth:`finish`.
-
-    No id may come twice in a run.
+    """One run: for each batch, in order, :meth:`look_up` and :meth:`settle`; then :meth:`finish`.
 
     :param max_distance: how near a near-duplicate is, in bits.
     :param on_duplicate: what to do with a *new* document that duplicates another: ``index`` (write it, with what
         it duplicates), ``skip`` (don't write it) or ``fail`` (end the run before it). An update is always written.
+    :param blank: the digest of an empty text, which is nobody's copy.
+    :param clause: only documents that satisfy it can be duplicated.
+    :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     """
 
-    def __init__(self, max_distance: int, on_duplicate: OnDuplicate) -> None:
+    def __init__(
+        self,
+        max_distance: int,
+        on_duplicate: OnDuplicate,
+        blank: str,
+        clause: Mapping[str, Any] | None = None,
+        deadline: float = DEADLINE,
+    ) -> None:
         if on_duplicate not in ON_DUPLICATE:
             raise InputError(f"on_duplicate is {on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         self.max_distance = max_distance
         self.on_duplicate = on_duplicate
         self.stopped: DuplicateFound | None = None
-        self._recent: dict[str, Row] = {}  # written in this run, perhaps not searchable yet, in the order of the run
-        self._replaced: set[str] = set()  # ids whose searchable version may be out of date
+        self.conflicts: list[str] = []
+        """Ids of documents that others wrote between their reading and their writing; they have no outcome."""
+        self._blank = blank
+        self._clause = clause
+        self._deadline = deadline
+        self._memory = Memory()
         self._unrefreshed = False
+        self._clock = 0
 
-    def batch(self, items: Sequence[Document | Outcome]) -> Flow[list[Outcome]]:
-        """Decide and write a batch.
+    # --- look up -------------------------------------------------------------------------------------------
+
+    def look_up(self, items: Sequence[Document | Outcome], unsettled: Looked | None = None) -> Flow[Looked]:
+        """Ask the store about a batch.
 
         :param items: documents, and the Outcomes of those that were rejected on the way here.
-        :returns: an Outcome for each item, in their order. After a duplicate under ``fail`` the rest of the batch is
-            not looked at, and ``stopped`` holds the error to raise.
+        :param unsettled: the batch before, if it is not settled yet.
         """
+        hidden = self._memory.hidden | (unsettled.replaced if unsettled else set())
+        return self._look_up(items, self._memory, hidden)
+
+    def _look_up(self, items: Sequence[Document | Outcome], memory: Memory, hidden: set[str]) -> Flow[Looked]:
         documents = [item for item in items if isinstance(item, Document)]
         stored = yield from ask(Fetch(tuple(document.id for document in documents)))
-        changed = [d for d in documents if d.id not in stored or stored[d.id].digest != d.fingerprint.digest]
-        neighbours = yield from self._neighbours(changed, stored)
-        outcomes: dict[str, Outcome] = {}
-        entries: dict[str, Entry] = {}
-        pending: Sequence[Document] = documents
-        while pending:
-            new: list[Entry] = []
-            for document in pending:
-                outcomes[document.id], entry = self._decide(document, stored.get(document.id), neighbours, entries)
-                if entry:
-                    entries[document.id] = entry
-                    new.append(entry)
-                if self.stopped:
-                    break
-            refused = yield from self._write(new, stored)
-            for id, reason in refused.items():
-                del entries[id]
-                outcomes[id] = _failed(outcomes[id], reason)
-            pending = self._unsettled(documents, outcomes, entries, refused) if refused else []
-        if len(self._recent) >= WINDOW:
-            yield from self._refresh()
-        reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in outcomes, items)
-        return [item if isinstance(item, Outcome) else outcomes[item.id] for item in reached]
+        changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
+        if not changed:
+            return Looked(items, stored, (), memory)
+        probes = tuple(probe(self._alone(document)) for document in changed)
+        before = {document.id for document in changed if document.id in stored}
+        if self._clause is None:
+            # What search has of these will be out of date in the course of the batch: both versions are at hand.
+            without = tuple(sorted(hidden | before))
+            found = yield from ask(Candidates(probes, self.max_distance, None, without, one_per_digest=True))
+            return Looked(items, stored, [*found, *(stored[id] for id in sorted(before))], memory)
+        # Only the store can say whether stored versions satisfy the clause.
+        found = yield from ask(Candidates(probes, self.max_distance, self._clause, tuple(sorted(hidden))))
+        return Looked(items, stored, found, memory)
 
-    def _unsettled(
-        self,
-        documents: Sequence[Document],
-        outcomes: dict[str, Outcome],
-        entries: dict[str, Entry],
-        refused: Mapping[str, str],
-    ) -> list[Document]:
-        """Documents that were taken for duplicates of what the store refused, or come after one that stopped there."""
-        gone = set(refused)
-        pending = []
-        for document in documents:
-            outcome, entry = outcomes.get(document.id), entries.get(document.id)
-            if outcome is None and self.stopped is None:
-                pending.append(document)
-            elif outcome and (outcome.duplicate_of in gone or (entry and entry.group in gone)):
-                pending.append(document)
-                gone.add(document.id)
-                entries.pop(document.id, None)
-                self.stopped = None
-        return pending
+    # --- settle --------------------------------------------------------------------------------------------
+
+    def decide(self, looked: Looked) -> dict[str, Decision]:
+        """What each document of a batch is, before anything is written."""
+        return self._decide(looked, self._neighbours(looked), looked.documents, {})
+
+    def settle(self, looked: Looked, decided: Mapping[str, Decision]) -> Flow[list[Outcome]]:
+        """Write a batch as it was decided.
+
+        :returns: an Outcome for each item, in their order, without those of which others wrote another version
+            meanwhile. After a duplicate under ``fail`` the rest of the batch is not looked at, and ``stopped`` holds
+            the error to raise.
+        """
+        documents = {document.id: document for document in looked.documents}
+        entries: dict[str, Entry] = {}
+        decisions, pending = dict(decided), decided
+        neighbours: Neighbours | None = None
+        conflicts: set[str] = set()
+        while True:
+            new = {id: _entry(documents[id], decision) for id, decision in pending.items() if decision.group}
+            entries |= new
+            refused, lost = yield from self._write(list(new.values()))
+            conflicts |= lost
+            for id in [*refused, *lost]:
+                del entries[id]
+                outcome = _failed(decisions[id].outcome, documents[id], refused.get(id, "others wrote it meanwhile"))
+                decisions[id] = Decision(outcome)
+            if not refused and not lost:
+                break
+            unsettled = self._unsettled(looked, decisions, entries, {*refused, *lost})
+            if not unsettled:
+                break
+            neighbours = neighbours or self._neighbours(looked)
+            pending = self._decide(looked, neighbours, unsettled, entries)
+            decisions |= pending
+        self.conflicts += conflicts
+        yield from self._remember(looked, documents, entries)
+        reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, looked.items)
+        return [
+            item if isinstance(item, Outcome) else decisions[item.id].outcome
+            for item in reached
+            if isinstance(item, Outcome) or item.id not in conflicts
+        ]
 
     def finish(self) -> Flow[None]:
         """Make everything that was written visible to search."""
@@ -158,147 +184,192 @@ class Ingest:
 
     def _refresh(self) -> Flow[None]:
         yield from ask(Refresh())
-        self._recent.clear()
-        self._replaced.clear()
+        self._forget()
         self._unrefreshed = False
 
-    def _neighbours(self, documents: Sequence[Document], stored: Mapping[str, Row]) -> Flow[_Neighbours]:
-        """What may be near these documents: in the store, in memory, and among themselves."""
-        if not documents:
-            return _Neighbours([], [], [], self.max_distance)
-        probes = tuple(
-            Probe(d.fingerprint.value, None if d.fingerprint.blank else d.fingerprint.digest) for d in documents
-        )
-        # What search has of these is out of date, or will be in the course of this batch: both versions are at hand.
-        before = [stored[document.id] for document in documents if document.id in stored]
-        without = tuple(sorted(self._replaced | {row.id for row in before}))
-        found = yield from ask(Candidates(probes, self.max_distance, None, without, one_per_digest=True))
-        return _Neighbours(
-            documents, probes, [*sorted([*found, *before], key=_age), *self._recent.values()], self.max_distance
-        )
+    def _forget(self) -> None:
+        # A new one: a batch that is being looked up holds on to the one before.
+        self._memory = Memory()
+
+    def _neighbours(self, looked: Looked) -> Neighbours:
+        rows = {row.id: row for row in looked.found}
+        outside: set[str] = set()
+        for memory in (looked.memory, self._memory):
+            rows |= memory.rows
+            outside |= memory.outside
+        others = [row for row in rows.values() if row.id not in outside]
+        return Neighbours([self._alone(d) for d in looked.documents], others, self.max_distance)
+
+    def _alone(self, document: Document) -> Row:
+        fingerprint = document.fingerprint
+        digest = "" if fingerprint.blank else fingerprint.digest
+        return Row(document.id, fingerprint.value, digest, document.id, None, written=0)
 
     def _decide(
-        self, document: Document, before: Row | None, neighbours: _Neighbours, entries: Mapping[str, Entry]
-    ) -> tuple[Outcome, Entry | None]:
+        self,
+        looked: Looked,
+        neighbours: Neighbours,
+        documents: Iterable[Document],
+        entries: Mapping[str, Entry],
+    ) -> dict[str, Decision]:
+        written = dict(entries)
+        decisions: dict[str, Decision] = {}
+        known = {**looked.stored, **looked.memory.rows, **self._memory.rows}
+        outside = {d.id for d in looked.documents if not self._satisfies(d)} if self._clause is not None else set()
+        for document in documents:
+            decision = self._decide_one(document, looked.stored, known, neighbours, written, outside)
+            decisions[document.id] = decision
+            if decision.group:
+                written[document.id] = _entry(document, decision)
+            if self.stopped:
+                break
+        return decisions
+
+    def _decide_one(
+        self,
+        document: Document,
+        stored: Mapping[str, Row],
+        known: Mapping[str, Row],
+        neighbours: Neighbours,
+        written: Mapping[str, Entry],
+        outside: set[str],
+    ) -> Decision:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
-        if before is not None and before.digest == fingerprint.digest:
+        before = known[document.id] if document.id in stored else None
+        if before is not None and not _differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
-            return Outcome(document.id, "unchanged", **about), None
-        original, distance = neighbours.nearest(document, entries)
+            return Decision(Outcome(document.id, "unchanged", **about))
+        place = self._kept_place(document, before)
+        original, distance = neighbours.nearest(document.id, written, place, outside)
         if original is None:
             outcome = "new"
         else:
             outcome = "exact_duplicate" if original.digest == fingerprint.digest else "near_duplicate"
             about |= {"duplicate_of": original.id, "distance": distance}
-        if before is not None:
+        if before is not None and before.digest:
             outcome = "updated"
+        elif before is not None and document.version is None:
+            outcome = "updated"  # it was there, without a fingerprint
         elif original is not None and self.on_duplicate != "index":
             if self.on_duplicate == "fail":
                 self.stopped = DuplicateFound(
                     f"{document.place}: {document.id!r} duplicates {original.id!r} at a distance of {distance} bits, "
                     "and duplicates are to fail: the documents before it are stored, it and those after it are not"
                 )
-            return Outcome(document.id, outcome, **about), None
-        entry = Entry(
-            id=document.id,
-            fingerprint=fingerprint.value,
-            digest=fingerprint.digest,
+            return Decision(Outcome(document.id, outcome, **about))
+        return Decision(
+            Outcome(document.id, outcome, stored=True, **about),
             group=original.group if original else document.id,
-            # The head of a group does not duplicate a member of it: after an update the link would run in a circle.
-            duplicate_of=original.id if original and original.group != document.id else None,
-            source=document.source,
+            duplicate_of=original.id if original else None,
+            written=self._tick(original) if place is None else place,
         )
-        return Outcome(document.id, outcome, stored=True, **about), entry
 
-    def _write(self, entries: Sequence[Entry], stored: Mapping[str, Row]) -> Flow[Mapping[str, str]]:
-        if not entries:
-            return {}
-        written = yield from ask(Write(tuple(entries)))
-        if not written.searchable:
-            self._unrefreshed = True
-            kept = [entry for entry in entries if entry.id not in written.refused]
-            self._recent |= {entry.id: _row(entry) for entry in kept}
-            self._replaced |= {entry.id for entry in kept if entry.id in stored}
-        return written.refused
+    def _kept_place(self, document: Document, before: Row | None) -> int | None:
+        """Where in the order of writing a document stays, whose text changes only a little."""
+        if before is None or not before.written:
+            return None
+        return before.written if are_near(before, self._alone(document), self.max_distance, self._blank) else None
 
+    def _tick(self, original: Row | None) -> int:
+        """Now, and after everything of this run, and after the original: other machines' clocks may be ahead."""
+        self._clock = max(self._clock + 1, time.time_ns() // 1000, original.written + 1 if original else 0)
+        return self._clock
 
-class _Neighbours:
-    """Which rows are near which documents of a batch, and which of those count when it is a document's turn."""
+    def _satisfies(self, document: Document) -> bool:
+        if self._clause is None or document.version is not None:  # found by it
+            return True
+        return satisfies(json.loads(document.source), document.id, self._clause)
 
-    def __init__(
-        self, documents: Sequence[Document], probes: Sequence[Probe], earlier: Sequence[Row], max_distance: int
-    ) -> None:
-        self._places = {document.id: place for place, document in enumerate(documents)}
-        self._earlier = len(earlier)
-        self._rows = [*earlier, *(_row_of(document) for document in documents)]
-        self._near = within(probes, self._rows, max_distance)
-        self._copies: dict[str, list[int]] = defaultdict(list)
-        for place, row in enumerate(self._rows):
-            self._copies[row.digest].append(place)
+    def _unsettled(
+        self, looked: Looked, decisions: dict[str, Decision], entries: dict[str, Entry], refused: set[str]
+    ) -> list[Document]:
+        """Documents that were taken for duplicates of what was not written, or come after one that stopped there."""
+        gone = set(refused)
+        pending = []
+        for document in looked.documents:
+            decision = decisions.get(document.id)
+            if decision is None and self.stopped is None:
+                pending.append(document)
+            elif decision and document.id not in refused and {decision.outcome.duplicate_of, decision.group} & gone:
+                pending.append(document)
+                gone.add(document.id)
+                entries.pop(document.id, None)
+                self.stopped = None
+        return pending
 
-    def nearest(self, document: Document, entries: Mapping[str, Entry]) -> tuple[Row | None, int | None]:
-        """What a document duplicates, and the distance.
+    def _write(self, entries: Sequence[Entry]) -> Flow[tuple[dict[str, str], frozenset[str]]]:
+        """Write, again and again what the store is too busy for; the reasons of what was refused, and the conflicts."""
+        refused: dict[str, str] = {}
+        conflicts: frozenset[str] = frozenset()
+        waits = pauses(self._deadline)
+        while entries:
+            written = yield from ask(Write(tuple(entries)))
+            self._unrefreshed |= not written.searchable
+            refused |= written.refused
+            conflicts |= written.conflicts
+            entries = [entry for entry in entries if entry.id in written.busy]
+            if entries:
+                pause = next(waits, None)
+                if pause is None:
+                    reason = f"the server has been too busy for {self._deadline:g} s: ingest it again"
+                    return refused | {entry.id: reason for entry in entries}, conflicts
+                yield pause
+        return refused, conflicts
 
-        :param entries: what the documents before it in the batch will be written as.
-        """
-        place = self._places[document.id]
-        digest = document.fingerprint.digest
-        found = [(True, distance, at) for at, distance in self._near[place]]
-        if not document.fingerprint.blank:
-            found += [(False, 0, at) for at in self._copies[digest]]
-        for _, distance, at in sorted(found):
-            row = self._rows[at]
-            if row.id == document.id:
-                continue
-            if at >= self._earlier:  # of this batch: counts from its turn on, if it is written
-                if row.id in entries:
-                    return _row(entries[row.id]), distance
-            elif row.id not in entries:  # a version that this batch has not replaced yet
-                return row, distance
-        return None, None
-
-
-class Counts:
-    """How many documents had which outcome."""
-
-    def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.without_fingerprint = 0
-
-    def add(self, outcome: Outcome) -> None:
-        """Count one."""
-        self.outcomes[outcome.outcome] += 1
-        self.without_fingerprint += outcome.stored and not outcome.fingerprinted
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.outcomes.total()
-
-    @property
-    def not_taken(self) -> int:
-        """Rejected ones and failed ones."""
-        return self.outcomes["rejected"] + self.outcomes["failed"]
-
-    def to_dict(self) -> dict[str, int]:
-        """``total``, each of OUTCOMES, and ``without_fingerprint``: stored, with too little to say for one."""
-        counts = {name: self.outcomes[name] for name in OUTCOMES}
-        return {"total": self.total, **counts, "without_fingerprint": self.without_fingerprint}
+    def _remember(self, looked: Looked, documents: Mapping[str, Document], entries: Mapping[str, Entry]) -> Flow[None]:
+        memory = self._memory
+        for id, entry in entries.items():
+            memory.keep(as_row(entry), replaces=id in looked.stored)
+            if not self._satisfies(documents[id]):
+                memory.outside.add(id)
+        for id in looked.replaced - entries.keys():  # not written after all: search was told to leave it out
+            memory.keep(looked.stored[id], replaces=False)
+            if self._clause is not None and all(row.id != id for row in looked.found):
+                memory.outside.add(id)
+        moved = [id for id in entries if id in looked.stored and looked.stored[id].digest]
+        if moved:
+            left = [id for id in moved if entries[id].group != id or looked.stored[id].written != entries[id].written]
+            yield from relink(moved, memory, self.max_distance, self._blank, heads=left, clause=self._clause)
+        if not self._unrefreshed:
+            self._forget()  # the store finds what is written at once
+        elif len(memory.rows) >= WINDOW:
+            yield from self._refresh()
 
 
-def _failed(outcome: Outcome, reason: str) -> Outcome:
-    reason = f"{outcome.place}: {reason}"
-    return Outcome(outcome.id, "failed", fingerprinted=outcome.fingerprinted, reason=reason, place=outcome.place)
+def _differs(document: Document, stored: Row) -> bool:
+    return stored.digest != document.fingerprint.digest
 
 
-def _age(row: Row) -> tuple[int, str]:
-    return row.written, row.id
+def _entry(document: Document, decision: Decision) -> Entry:
+    fingerprint = document.fingerprint
+    assert decision.group is not None
+    return Entry(
+        id=document.id,
+        fingerprint=fingerprint.value,
+        digest=fingerprint.digest,
+        group=decision.group,
+        duplicate_of=decision.duplicate_of,
+        source=document.source,
+        written=decision.written,
+        version=document.version,
+    )
 
 
-def _row(entry: Entry) -> Row:
-    return Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, written=0)
+def _failed(outcome: Outcome, document: Document, reason: str) -> Outcome:
+    return Outcome(
+        outcome.id,
+        "failed",
+        fingerprinted=outcome.fingerprinted,
+        reason=f"{outcome.place}: {reason}",
+        place=outcome.place,
+        document=json.loads(document.source),
+    )
 
 
-def _row_of(document: Document) -> Row:
-    return Row(document.id, document.fingerprint.value, document.fingerprint.digest, document.id, None, written=0)
+def failed(item: Document | Outcome, reason: str) -> Outcome:
+    """The Outcome of an item that the run broke off before."""
+    if isinstance(item, Outcome):
+        return item
+    outcome = Outcome(item.id, "failed", fingerprinted=item.fingerprint.value is not None, place=item.place)
+    return _failed(outcome, item, reason)

@@ -1,19 +1,61 @@
-"""Remove documents, and let search know at once."""
+"""Remove documents and the links to them, and let search know at once."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from es_simhash.ops import Refresh, Remove, ask
+from es_simhash.flows.relink import Memory, relink
+from es_simhash.ops import Refresh, Remove, Scan, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.ops import Flow
 
+BATCH = 1_000
 
-def remove(ids: Sequence[str]) -> Flow[set[str]]:
-    """Remove documents, so that no later ingest takes anything for a copy of them; returns the ids that were there."""
-    removed = yield from ask(Remove(tuple(ids)))
+
+def remove(
+    ids: Sequence[str], max_distance: int, blank: str, versions: Mapping[str, Any] | None = None
+) -> Flow[set[str]]:
+    """Remove documents, so that nothing is linked to them and no later ingest takes anything for a copy of them.
+
+    What duplicated one of them finds another original within max_distance, or stands for itself. The links are mended
+    first: if this breaks off between, the documents are still there to be removed again.
+
+    :param versions: of some of the documents: what has another version by now stays.
+    :returns: the ids that were there.
+    """
     yield from ask(Refresh())
+    gone = frozenset(ids)
+    yield from relink(gone, Memory(), max_distance, blank, gone=gone)
+    removed = yield from ask(Remove(tuple(ids), versions or {}))
+    yield from ask(Refresh())
+    # What others linked to them meanwhile.
+    if (yield from relink(removed, Memory(), max_distance, blank, gone=removed)):
+        yield from ask(Refresh())
     return removed
+
+
+def remove_matching(clause: Mapping[str, Any], max_distance: int, blank: str) -> Flow[int]:
+    """Remove all documents that match a clause, page by page; returns how many were.
+
+    A document that changes meanwhile, be it only its links, is looked at again.
+    """
+    count, conflicts = 0, True
+    while conflicts:
+        conflicts, progressed, after = False, False, None
+        yield from ask(Refresh())
+        while True:
+            page = yield from ask(Scan(after, clause, size=BATCH))
+            versions = {row.id: row.version for row in page.rows}
+            if versions:
+                removed = yield from remove(tuple(versions), max_distance, blank, versions)
+                count += len(removed)
+                progressed |= bool(removed)
+                conflicts |= len(removed) < len(versions)
+            after = page.after
+            if after is None:
+                break
+        conflicts &= progressed
+    return count

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.ops import (
     Candidates,
+    Count,
+    Dependents,
     Describe,
     Entry,
     Fetch,
+    Link,
     Probe,
     Refresh,
-    Regroup,
+    Relink,
     Remove,
     Row,
     Scan,
-    Scanned,
     SetUp,
     Store,
     Write,
@@ -190,23 +194,92 @@ class DocumentsContract:
         store = self._ready()
         ids = [f"id{n}" for n in range(12_000)]  # more than a page
         write(store, *(entry(id, place or None, n=place) for place, id in enumerate(ids)))
-        assert sorted(document.row.id for document in scan(store)) == sorted(ids)
+        assert sorted(row.id for row in scan(store)) == sorted(ids)
         rest = scan(store, filter={"range": {"n": {"gte": 11_990}}})
-        assert sorted(document.row.id for document in rest) == sorted(ids[11_990:])
-        assert plain(document.row for document in rest) == plain(store.perform(Fetch(tuple(ids[11_990:]))).values())
+        assert sorted(row.id for row in rest) == sorted(ids[11_990:])
+        assert plain(rest) == plain(store.perform(Fetch(tuple(ids[11_990:]))).values())
 
-    def test_a_group_is_changed_only_if_nobody_wrote_since(self) -> None:
+    def test_links_are_changed_only_if_nobody_wrote_since(self) -> None:
         store = self._ready()
-        write(store, entry("a", 1), entry("b", 2), entry("c", 3, duplicate_of="a", lang="zh"))
-        versions = {document.row.id: document.version for document in scan(store)}
+        write(store, entry("a", 1), entry("b", 2), entry("c", 3, duplicate_of="a", lang="zh"), entry("d", 4))
+        rows = {row.id: row for row in scan(store)}
         write(store, entry("b", 2))
         assert store.perform(Remove(("a",))) == {"a"}
-        assert store.perform(Regroup({id: ("g", version) for id, version in versions.items()})) == {"a", "b"}
+        links = {id: Link("g", "o", row.version) for id, row in rows.items()}
+        assert store.perform(Relink({**links, "c": Link("c", None, rows["c"].version)})) == {"a", "b"}
         store.perform(Refresh())
-        rows = store.perform(Fetch(("a", "b", "c")))
-        assert {id: row.group for id, row in rows.items()} == {"b": "b", "c": "g"}
-        assert rows["c"].duplicate_of == "a"
+        after = store.perform(Fetch(("a", "b", "c", "d")))
+        found = {id: (row.group, row.duplicate_of) for id, row in after.items()}
+        assert found == {"b": ("b", None), "c": ("c", None), "d": ("g", "o")}
+        assert {id: row.written for id, row in after.items() if id != "b"} == {id: rows[id].written for id in "cd"}
         assert [row.id for row in candidates(store, [Probe(3, None)], 0, filter={"term": {"lang": "zh"}})] == ["c"]
+        # A change of the links is a change: who read before it comes too late.
+        assert store.perform(Relink({"d": Link("x", None, rows["d"].version)})) == {"d"}
+        assert store.perform(Relink({"d": Link("x", None, after["d"].version)})) == set()
+
+    def test_dependents_name_a_document_as_their_original_or_as_their_head(self) -> None:
+        store = self._ready()
+        write(
+            store,
+            entry("head", 1),
+            entry("a", 1, group="head", duplicate_of="head"),
+            entry("b", 1, group="head", duplicate_of="a"),
+            entry("c", 1, group="other", duplicate_of="a"),
+            entry("alone", 1),
+        )
+        assert store.perform(Dependents(("head",), ())) == {"a"}
+        assert store.perform(Dependents((), ("head",))) == {"a", "b"}
+        assert store.perform(Dependents(("a", "none"), ("other", "alone"))) == {"b", "c"}
+        assert store.perform(Dependents((), ())) == set()
+
+    def test_dependents_are_not_cut_short(self) -> None:
+        store = self._ready()
+        write(store, *(entry(f"id{n}", None, group="head") for n in range(2_500)))
+        assert len(store.perform(Dependents((), ("head",)))) == 2_500
+
+    def test_a_document_is_removed_only_in_the_version_given(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 1), entry("b", 2))
+        versions = {row.id: row.version for row in scan(store)}
+        write(store, entry("a", 3))
+        assert store.perform(Remove(("a", "b", "c"), versions)) == {"b"}
+        assert store.perform(Remove(("a",))) == {"a"}
+
+    def test_slices_are_everything_once(self) -> None:
+        store = self._ready()
+        ids = [f"id{n}" for n in range(300)]
+        write(store, *(entry(id, 1) for id in ids))
+        found = [[row.id for row in scan(store, slice=(part, 3), size=50)] for part in range(3)]
+        assert sorted(id for part in found for id in part) == sorted(ids)
+        assert all(found)
+        assert store.perform(Count(Scan())) == 300
+
+    def test_a_fingerprint_is_put_into_a_document_of_the_version_given(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 1, lang="zh", text="old"), entry("b", 2, duplicate_of="a"))
+        rows = {row.id: row for row in scan(store)}
+        write(store, entry("b", 3))
+        changed = [replace(entry(id, None, digest="new"), source="", version=rows[id].version) for id in ("a", "b")]
+        written = write(store, *changed)
+        assert written.conflicts == {"b"}
+        assert not written.refused
+        after = store.perform(Fetch(("a", "b")))
+        assert [(row.id, row.fingerprint, row.digest) for row in after.values()] == [
+            ("a", None, "new"),
+            ("b", 3, "digest of b"),
+        ]
+        assert [row.id for row in scan(store, filter={"term": {"lang": "zh"}})] == ["a"]
+        assert near(store, 1, 0) == []
+
+    def test_a_scan_brings_fields_along(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 1, title="x", text="y"), entry("b", None, text="z"))
+        page = store.perform(Scan(fields=("title", "text")))
+        assert {row.id: source for row, source in zip(page.rows, page.sources, strict=True)} == {
+            "a": {"title": "x", "text": "y"},
+            "b": {"text": "z"},
+        }
+        assert store.perform(Count(Scan(fields=("text",), missing=True))) == 0
 
     def test_closing_twice_is_fine(self) -> None:
         store = self._ready()
@@ -262,10 +335,19 @@ def entry(
     duplicate_of: str | None = None,
     **fields: Any,
 ) -> Entry:
-    """An Entry for a test; its digest and group are its own unless given."""
+    """An Entry for a test; its digest and group are its own unless given; each is written after the one before."""
     return Entry(
-        id, fingerprint, digest or f"digest of {id}", group or id, duplicate_of, json.dumps({"id": id, **fields})
+        id,
+        fingerprint,
+        digest or f"digest of {id}",
+        group or id,
+        duplicate_of,
+        json.dumps({"id": id, **fields}),
+        written=next(_written),
     )
+
+
+_written = itertools.count(1)
 
 
 def write(store: Store, *entries: Entry) -> Written:
@@ -286,14 +368,14 @@ def candidates(store: Store, probes: list[Probe], max_distance: int, **options: 
     return store.perform(Candidates(tuple(probes), max_distance, **options))
 
 
-def scan(store: Store, filter: Mapping[str, Any] | None = None) -> list[Scanned]:
+def scan(store: Store, **options: Any) -> list[Row]:
     """All documents that Scan comes upon."""
-    page = store.perform(Scan(filter=filter))
-    documents = page.documents
+    page = store.perform(Scan(**options))
+    rows = list(page.rows)
     while page.after is not None:
-        page = store.perform(Scan(page.after, filter))
-        documents += page.documents
-    return documents
+        page = store.perform(Scan(page.after, **options))
+        rows += page.rows
+    return rows
 
 
 def flip(value: int, bits: Iterable[int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import operator
+import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,8 @@ from es_simhash.ops import (
     Candidates,
     Changed,
     ChangeUsers,
+    Count,
+    Dependents,
     Describe,
     DescribeSeen,
     Entry,
@@ -20,12 +23,11 @@ from es_simhash.ops import (
     Op,
     Probe,
     Refresh,
-    Regroup,
+    Relink,
     Remove,
     RemoveUsers,
     Row,
     Scan,
-    Scanned,
     ScanPage,
     SetUp,
     SetUpSeen,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from es_simhash.core.scheme import Scheme
     from es_simhash.core.seen import SeenConfig
+    from es_simhash.ops import Link
 
 R = TypeVar("R")
 
@@ -81,17 +84,27 @@ class LinearStore:
                 return {id: self._rows[id][0] for id in ids if id in self._rows}
             case Candidates():
                 return self._candidates(op)
+            case Dependents(originals, heads):
+                return {
+                    row.id
+                    for row, _ in self._searchable.values()
+                    if row.duplicate_of in originals or (row.group in heads and row.group != row.id)
+                }
             case Write(entries):
-                for entry in entries:
-                    self._write(entry)
-                return Written({}, searchable=not self._lagging)
-            case Remove(ids):
-                return {id for id in ids if self._rows.pop(id, None)}
+                conflicts = frozenset(entry.id for entry in entries if not self._write(entry))
+                return Written({}, searchable=not self._lagging, conflicts=conflicts)
+            case Remove(ids, versions):
+                there = {id for id in ids if id in self._rows}
+                removed = {id for id in there if id not in versions or self._rows[id][0].version == versions[id]}
+                for id in removed:
+                    del self._rows[id]
+                return removed
             case Scan():
-                rows = [r for r, source in self._searchable.values() if _wanted(source, op.filter)]
-                return ScanPage([Scanned(row, row.written) for row in rows], None)
-            case Regroup(groups):
-                return {id for id, (group, version) in groups.items() if not self._regroup(id, group, version)}
+                return self._scan(op)
+            case Count(scan):
+                return len(self._scan(scan).rows)
+            case Relink(links):
+                return {id for id, link in links.items() if not self._relink(id, link)}
             case DescribeSeen():
                 return self._config
             case SetUpSeen(config):
@@ -117,29 +130,56 @@ class LinearStore:
         self._users[user] = replace(state, version=self._written)
         return True
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: Entry) -> bool:
+        source = entry.source
+        if entry.version is not None:
+            if entry.id not in self._rows or self._rows[entry.id][0].version != entry.version:
+                return False
+            source = self._rows[entry.id][1]
         self._written += 1
-        row = Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, self._written)
-        self._rows[entry.id] = (row, entry.source)
+        row = Row(
+            entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, entry.written, self._written
+        )
+        self._rows[entry.id] = (row, source)
+        return True
 
-    def _regroup(self, id: str, group: str, version: int) -> bool:
-        if id not in self._rows or self._rows[id][0].written != version:
+    def _relink(self, id: str, link: Link) -> bool:
+        if id not in self._rows or self._rows[id][0].version != link.version:
             return False
         row, source = self._rows[id]
-        self._rows[id] = replace(row, group=group), source
+        self._written += 1
+        row = replace(row, group=link.group, duplicate_of=link.duplicate_of, version=self._written)
+        self._rows[id] = row, source
         return True
+
+    def _scan(self, op: Scan) -> ScanPage:
+        found = [
+            (row, json.loads(source))
+            for row, source in self._searchable.values()
+            if _wanted(source, op.filter)
+            and not (op.missing and row.digest)
+            and (row.digest or op.fields is not None)
+            and (op.slice is None or zlib.crc32(row.id.encode()) % op.slice[1] == op.slice[0])
+        ]
+        fields = op.fields or ()
+        sources = [{field: value for field, value in source.items() if field in fields} for _, source in found]
+        return ScanPage([row for row, _ in found], None, [] if op.fields is None else sources)
 
     def _candidates(self, op: Candidates) -> list[Row]:
         found = [
             row
-            for row, source in sorted(self._searchable.values(), key=lambda stored: stored[0].written)
+            for row, source in self._searchable.values()
             if row.id not in op.without
             and any(is_near(row, probe, op.max_distance) for probe in op.probes)
             and _wanted(source, op.filter)
         ]
         if not op.one_per_digest:
             return found
-        return list({row.digest: row for row in reversed(found)}.values())
+        return list({row.digest: row for row in sorted(found, key=_age, reverse=True)}.values())
+
+
+def _age(row: Row) -> tuple[int, str]:
+    return row.written, row.id
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:

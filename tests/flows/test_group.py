@@ -11,7 +11,8 @@ import pytest
 from es_simhash import AsyncDocuments, Documents
 from es_simhash.core.scheme import DEFAULT
 from es_simhash.core.text import digest
-from es_simhash.ops import Regroup, SetUp, Write
+from es_simhash.errors import InputError
+from es_simhash.ops import Relink, SetUp, Write
 from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
@@ -37,7 +38,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 def groups(store: Store) -> dict[str, str]:
-    return {document.row.id: document.row.group for document in scan(store)}
+    return {row.id: row.group for row in scan(store)}
 
 
 def test_what_is_near_directly_or_by_a_chain_is_one_group_named_after_the_first_written(store: Store) -> None:
@@ -58,19 +59,28 @@ def test_a_second_call_changes_nothing(store: Store) -> None:
     assert groups(store) == before
 
 
-def test_a_group_keeps_its_head_while_it_grows_and_when_the_head_is_written_again(store: Store) -> None:
-    write(store, entry("head", 0), entry("member", 1, group="head"))
-    write(store, entry("new", 3))
-    write(store, entry("head", 0))
-    Documents(store).group()
-    assert groups(store) == {"head": "head", "member": "head", "new": "head"}
-
-
-def test_of_two_groups_that_meet_the_larger_ones_head_stays(store: Store) -> None:
+@pytest.mark.parametrize(("head", "named"), [("earliest", "b"), ("latest", "between"), ("kept", "a")])
+def test_of_two_groups_that_meet_the_rule_for_heads_decides(store: Store, head: Any, named: str) -> None:
     write(store, entry("b", 0), entry("a", 0b1111), entry("a2", 0b1110, group="a"))
     write(store, entry("between", 0b11))
-    Documents(store).group(max_distance=2)
-    assert groups(store) == {"b": "a", "a": "a", "a2": "a", "between": "a"}
+    Documents(store).group(max_distance=2, head=head)
+    assert groups(store) == dict.fromkeys(["b", "a", "a2", "between"], named)
+    assert Documents(store).group(max_distance=2, head=head).changed == 0
+
+
+def test_a_rule_for_heads_that_is_not_known_is_refused(store: Store) -> None:
+    with pytest.raises(InputError, match="head is 'largest': use one of earliest, latest, kept"):
+        Documents(store).group(head="largest")  # type: ignore[arg-type]
+
+
+def test_a_document_duplicates_the_nearest_that_was_written_before_it(store: Store) -> None:
+    write(
+        store, entry("a", 0), entry("b", 0b111), entry("c", 0b11, duplicate_of="gone"), entry("far", 1 << 40 | 0xFF00)
+    )
+    write(store, entry("copy", 0b11, digest="digest of b"), entry("blank", None, digest=digest("", DEFAULT.digest)))
+    Documents(store).group()
+    found = {row.id: row.duplicate_of for row in scan(store)}
+    assert found == {"a": None, "b": "a", "c": "b", "far": None, "copy": "b", "blank": None}
 
 
 def test_a_group_whose_head_is_gone_gets_another(store: Store) -> None:
@@ -144,7 +154,7 @@ class Interrupting:
         self.name = store.name
 
     def perform(self, op: Op[Any]) -> Any:
-        if isinstance(op, Regroup):
+        if isinstance(op, Relink):
             self._store.perform(Write((self._document,)))
         return self._store.perform(op)
 

@@ -12,7 +12,7 @@ from es_simhash.cli.options import client_options, json_option, print_json, stor
 from es_simhash.cli.seen.lines import apply
 from es_simhash.client import SeenItems
 from es_simhash.errors import InputError
-from es_simhash.reading import FirstPlaces
+from es_simhash.reading.ids import FirstPlaces
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from es_simhash.core.bloom import Item
     from es_simhash.flows.seen import Report
-    from es_simhash.reading import Line
+    from es_simhash.reading.lines import Line
 
     Batch = dict[str, list[Item]]
 

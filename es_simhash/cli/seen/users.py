@@ -14,11 +14,11 @@ from es_simhash.cli.options import client_options, display, json_option, print_j
 from es_simhash.cli.seen.lines import user_and_items
 from es_simhash.client import SeenItems
 from es_simhash.errors import FilterFormatError, InputError
-from es_simhash.reading import json_lines
+from es_simhash.reading.lines import json_lines
 
 if TYPE_CHECKING:
     from es_simhash.errors import SimhashError
-    from es_simhash.reading import Line
+    from es_simhash.reading.lines import Line
 
 
 @click.command()

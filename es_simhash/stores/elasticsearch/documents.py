@@ -6,19 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.segments import from_signed, hex_segments, to_signed
-from es_simhash.errors import IncompleteAnswer, SimhashError
+from es_simhash.errors import SimhashError, TooLarge, TooManyCandidates
 from es_simhash.ops import (
     Candidates,
+    Count,
+    Dependents,
     Describe,
     Entry,
     Fetch,
     Probe,
     Refresh,
-    Regroup,
+    Relink,
     Remove,
     Row,
     Scan,
-    Scanned,
     ScanPage,
     SetUp,
     Write,
@@ -45,10 +46,12 @@ SEARCHES = 100
 KEEP_ALIVE = "2m"
 SCAN_PAGE = 10_000
 SCAN_KEEP_ALIVE = "10m"
+TERMS = 10_000
+"""Ids in one query; a server takes 65,536."""
 CHANGED_SINCE = frozenset({404, 409})
 """Removed or written since the document was read."""
 
-_ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of"]
+_ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of", "simhash.written"]
 
 
 @steps.register(Describe)
@@ -89,61 +92,131 @@ def _candidates(op: Candidates, index: str, name: str) -> Steps:
     return list(rows.values())
 
 
+@steps.register(Dependents)
+def _dependents(op: Dependents, index: str, name: str) -> Steps:
+    found: set[str] = set()
+    for ids in chunks(sorted({*op.originals, *op.heads}), TERMS):
+        originals, heads = set(op.originals) & set(ids), set(op.heads) & set(ids)
+        should = [
+            {"terms": {"simhash.duplicate_of": sorted(originals)}},
+            {"terms": {"simhash.group": sorted(heads)}},
+        ]
+        query = {"bool": {"filter": [{"bool": {"should": should, "minimum_should_match": 1}}]}}
+        answer = yield Call("search", {"index": index, "query": query, "size": PAGE, "source": False, **_FIELDS})
+        complete(answer, name)
+        hits = answer["hits"]["hits"]
+        if len(hits) == PAGE:
+            hits = yield from _every_page(query, index, name)
+        rows = [_found_row(hit) for hit in hits]
+        found |= {
+            row.id for row in rows if row.duplicate_of in originals or (row.group in heads and row.group != row.id)
+        }
+    return found
+
+
 @steps.register(Write)
 def _write(op: Write, index: str, name: str) -> Steps:
-    operations = [line for entry in op.entries for line in ({"index": {"_id": entry.id}}, _document(entry))]
-    answer = yield Call("bulk", {"index": index, "operations": operations})
-    refused = {}
-    for item in answer["items"]:
-        result = item["index"]
-        if result["status"] in BUSY:
-            refused[result["_id"]] = f"the server is too busy ({item_reason(result['error'])}): ingest it again"
+    operations = [line for entry in op.entries for line in _operation(entry)]
+    try:
+        answer = yield Call("bulk", {"index": index, "operations": operations})
+    except TooLarge as error:
+        return (yield from _write_by_halves(op, index, name, error))
+    refused: dict[str, str] = {}
+    busy: set[str] = set()
+    conflicts: set[str] = set()
+    for entry, item in zip(op.entries, answer["items"], strict=True):
+        ((kind, result),) = item.items()
+        if kind == "update" and result["status"] in CHANGED_SINCE:
+            conflicts.add(entry.id)
+        elif result["status"] in BUSY:
+            busy.add(entry.id)
         elif result["status"] >= 300:
-            refused[result["_id"]] = f"the server refused it: {item_reason(result['error'])}"
-    return Written(refused, searchable=False)
+            refused[entry.id] = f"the server refused it: {item_reason(result['error'])}"
+    return Written(refused, searchable=False, busy=frozenset(busy), conflicts=frozenset(conflicts))
+
+
+def _write_by_halves(op: Write, index: str, name: str, error: TooLarge) -> Steps:
+    """Until each request is small enough, or holds one document that is too large by itself."""
+    if len(op.entries) == 1:
+        return Written({op.entries[0].id: str(error)}, searchable=False)
+    middle = len(op.entries) // 2
+    first: Written = yield from _write(Write(op.entries[:middle]), index, name)
+    second: Written = yield from _write(Write(op.entries[middle:]), index, name)
+    return Written(
+        {**first.refused, **second.refused},
+        searchable=False,
+        busy=first.busy | second.busy,
+        conflicts=first.conflicts | second.conflicts,
+    )
 
 
 @steps.register(Remove)
 def _remove(op: Remove, index: str, name: str) -> Steps:
     if not op.ids:
         return set()
-    answer = yield Call("bulk", {"index": index, "operations": [{"delete": {"_id": id}} for id in op.ids]})
+    operations = [{"delete": {"_id": id, **_condition(op.versions.get(id))}} for id in op.ids]
+    answer = yield Call("bulk", {"index": index, "operations": operations})
     results = [item["delete"] for item in answer["items"]]
     for result in results:
-        if "error" in result:
+        if "error" in result and result["status"] not in CHANGED_SINCE:
             raise from_body(result, result["status"], name)
-    return {result["_id"] for result in results if result["result"] == "deleted"}
+    return {result["_id"] for result in results if result.get("result") == "deleted"}
 
 
 @steps.register(Scan)
 def _scan(op: Scan, index: str, name: str) -> Steps:
+    size = op.size or SCAN_PAGE
     if op.after is None:
         opened = yield Call("open_point_in_time", {"index": index, "keep_alive": SCAN_KEEP_ALIVE})
         pit, place = opened["id"], {}
     else:
         pit, place = op.after[0], {"search_after": op.after[1]}
-    query = {"bool": {"filter": [{"exists": {"field": "simhash.digest"}}, *([op.filter] if op.filter else [])]}}
-    page = yield from _page(query, SCAN_PAGE, pit, SCAN_KEEP_ALIVE, place, name)
+    if op.slice is not None:
+        place = {**place, "slice": {"id": op.slice[0], "max": op.slice[1]}}
+    source = False if op.fields is None else list(op.fields)
+    page = yield from _page(_scanned(op), size, pit, SCAN_KEEP_ALIVE, place, name, source=source)
     hits = page["hits"]["hits"]
-    documents = [Scanned(_found_row(hit), (hit["_seq_no"], hit["_primary_term"])) for hit in hits]
-    if len(hits) == SCAN_PAGE:
-        return ScanPage(documents, (page["pit_id"], hits[-1]["sort"]))
+    rows = [_found_row(hit) for hit in hits]
+    sources = [] if op.fields is None else [hit.get("_source", {}) for hit in hits]
+    if len(hits) == size:
+        return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)
     yield Call("close_point_in_time", {"id": page["pit_id"]})
-    return ScanPage(documents, None)
+    return ScanPage(rows, None, sources)
 
 
-@steps.register(Regroup)
-def _regroup(op: Regroup, index: str, name: str) -> Steps:
+@steps.register(Count)
+def _count(op: Count, index: str, name: str) -> Steps:
+    answer = yield Call("count", {"index": index, "query": _scanned(op.scan)})
+    count: int = answer["count"]
+    return count if op.scan.slice is None else count // op.scan.slice[1]  # slices are about equal
+
+
+def _scanned(op: Scan) -> dict[str, Any]:
+    query: dict[str, Any] = {"filter": [op.filter] if op.filter else []}
+    has_digest = {"exists": {"field": "simhash.digest"}}
+    if op.missing:
+        query["must_not"] = [has_digest]
+    elif op.fields is None:
+        query["filter"].append(has_digest)
+    return {"bool": query}
+
+
+@steps.register(Relink)
+def _relink(op: Relink, index: str, name: str) -> Steps:
     operations: list[dict[str, Any]] = []
-    for id, (group, version) in op.groups.items():
-        condition = {"if_seq_no": version[0], "if_primary_term": version[1]}
-        operations += ({"update": {"_id": id, **condition}}, {"doc": {"simhash": {"group": group}}})
+    for id, link in op.links.items():
+        links = {"group": link.group, "duplicate_of": link.duplicate_of}
+        operations += ({"update": {"_id": id, **_condition(link.version)}}, {"doc": {"simhash": links}})
     answer = yield Call("bulk", {"index": index, "operations": operations})
     results = [item["update"] for item in answer["items"]]
     for result in results:
         if "error" in result and result["status"] not in CHANGED_SINCE:
             raise from_body(result, result["status"], name)
     return {result["_id"] for result in results if "error" in result}
+
+
+def _condition(version: Any) -> dict[str, Any]:
+    return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
 
 
 @steps.register(Refresh)
@@ -173,12 +246,14 @@ def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
         query["must_not"] = [{"ids": {"values": list(op.without)}}]
     search = {"query": {"bool": query}, "size": PAGE, "_source": False, **_FIELDS}
     if op.one_per_digest:
-        search |= {"collapse": {"field": "simhash.digest"}, "sort": ["_seq_no"]}
+        first = {"simhash.written": {"order": "asc", "missing": "_first"}}
+        search |= {"collapse": {"field": "simhash.digest"}, "sort": [first]}
     else:
         search["sort"] = ["_doc"]  # as they come
     return search
 
 
+_SEGMENTS = [f"s{i}" for i in range(4)]
 _FIELDS: dict[str, Any] = {
     "docvalue_fields": _ROW_FIELDS,
     "seq_no_primary_term": True,
@@ -199,7 +274,7 @@ def _every_page(query: dict[str, Any], index: str, name: str) -> Steps:
             if len(page["hits"]["hits"]) < PAGE:
                 break
             if len(hits) > MAX_CANDIDATES:
-                raise IncompleteAnswer(
+                raise TooManyCandidates(
                     f"{name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
                     "use a smaller max_distance or a narrower filter"
                 )
@@ -211,13 +286,21 @@ def _every_page(query: dict[str, Any], index: str, name: str) -> Steps:
     return hits
 
 
-def _page(query: dict[str, Any], size: int, pit: str, keep_alive: str, after: dict[str, Any], name: str) -> Steps:
+def _page(
+    query: dict[str, Any],
+    size: int,
+    pit: str,
+    keep_alive: str,
+    after: dict[str, Any],
+    name: str,
+    source: Any = False,
+) -> Steps:
     page = yield Call(
         "search",
         {
             "query": query,
             "size": size,
-            "source": False,
+            "source": source,
             **_FIELDS,
             "sort": [{"_shard_doc": "asc"}],
             "pit": {"id": pit, "keep_alive": keep_alive},
@@ -232,15 +315,25 @@ def _page(query: dict[str, Any], size: int, pit: str, keep_alive: str, after: di
 # --- documents ---------------------------------------------------------------------------------------------
 
 
-def _document(entry: Entry) -> str:
-    simhash: dict[str, Any] = {"digest": entry.digest, "group": entry.group}
-    if entry.duplicate_of is not None:
-        simhash["duplicate_of"] = entry.duplicate_of
+def _operation(entry: Entry) -> tuple[Any, Any]:
+    simhash: dict[str, Any] = {
+        "digest": entry.digest,
+        "group": entry.group,
+        "duplicate_of": entry.duplicate_of,
+        "written": entry.written,
+    }
     if entry.fingerprint is not None:
         simhash["fp"] = to_signed(entry.fingerprint)
         simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(entry.fingerprint, 64))}
+    if entry.version is not None:
+        # Put into what is there: an update merges objects, so a field of a former fingerprint would stay.
+        every = dict.fromkeys([*_SEGMENTS, "fp"]) | simhash
+        return {"update": {"_id": entry.id, **_condition(entry.version)}}, {"doc": {"simhash": every}}
+    if entry.duplicate_of is None:
+        del simhash["duplicate_of"]
     # The document was written as JSON once already; ours becomes its first field.
-    return f'{{"simhash": {json.dumps(simhash, ensure_ascii=False)}, {entry.source[1:]}'
+    document = f'{{"simhash": {json.dumps(simhash, ensure_ascii=False)}, {entry.source[1:]}'
+    return {"index": {"_id": entry.id}}, document
 
 
 def _stored_row(doc: dict[str, Any]) -> Row:
@@ -252,7 +345,8 @@ def _stored_row(doc: dict[str, Any]) -> Row:
         digest=simhash.get("digest", ""),
         group=simhash.get("group", ""),
         duplicate_of=simhash.get("duplicate_of"),
-        written=doc["_seq_no"],
+        written=simhash.get("written", 0),
+        version=(doc["_seq_no"], doc["_primary_term"]),
     )
 
 
@@ -265,5 +359,6 @@ def _found_row(hit: dict[str, Any]) -> Row:
         digest=fields.get("simhash.digest", ""),
         group=fields.get("simhash.group", ""),
         duplicate_of=fields.get("simhash.duplicate_of"),
-        written=hit["_seq_no"],
+        written=fields.get("simhash.written", 0),
+        version=(hit["_seq_no"], hit["_primary_term"]),
     )

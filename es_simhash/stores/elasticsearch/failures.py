@@ -17,6 +17,7 @@ from es_simhash.errors import (
     SimhashError,
     StoreError,
     StoreUnavailable,
+    TooLarge,
     WrongServer,
 )
 
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BUSY = frozenset({429, 502, 503, 504})
+_PASSING = frozenset(
+    {
+        "no_shard_available_action_exception",
+        "unavailable_shards_exception",
+        "es_rejected_execution_exception",
+        "circuit_breaking_exception",
+        "node_closed_exception",
+        "node_disconnected_exception",
+        "node_not_connected_exception",
+        "process_cluster_event_timeout_exception",
+    }
+)
+"""Types of errors that pass, in answers whose status does not say so."""
 
 FAILURES = (ApiError, TransportError, UnsupportedProductError)
 """What a call of the client may raise."""
@@ -63,6 +77,10 @@ def _api_error(error: ApiError, name: str) -> SimhashError:
         return AccessDenied(f"{name} forbids this: {_reason(error.body)}")
     if status in BUSY:
         return StoreUnavailable(f"{name} is too busy or not ready (HTTP {status}): try again later")
+    if status == 413:
+        return TooLarge(
+            f"{name} takes no request of this size (http.max_content_length): split it, or leave fields out"
+        )
     if "media_type_header_exception" in str(error.body):
         return WrongServer(
             f"{name} is older than the installed client, elasticsearch {_CLIENT}: pip install 'elasticsearch>=8.19,<9'"
@@ -77,7 +95,7 @@ def from_body(body: Any, status: int, name: str) -> SimhashError:
     kind = _type(body)
     if kind == "index_not_found_exception":
         return NotSetUp(f"{name}: there is no such index: run `es-simhash init --store {name}`, or setup() in code")
-    if status in BUSY:
+    if status in BUSY or kind in _PASSING:
         return StoreUnavailable(f"{name} is too busy or not ready ({_reason(body)}): try again later")
     if status == 400 and {kind, _root_type(body)} & _NOT_UNDERSTOOD:
         return InputError(f"{name} does not understand the query: {_reason(body)}: check the filter clause")

@@ -8,6 +8,7 @@ fingerprint at a distance of 3).
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.ring import pairs
@@ -16,14 +17,16 @@ from es_simhash.core.segments import from_signed, to_signed
 from es_simhash.errors import StoreError
 from es_simhash.ops import (
     Candidates,
+    Count,
+    Dependents,
     Describe,
+    Entry,
     Fetch,
     Refresh,
-    Regroup,
+    Relink,
     Remove,
     Row,
     Scan,
-    Scanned,
     ScanPage,
     SetUp,
     Write,
@@ -33,6 +36,8 @@ from es_simhash.stores.sqlite.answer import answer
 from es_simhash.stores.sqlite.clause import to_sql
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from es_simhash.stores.sqlite.database import Database
 
 FORMAT = "1"
@@ -57,12 +62,15 @@ _TABLES = [
     )""",
     "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
     'CREATE INDEX IF NOT EXISTS groups ON documents ("group")',
+    "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
     *(
         f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}) WHERE fp IS NOT NULL"
         for i, pair in enumerate(_PAIRS)
     ),
 ]
 _COLUMNS = 'id, fp, digest, "group", duplicate_of, written'
+# A row's version is all of it that we ever change.
+_SAME = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ?'
 
 
 @answer.register(Describe)
@@ -109,53 +117,106 @@ def _candidates(op: Candidates, database: Database) -> list[Row]:
         return [_row(row) for row in connection.execute(sql, parameters)]
 
 
+@answer.register(Dependents)
+def _dependents(op: Dependents, database: Database) -> set[str]:
+    sql = """
+        SELECT id FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))
+        UNION SELECT id FROM documents WHERE "group" IN (SELECT value FROM json_each(?)) AND "group" <> id
+    """
+    with database.use() as connection:
+        return {row[0] for row in connection.execute(sql, [json.dumps(op.originals), json.dumps(op.heads)])}
+
+
 @answer.register(Write)
 def _write(op: Write, database: Database) -> Written:
+    conflicts: set[str] = set()
     with database.transaction() as connection:
-        # A fresh row, not an update in place: `written` grows with every write.
-        connection.executemany("DELETE FROM documents WHERE id = ?", [(entry.id,) for entry in op.entries])
-        connection.executemany(
-            'INSERT INTO documents (id, fp, digest, "group", duplicate_of, source) VALUES (?, ?, ?, ?, ?, ?)',
-            [
-                (
-                    e.id,
-                    None if e.fingerprint is None else to_signed(e.fingerprint),
-                    e.digest,
-                    e.group,
-                    e.duplicate_of,
-                    e.source,
-                )
-                for e in op.entries
-            ],
-        )
-    return Written(refused={}, searchable=True)
+        for entry in op.entries:
+            if entry.version is None:
+                _insert(entry, connection)
+            elif not _annotate(entry, connection):
+                conflicts.add(entry.id)
+    return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
+
+
+def _insert(entry: Entry, connection: Connection) -> None:
+    connection.execute("DELETE FROM documents WHERE id = ?", [entry.id])
+    sql = 'INSERT INTO documents (written, id, fp, digest, "group", duplicate_of, source) VALUES (?, ?, ?, ?, ?, ?, ?)'
+    fp = None if entry.fingerprint is None else to_signed(entry.fingerprint)
+    written = _place(entry.written, connection)
+    connection.execute(sql, [written, entry.id, fp, entry.digest, entry.group, entry.duplicate_of, entry.source])
+
+
+def _place(written: int, connection: Connection) -> int | None:
+    """The number of a row: the one wished for, or else, as for a wish of 0, one after all others."""
+    if not written or connection.execute("SELECT 1 FROM documents WHERE written = ?", [written]).fetchone():
+        return None
+    return written
+
+
+def _annotate(entry: Entry, connection: Connection) -> bool:
+    row = connection.execute("SELECT source FROM documents WHERE id = ? AND " + _SAME, [entry.id, *entry.version])
+    found = row.fetchone()
+    if found is not None:
+        _insert(replace(entry, source=found[0], version=None), connection)
+    return found is not None
 
 
 @answer.register(Remove)
 def _remove(op: Remove, database: Database) -> set[str]:
+    removed: set[str] = set()
     with database.transaction() as connection:
-        sql = "DELETE FROM documents WHERE id IN (SELECT value FROM json_each(?)) RETURNING id"
-        return {row[0] for row in connection.execute(sql, [json.dumps(op.ids)]).fetchall()}
+        for id in op.ids:
+            version = op.versions.get(id)
+            sql, parameters = ("", []) if version is None else (f" AND {_SAME}", version)
+            if connection.execute(f"DELETE FROM documents WHERE id = ?{sql}", [id, *parameters]).rowcount:
+                removed.add(id)
+    return removed
 
 
 @answer.register(Scan)
 def _scan(op: Scan, database: Database) -> ScanPage:
-    condition, parameters = to_sql(op.filter) if op.filter is not None else ("1", [])
-    sql = f"SELECT {_COLUMNS} FROM documents WHERE written > ? AND ({condition}) ORDER BY written LIMIT {_PAGE}"
+    size = op.size or _PAGE
+    condition, parameters = _scanned(op)
+    sql = f"SELECT {_COLUMNS}, source FROM documents WHERE written > ? AND {condition} ORDER BY written LIMIT {size}"
     with database.use() as connection:
-        rows = [_row(row) for row in connection.execute(sql, [op.after or 0, *parameters])]
-    after = rows[-1].written if len(rows) == _PAGE else None
-    return ScanPage([Scanned(row, row.written) for row in rows], after)
+        found = connection.execute(sql, [op.after or 0, *parameters]).fetchall()
+    rows = [_row(columns[:-1]) for columns in found]
+    sources = [] if op.fields is None else [_some(columns[-1], op.fields) for columns in found]
+    return ScanPage(rows, rows[-1].written if len(rows) == size else None, sources)
 
 
-@answer.register(Regroup)
-def _regroup(op: Regroup, database: Database) -> set[str]:
-    sql = 'UPDATE documents SET "group" = ? WHERE id = ? AND written = ?'
+@answer.register(Count)
+def _count(op: Count, database: Database) -> int:
+    condition, parameters = _scanned(op.scan)
+    with database.use() as connection:
+        count: int = connection.execute(f"SELECT count(*) FROM documents WHERE {condition}", parameters).fetchone()[0]
+    return count
+
+
+def _scanned(op: Scan) -> tuple[str, list[Any]]:
+    condition, parameters = to_sql(op.filter) if op.filter is not None else ("1", [])
+    if op.missing:
+        condition = f"digest = '' AND ({condition})"
+    if op.slice is not None:
+        condition, parameters = f"written % ? = ? AND ({condition})", [op.slice[1], op.slice[0], *parameters]
+    return f"({condition})", parameters
+
+
+def _some(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(source)
+    names = {field.split(".")[0] for field in fields} | set(fields)
+    return {name: value for name, value in document.items() if name in names}
+
+
+@answer.register(Relink)
+def _relink(op: Relink, database: Database) -> set[str]:
+    sql = f'UPDATE documents SET "group" = ?, duplicate_of = ? WHERE id = ? AND {_SAME}'
     with database.transaction() as connection:
         return {
             id
-            for id, (group, written) in op.groups.items()
-            if not connection.execute(sql, [group, id, written]).rowcount
+            for id, link in op.links.items()
+            if not connection.execute(sql, [link.group, link.duplicate_of, id, *link.version]).rowcount
         }
 
 
@@ -181,4 +242,5 @@ def _wanted(op: Candidates) -> tuple[list[str], list[Any]]:
 
 def _row(columns: tuple[Any, ...]) -> Row:
     id, fp, digest, group, duplicate_of, written = columns
-    return Row(id, None if fp is None else from_signed(fp), digest, group, duplicate_of, written)
+    version = (written, digest, group, duplicate_of)
+    return Row(id, None if fp is None else from_signed(fp), digest, group, duplicate_of, written, version)

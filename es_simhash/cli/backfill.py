@@ -1,0 +1,94 @@
+"""``es-simhash backfill``: fingerprints for the documents of an index that exists."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+from es_simhash.cli.ingest import SOME_NOT_STORED, print_counts, report, workers_option
+from es_simhash.cli.interrupt import Interruptible
+from es_simhash.cli.options import (
+    json_option,
+    max_distance_option,
+    open_documents,
+    parse_clause,
+    store_options,
+    weights_option,
+)
+from es_simhash.flows.outcome import Counts
+
+
+def _parse_slice(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    part, _, parts = value.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise click.BadParameter(f"{value!r}: use I/N, such as 1/4 for the first of four parts")
+    return int(part) - 1, int(parts)
+
+
+@click.command()
+@store_options
+@weights_option
+@click.option("--text-field", required=True, metavar="FIELD[,FIELD]", help="Where the text is; several are joined.")
+@click.option(
+    "--query", "clause", metavar="JSON", callback=parse_clause, help="A query clause: only documents that match it."
+)
+@max_distance_option
+@click.option("--again", is_flag=True, help="Look at documents with a fingerprint too: their text may have changed.")
+@click.option("--slice", metavar="I/N", callback=_parse_slice, help="One part of N, for several programs at once.")
+@workers_option
+@json_option
+def backfill(
+    text_field: str,
+    clause: dict[str, Any] | None,
+    max_distance: int,
+    again: bool,
+    slice: tuple[int, int] | None,
+    workers: int,
+    as_json: bool,
+    **store: Any,
+) -> None:
+    """Give the documents of an index that exists their fingerprints, and say of each what it is.
+
+    Our fields are added to the mapping and to each document; nothing else is touched, and a document that others write
+    meanwhile is not overwritten. Interrupted, the same command goes on: what has a fingerprint is passed over.
+
+    \b
+    es-simhash backfill --store http://localhost:9200/articles --text-field title,body
+    es-simhash backfill --store http://localhost:9200/articles --text-field body --query '{"term": {"lang": "zh"}}'
+
+    Then `es-simhash group` unites what lies between two groups.
+    """
+    counts = Counts()
+    started = time.monotonic()
+    with open_documents(**store) as documents, Interruptible() as interruptible:
+        documents.setup()
+        total = None if again else documents.missing(filter=clause) // (slice[1] if slice else 1)
+        outcomes = documents.backfill(
+            [field.strip() for field in text_field.split(",")],
+            filter=clause,
+            again=again,
+            slice=slice,
+            max_distance=max_distance,
+            workers=workers,
+        )
+        with tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:
+            try:
+                for outcome in outcomes:
+                    counts.add(outcome)
+                    progress.update()
+                    report(outcome, as_json, progress)
+                    if interruptible.signal is not None:
+                        break
+            finally:
+                print_counts(counts, 0, time.monotonic() - started, as_json)
+    if interruptible.signal is not None:
+        click.echo("es-simhash: interrupted; the same command goes on", err=True)
+        sys.exit(interruptible.exit_code)
+    if counts.not_taken:
+        sys.exit(SOME_NOT_STORED if counts.not_taken < counts.total else 1)

@@ -1,0 +1,113 @@
+"""A run of documents through the pipeline: what the sync and the async door put together alike."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, aclosing, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.core.text import digest
+from es_simhash.errors import InputError
+from es_simhash.flows.ingest import Ingest
+from es_simhash.pipeline import Pipeline, arun_stages, run_stages
+from es_simhash.reading.documents import Reader
+from es_simhash.reading.ids import FirstPlaces
+from es_simhash.reading.source import Source
+from es_simhash.reading.state import IngestState
+from es_simhash.reading.workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+
+    from es_simhash.core.fingerprint import Fingerprinter
+    from es_simhash.flows.ingest import OnDuplicate
+    from es_simhash.flows.outcome import Outcome
+    from es_simhash.ops import AsyncStore, Store
+
+
+@dataclass(frozen=True)
+class Choices:
+    """How documents are read and what is done with them; the words of ``Documents.ingest``."""
+
+    id_field: str
+    text_field: str | Sequence[str]
+    max_distance: int
+    on_duplicate: OnDuplicate
+    filter: Mapping[str, Any] | None
+    batch_size: int
+    max_text: int
+    workers: int
+    deadline: float
+    state: str | IngestState | None = None
+
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        return (self.text_field,) if isinstance(self.text_field, str) else tuple(self.text_field)
+
+
+def read_ahead(workers: int) -> int:
+    """How many batches are fingerprinted ahead: enough that no worker waits for its next."""
+    return workers + 1 if workers else 0
+
+
+class Run:
+    """One run; what can't be used is said before anything is done.
+
+    :raises InputError: naming the choice.
+    """
+
+    def __init__(self, fingerprinter: Fingerprinter, documents: Any, choices: Choices) -> None:
+        scheme = fingerprinter.scheme
+        if type(choices.workers) is not int or choices.workers < 0:
+            raise InputError(f"workers is {choices.workers!r}: use a whole number from 0")
+        if choices.state is not None and choices.on_duplicate == "fail":
+            raise InputError("a run that fails at a duplicate has no state to go on from: use index or skip")
+        self.ingest = Ingest(
+            choices.max_distance, choices.on_duplicate, digest("", scheme.digest), choices.filter, choices.deadline
+        )
+        self._source = Source(documents, choices.batch_size)
+        reader = Reader(fingerprinter, choices.id_field, choices.text_fields, choices.max_text)
+        self._workers = Workers(reader, choices.workers)
+        self._choices = choices
+        self._scheme = scheme
+
+    def outcomes(self, store: Store) -> Iterator[Outcome]:
+        """The outcomes, as the work is done."""
+        with ExitStack() as stack:
+            stages = self._pipeline(stack, store.name).stages()
+            overlap = self._choices.workers > 0
+            done = run_stages(stages, self._source, self._workers, store, self._choices.deadline, overlap=overlap)
+            yield from stack.enter_context(closing(done))
+
+    async def aoutcomes(self, store: AsyncStore) -> AsyncGenerator[Outcome, None]:
+        """:meth:`outcomes`, awaited."""
+        with ExitStack() as stack:
+            stages = self._pipeline(stack, store.name).stages()
+            done = arun_stages(stages, self._source, self._workers, store, self._choices.deadline)
+            async with aclosing(done):
+                async for outcome in done:
+                    yield outcome
+
+    def _pipeline(self, stack: ExitStack, name: str) -> Pipeline:
+        ids = stack.enter_context(FirstPlaces())
+        return Pipeline(self.ingest, ids, read_ahead(self._choices.workers), self._state(stack, name))
+
+    def _state(self, stack: ExitStack, name: str) -> IngestState | None:
+        choices = self._choices
+        state = choices.state
+        if isinstance(state, str):
+            state = stack.enter_context(closing(IngestState(state)))
+        if state is not None:
+            state.begin(
+                {
+                    "store": name,
+                    "scheme": self._scheme.version,
+                    "id_field": choices.id_field,
+                    "text_field": list(choices.text_fields),
+                    "max_distance": choices.max_distance,
+                    "on_duplicate": choices.on_duplicate,
+                    "filter": choices.filter,
+                    "max_text": choices.max_text,
+                }
+            )
+        return state

@@ -1,0 +1,136 @@
+"""Relink: when a document's text changes or goes, what was linked to it finds another original, or stands for itself.
+
+A link holds while its original is there, was written earlier, and is near. Where one doesn't hold, the document is
+looked at as if it were ingested again at its place in the order. A document whose group changes so passes it on to what
+is linked to it. The outcome is what an ingest without the lost text would have left of these links; groups that were
+held together only by it come apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.flows.neighbours import Neighbours, are_near, probe
+from es_simhash.ops import Candidates, Dependents, Fetch, Link, Relink, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from es_simhash.ops import Flow, Row
+
+BATCH = 500
+
+
+class Memory:
+    """What a run wrote, or linked anew, and search may not know yet.
+
+    :param rows: as they are now.
+    :param hidden: ids of which search may find an older state.
+    :param outside: ids that don't satisfy the filter of the run.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.hidden: set[str] = set()
+        self.outside: set[str] = set()
+
+    def keep(self, row: Row, *, replaces: bool) -> None:
+        """Remember a Row; ``replaces`` if search may find an older state of it."""
+        self.rows[row.id] = row
+        if replaces:
+            self.hidden.add(row.id)
+
+
+def relink(
+    moved: Collection[str],
+    memory: Memory,
+    max_distance: int,
+    blank: str,
+    gone: Collection[str] = (),
+    heads: Collection[str] | None = None,
+    clause: Mapping[str, Any] | None = None,
+) -> Flow[int]:
+    """Mend the links to these documents, and those to documents that change their group thereby.
+
+    :param moved: ids of documents with another text, or without one.
+    :param memory: of the run; what is changed is remembered there.
+    :param blank: the digest of an empty text.
+    :param gone: ids that are nobody's original any more.
+    :param heads: of ``moved`` those whose group may have to find another head; all of them by default.
+    :param clause: only documents that satisfy it become originals.
+    :returns: how many documents were changed.
+    """
+    originals, groups = set(moved), set(moved if heads is None else heads)
+    changed = 0
+    while originals:
+        found = yield from ask(Dependents(tuple(sorted(originals)), tuple(sorted(groups))))
+        found |= {row.id for row in memory.rows.values() if _depends(row, originals, groups)}
+        ids = sorted(found - set(gone))
+        passed_on: set[str] = set()
+        for start in range(0, len(ids), BATCH):
+            rows = yield from ask(Fetch(tuple(ids[start : start + BATCH])))
+            waiting = [row for row in rows.values() if _depends(row, originals, groups)]
+            links = yield from _decide(waiting, memory, max_distance, blank, gone, clause)
+            conflicts = (yield from ask(Relink(links))) if links else set()
+            for id, link in links.items():
+                if id not in conflicts:  # else somebody else wrote it, and decided for it
+                    changed += 1
+                    memory.keep(replace(rows[id], group=link.group, duplicate_of=link.duplicate_of), replaces=True)
+                    if link.group != rows[id].group:
+                        passed_on.add(id)
+        originals, groups = passed_on, passed_on  # links lead to what is earlier: this comes to an end
+    return changed
+
+
+def _depends(row: Row, originals: Collection[str], groups: Collection[str]) -> bool:
+    return row.duplicate_of in originals or (row.group in groups and row.group != row.id)
+
+
+def _decide(
+    waiting: list[Row],
+    memory: Memory,
+    max_distance: int,
+    blank: str,
+    gone: Collection[str],
+    clause: Mapping[str, Any] | None,
+) -> Flow[dict[str, Link]]:
+    """The links that are to be changed."""
+    if not waiting:
+        return {}
+    named = tuple(sorted({row.duplicate_of for row in waiting if row.duplicate_of is not None} - set(gone)))
+    originals = yield from ask(Fetch(named))
+    loose = [row for row in waiting if not _holds(row, originals, max_distance, blank)]
+    alone = [replace(row, digest="") if row.digest == blank else row for row in loose]
+    probes = tuple(probe(row) for row in alone)
+    without = tuple(sorted(memory.hidden | set(gone)))
+    asked = Candidates(probes, max_distance, clause, without, one_per_digest=True)
+    candidates = (yield from ask(asked)) if probes else []
+    # By one each: what search has, and over it what this run knows better.
+    others = {row.id: row for row in candidates} | {
+        id: row for id, row in memory.rows.items() if id not in gone and id not in memory.outside
+    }
+    neighbours = Neighbours(alone, others.values(), max_distance)
+    loose_ids = {row.id for row in loose}
+    current = originals | {row.id: row for row in waiting}
+    links: dict[str, Link] = {}
+    for row in sorted(waiting, key=lambda row: (row.written, row.id)):
+        original = current.get(row.duplicate_of or "")
+        if row.id in loose_ids:
+            original, _ = neighbours.nearest(row.id, {}, before=row.written)
+            if original is not None:
+                original = current.get(original.id, original)
+        link = Link(
+            group=row.id if original is None else original.group,
+            duplicate_of=None if original is None else original.id,
+            version=row.version,
+        )
+        current[row.id] = replace(row, group=link.group, duplicate_of=link.duplicate_of)
+        if (link.group, link.duplicate_of) != (row.group, row.duplicate_of):
+            links[row.id] = link
+    return links
+
+
+def _holds(row: Row, originals: Mapping[str, Row], max_distance: int, blank: str) -> bool:
+    original = originals.get(row.duplicate_of or "")
+    return original is not None and original.written < row.written and are_near(row, original, max_distance, blank)

@@ -1,0 +1,62 @@
+"""Dead letters: what was rejected or failed, as JSON lines that carry the document and can be ingested again.
+
+A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. What is not JSON is kept as
+``"line"``, what is not even UTF-8 as ``"line_base64"``, in place of ``"document"``. An ingest takes a dead letter for
+what it carries.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.reading.lines import Line, parsed
+
+if TYPE_CHECKING:
+    from es_simhash.flows.outcome import Outcome
+
+VERSION = 1
+
+
+def dead_letter(outcome: Outcome) -> bytes:
+    """One line for a document that was not taken, with the line break.
+
+    In ASCII: whatever a document holds, half a character included, can be written and read back.
+    """
+    letter = {
+        "dead_letter": VERSION,
+        "outcome": outcome.outcome,
+        "reason": outcome.reason,
+        "place": outcome.place,
+        **_carried(outcome.document),
+    }
+    return json.dumps(letter).encode() + b"\n"
+
+
+def _carried(document: Any) -> dict[str, Any]:
+    if isinstance(document, bytes):
+        try:
+            return {"line": document.decode().rstrip("\r\n")}
+        except UnicodeDecodeError:
+            return {"line_base64": b64encode(document).decode()}
+    try:
+        json.dumps(document, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return {"line": repr(document)}  # a dict of the caller's that has no JSON form
+    return {"document": document}
+
+
+def opened(line: Line) -> Line:
+    """What a dead letter carries, at its own place; any other line as it is."""
+    letter = line.document
+    if not isinstance(letter, dict) or letter.get("dead_letter") != VERSION:
+        return line
+    if "document" in letter:
+        return replace(line, document=letter["document"], raw=None)
+    try:
+        raw = letter["line"].encode() if "line" in letter else b64decode(letter["line_base64"], validate=True)
+    except (KeyError, AttributeError, TypeError, ValueError):
+        return line
+    return parsed(replace(line, document=None, raw=raw))

@@ -1,0 +1,99 @@
+"""The input, taken a chunk at a time: bounded by count and by size, from a sync or an async iterator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import InputError
+from es_simhash.reading.lines import Line
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, AsyncIterator, Iterator
+
+BATCH = 500
+BATCH_SIZE = 4_000_000
+"""Bytes of lines, or characters of strings in dicts, after which a batch ends."""
+
+
+class Source:
+    """Documents, which are dicts or Lines, from one iterator.
+
+    :param size: documents of a chunk at most.
+    """
+
+    def __init__(self, documents: AsyncIterable[Any] | Iterable[Any], size: int = BATCH) -> None:
+        if size < 1:
+            raise InputError(f"a batch size of {size}: use a whole number from 1")
+        self._documents = documents
+        self._sync: Iterator[Any] | None = None
+        self._async: AsyncIterator[Any] | None = None
+        self._size = size
+        self._count = 0
+
+    def take(self, count: int | None = None) -> list[Line]:
+        """The next chunk; empty at the end of the input.
+
+        :param count: exactly so many documents, unless the input ends.
+        """
+        if self._sync is None:
+            if not isinstance(self._documents, Iterable):
+                raise InputError(f"the documents are {type(self._documents).__name__}: give an iterable of dicts")
+            self._sync = iter(self._documents)
+        chunk = _Chunk(count or self._size, sized=count is None)
+        while not chunk.full:
+            try:
+                document = next(self._sync)
+            except StopIteration:
+                break
+            chunk.add(self._line(document))
+        return chunk.lines
+
+    async def atake(self, count: int | None = None) -> list[Line]:
+        """:meth:`take`, of an async iterator too."""
+        if isinstance(self._documents, Iterable):
+            return self.take(count)
+        if self._async is None:
+            self._async = self._documents.__aiter__()
+        chunk = _Chunk(count or self._size, sized=count is None)
+        while not chunk.full:
+            try:
+                document = await self._async.__anext__()
+            except StopAsyncIteration:
+                break
+            chunk.add(self._line(document))
+        return chunk.lines
+
+    def _line(self, document: Any) -> Line:
+        self._count += 1
+        return document if isinstance(document, Line) else Line(f"document {self._count}", document)
+
+
+class _Chunk:
+    def __init__(self, count: int, *, sized: bool) -> None:
+        self.lines: list[Line] = []
+        self._count = count
+        self._left = BATCH_SIZE if sized else None
+
+    def add(self, line: Line) -> None:
+        self.lines.append(line)
+        if self._left is not None:
+            self._left -= _size(line)
+
+    @property
+    def full(self) -> bool:
+        return len(self.lines) >= self._count or (self._left is not None and self._left <= 0)
+
+
+def _size(line: Line) -> int:
+    if line.raw is not None or not isinstance(line.document, dict):
+        return line.size
+    return sum(len(value) for value in line.document.values() if isinstance(value, str))
+
+
+def mark(line: Line) -> str:
+    """A short digest by which the same line is known again."""
+    raw = line.raw if line.raw is not None else json.dumps(line.document, default=repr).encode()
+    return hashlib.blake2b(raw, digest_size=8).hexdigest()
