@@ -4,8 +4,8 @@ The rule is in ``neighbours``. The answer is the same whatever the size of the b
 the store as the documents before it in the run left it, whether or not those can be found by search yet.
 
 A batch is looked up (its stored versions, and all candidates at once) and then settled: decided, written, and last of
-all the links mended that led to former texts. The next batch may be looked up before this one is settled: what it then misses is in the
-run's memory.
+all the links mended that led to former texts. The next batch may be looked up before this one is settled: what it then
+misses is in the memory of the run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from es_simhash.ops import Flow
 
-WINDOW = 5_000
+WINDOW = 20_000
 """How many documents are compared in memory at most before the store is asked to make them searchable."""
 DEADLINE = 300.0
 """Seconds for which a request is repeated while the store is busy or away."""

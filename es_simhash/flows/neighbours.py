@@ -33,8 +33,10 @@ class Neighbours:
         self._rows = [*earlier, *batch]
         self._near = within([probe(row) for row in batch], self._rows, max_distance)
         self._copies: dict[str, list[int]] = defaultdict(list)
+        wanted = {row.digest for row in batch}
         for place, row in enumerate(self._rows):
-            self._copies[row.digest].append(place)
+            if row.digest in wanted:
+                self._copies[row.digest].append(place)
 
     def nearest(
         self,

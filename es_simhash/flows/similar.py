@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from es_simhash.core.segments import distances, to_array
+from es_simhash.core.segments import pairs_within, to_array
 from es_simhash.errors import InputError
 from es_simhash.ops import Candidates, Fetch, Probe, ask
 
@@ -68,12 +66,10 @@ def within(probes: Sequence[Probe], rows: Sequence[Row], max_distance: int) -> l
     ours = [place for place, probe in enumerate(probes) if probe.fingerprint is not None]
     theirs = [place for place, row in enumerate(rows) if row.fingerprint is not None]
     if ours and theirs:
-        table = distances(
-            to_array(probes[place].fingerprint or 0 for place in ours),
-            to_array(rows[place].fingerprint or 0 for place in theirs),
-        )
-        for i, j in np.argwhere(table <= max_distance).tolist():
-            found[ours[i]].append((theirs[j], int(table[i, j])))
+        left = to_array(probes[place].fingerprint or 0 for place in ours)
+        right = to_array(rows[place].fingerprint or 0 for place in theirs)
+        for i, j, distance in pairs_within(left, right, max_distance):
+            found[ours[i]].append((theirs[j], distance))
     return found
 
 
