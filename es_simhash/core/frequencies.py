@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_WORDS = 1_000_000
-"""Distinct words that are counted at a time: some 200 MB."""
+"""Distinct words that are counted at a time: some 200 MB, and half as much again to make and write the table."""
 
 _EXACT = Context(prec=28)  # its logarithm is rounded correctly, on every machine
 
@@ -69,8 +69,10 @@ class DocumentFrequencies:
     def table(self) -> IdfTable:
         """The table of what was counted so far: the same for the same documents on every machine.
 
-        :raises InputError: if there were no words.
+        :raises InputError: if there were no words, or all are forgotten.
         """
+        if not self._counts and self.understated:
+            raise InputError(f"no word is left of more than {self._max_words:,} distinct ones: raise max_words")
         if not self._counts:
             raise InputError("no words in these documents: an IDF table needs some")
         units = {count: self._units(count) for count in set(self._counts.values())}

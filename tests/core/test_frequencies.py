@@ -84,6 +84,13 @@ def test_however_few_words_may_be_held_no_count_is_too_high_nor_lower_than_it_sa
         assert made.understated == 0
 
 
+def test_if_all_words_are_forgotten_it_is_said() -> None:
+    made = DocumentFrequencies(max_words=2)
+    made.add("a b c")
+    with pytest.raises(InputError, match="no word is left of more than 2 distinct ones: raise max_words"):
+        made.table()
+
+
 def test_a_text_that_can_not_be_used_is_refused_and_not_counted() -> None:
     made = DocumentFrequencies()
     made.add("暴雨")
