@@ -48,9 +48,10 @@ def idf(files: tuple[str, ...], text_field: str, tokens: str, max_words: int) ->
 
     \b
     es-simhash idf news.jsonl > idf.txt
-    es-simhash fingerprint --file article.txt --weights tf_idf --idf idf.txt
+    zcat crawl.jsonl.gz | es-simhash idf --text-field title,text - > idf.txt
 
-    If there are more than --max-words distinct words, the rarest are forgotten on the way, and it is said.
+    Fingerprints by it are made with --weights tf_idf --idf idf.txt. If there are more than --max-words distinct words,
+    the rarest are forgotten on the way, and it is said.
     """
     paths = input_paths(files)
     # The rule for a document's text is that of ingest; neither an id nor a fingerprint is taken here.

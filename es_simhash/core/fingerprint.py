@@ -69,7 +69,7 @@ class Fingerprint:
 
 
 class Fingerprinter:
-    """Makes fingerprints under one Scheme. It can be pickled, and costs nothing to make.
+    """Makes fingerprints under one Scheme. It can be pickled, tables and all.
 
     >>> from es_simhash.core.idf import IdfTable
     >>> table = IdfTable.of({"暴雨": 5.5, "预警": 4.25, "气象台": 6})
