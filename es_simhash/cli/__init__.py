@@ -14,9 +14,11 @@ import click
 
 from es_simhash import __version__
 from es_simhash.cli.backfill import backfill
+from es_simhash.cli.compare import compare
 from es_simhash.cli.export import export
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.group import group
+from es_simhash.cli.idf import idf
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
 from es_simhash.cli.remove import remove
@@ -46,7 +48,7 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, backfill, similar, group, export, remove, fingerprint, seen):
+for command in (init, ingest, backfill, similar, group, export, remove, fingerprint, compare, idf, seen):
     cli.add_command(command)
 
 

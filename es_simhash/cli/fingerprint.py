@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from es_simhash.cli.options import json_option, print_json, read_text, weights_option
-from es_simhash.core.fingerprint import fingerprint as take_fingerprint
-from es_simhash.core.scheme import Scheme
+from es_simhash.cli.options import json_option, print_json, read_text
+from es_simhash.cli.scheme import make_fingerprinter, scheme_options
 
 
 @click.command()
 @click.argument("text", required=False)
 @click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
-@weights_option
+@scheme_options
 @json_option
-def fingerprint(text: str | None, file: str | None, weights: str, as_json: bool) -> None:
-    """Print the fingerprint of a text: hex, the four segments, the number of features, the digest.
+def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: Any) -> None:
+    """Print the fingerprint of a text: hex, the segments, the number of features, the digest.
 
     \b
     es-simhash fingerprint "市气象台今晨发布暴雨橙色预警，部分路段积水"
     es-simhash fingerprint --file article.txt --json
+    es-simhash fingerprint --file article.txt --bits 128 --weights tf_idf --idf idf.txt
     """
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file FILE")
-    scheme = Scheme(weights=weights)
-    result = take_fingerprint(read_text(file) if file is not None else text or "", scheme)
+    fingerprinter = make_fingerprinter(**choices)
+    scheme = fingerprinter.scheme
+    result = fingerprinter.fingerprint(read_text(file) if file is not None else text or "")
     if as_json:
         print_json(
             {

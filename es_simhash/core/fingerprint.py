@@ -7,22 +7,29 @@ feature's weight, for it where the hash has a 1, against it where it has a 0; th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from es_simhash.core import segments
+from es_simhash.core.features import canonical, checked
 from es_simhash.core.hashing import hasher
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.segmenters import chosen, segmenter
+from es_simhash.core.stop_words import LISTS
+from es_simhash.core.tables import is_identity
 from es_simhash.core.text import digest, normalise
 from es_simhash.core.tokens import tokenize
 from es_simhash.core.weights import weigh
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, SchemeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from es_simhash.core.features import Features
+    from es_simhash.core.idf import IdfTable
+    from es_simhash.core.stop_words import StopWords
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Fingerprint:
     """What is known of one text.
 
     :param value: the fingerprint as an unsigned number of ``bits`` bits; None if the text has too little to say.
-    :param digest: hex digest of the normalised text; equal for exact copies.
+    :param digest: hex digest of the normalised text (or of the caller's own features); equal for exact copies.
     :param features: how many distinct features were aggregated.
     :param blank: the normalised text is empty. It has a digest, but is nobody's copy.
     :param bits: length of the fingerprint.
@@ -62,37 +69,126 @@ class Fingerprint:
 
 
 class Fingerprinter:
-    """Makes fingerprints under one Scheme.
+    """Makes fingerprints under one Scheme. It can be pickled, tables and all.
+
+    >>> from es_simhash.core.idf import IdfTable
+    >>> table = IdfTable.of({"暴雨": 5.5, "预警": 4.25, "气象台": 6})
+    >>> Fingerprinter.using(Scheme(weights="tf_idf"), idf=table).scheme.version
+    '1:64:tf_idf:murmur3:md5:4:idf=sha256:57050590ca78ec02'
 
     :param scheme: the choices that change a fingerprint.
     :param segmenter: ``"jieba"`` or ``"rjieba"``, which give the same; by default the faster one there is.
+    :param idf: the table that the Scheme names, if it names one of the user's own.
+    :param stop_words: the list that the Scheme names, if it names one of the user's own.
     :raises InputError: for a segmenter that is not known or not installed.
+    :raises SchemeError: if the Scheme names another table or list than is given, or one that is not given.
     """
 
-    def __init__(self, scheme: Scheme = DEFAULT, segmenter: str | None = None) -> None:
+    def __init__(
+        self,
+        scheme: Scheme = DEFAULT,
+        segmenter: str | None = None,
+        *,
+        idf: IdfTable | None = None,
+        stop_words: StopWords | None = None,
+    ) -> None:
+        _same("idf", scheme.idf, idf, "IDF table")
+        _same("stop_words", scheme.stop_words, stop_words, "list of stop words")
         self.scheme = scheme
         self._segmenter = chosen(segmenter)
+        self._idf = idf
+        self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
+        if scheme.tokens == "characters":
+            self._stop_words = LISTS["none"]
+
+    @classmethod
+    def using(
+        cls,
+        scheme: Scheme = DEFAULT,
+        segmenter: str | None = None,
+        *,
+        idf: IdfTable | None = None,
+        stop_words: StopWords | None = None,
+    ) -> Fingerprinter:
+        """One with tables of one's own, and with a Scheme that names them; the other choices are those of ``scheme``.
+
+        :raises SchemeError: if a table has no part in that Scheme.
+        """
+        scheme = replace(
+            scheme,
+            idf=idf.identity if idf else scheme.idf,
+            stop_words=stop_words.identity if stop_words else scheme.stop_words,
+        )
+        return cls(scheme, segmenter, idf=idf, stop_words=stop_words)
 
     def fingerprint(self, text: str) -> Fingerprint:
         """The fingerprint and the digest of one text.
 
         :raises InputError: if the text is not a string, or has a lone surrogate.
         """
-        scheme = self.scheme
         normalised = normalise(text)
-        words = tokenize(normalised, segmenter(self._segmenter))
-        weights = weigh(words, scheme.weights, scheme.min_features)
-        return Fingerprint(
-            value=aggregate(weights, scheme.hash, scheme.bits) if weights else None,
-            digest=digest(normalised, scheme.digest),
-            features=len(weights),
-            blank=not normalised,
-            bits=scheme.bits,
-        )
+        weights = self.weigh(self.tokenize(normalised))
+        return self._made(weights, normalised)
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:
         """The fingerprint of each text, in their order; the same as one by one."""
         return [self.fingerprint(text) for text in texts]
+
+    def fingerprint_features(self, features: Features) -> Fingerprint:
+        """The fingerprint of features of the caller's own, under the hash and the length of the Scheme.
+
+        They are taken as they are, however few; the digest is that of their canonical form (``core/features.py``).
+
+        :param features: pairs of a string and a weight, or a mapping: levels such as 1 to 5, or any positive finite
+            numbers; they are rounded to 1/1024.
+        :raises InputError: if there are none, or naming the one that can't be used.
+        """
+        weights = checked(features)
+        return self._made(weights, canonical(weights))
+
+    def tokenize(self, normalised: str) -> list[str]:
+        """The tokens of a normalised text, as the Scheme has them cut; see ``core/tokens.py``."""
+        return tokenize(normalised, segmenter(self._segmenter), self.scheme.tokens)
+
+    def weigh(self, tokens: Iterable[str], min_features: int | None = None) -> dict[str, int]:
+        """The features that the Scheme makes of a text's tokens, each with its weight in units of 1/1024.
+
+        :param min_features: in place of the Scheme's.
+        :returns: empty if the text has too little to say.
+        """
+        scheme = self.scheme
+        return weigh(
+            tokens,
+            scheme.weights,
+            scheme.min_features if min_features is None else min_features,
+            self._stop_words,
+            self._idf,
+            scheme.tokens == "words_with_neighbours",
+        )
+
+    def is_stop_word(self, token: str) -> bool:
+        """Whether a token is on the Scheme's list of stop words."""
+        return token in self._stop_words
+
+    def _made(self, weights: Mapping[str, int], digested: str) -> Fingerprint:
+        scheme = self.scheme
+        return Fingerprint(
+            value=aggregate(weights, scheme.hash, scheme.bits) if weights else None,
+            digest=digest(digested, scheme.digest),
+            features=len(weights),
+            blank=not digested,
+            bits=scheme.bits,
+        )
+
+
+def _same(name: str, named: str, given: IdfTable | StopWords | None, what: str) -> None:
+    if given is None and is_identity(named):
+        raise SchemeError(f"Scheme.{name} is {named}: give the Fingerprinter that {what}, {name}=…")
+    if given is not None and given.identity != named:
+        raise SchemeError(
+            f"Scheme.{name} is {named}, the {what} given is {given.identity}: "
+            "give the one that the Scheme names, or make both by Fingerprinter.using"
+        )
 
 
 def aggregate(weights: Mapping[str, int], hash_name: str, bits: int) -> int:
@@ -112,12 +208,19 @@ def aggregate(weights: Mapping[str, int], hash_name: str, bits: int) -> int:
     return int.from_bytes(np.packbits((2 * in_favour > total).astype(bool)).tobytes(), "big")
 
 
-def fingerprint(text: str, scheme: Scheme = DEFAULT) -> Fingerprint:
-    """The fingerprint and the digest of one text.
+def fingerprint(text: str | None = None, scheme: Scheme = DEFAULT, *, features: Features | None = None) -> Fingerprint:
+    """The fingerprint and the digest of one text, or of features of the caller's own.
 
     >>> fingerprint("市气象台发布暴雨橙色预警，部分路段已经积水").features
     7
+    >>> fingerprint(features=[("美国", 4), ("51区", 5), ("飞碟", 5)]).hex
+    'ce68fad8520692ca'
 
-    :raises InputError: if the text is not a string, or has a lone surrogate.
+    :param features: in place of a text; see :meth:`Fingerprinter.fingerprint_features`.
+    :raises InputError: if the text is not a string, or has a lone surrogate; if a feature can't be used.
     """
-    return Fingerprinter(scheme).fingerprint(text)
+    if features is None:
+        return Fingerprinter(scheme).fingerprint(text)  # type: ignore[arg-type]  # None is refused there
+    if text is not None:
+        raise InputError("the text and features are given: give one of them")
+    return Fingerprinter(scheme).fingerprint_features(features)

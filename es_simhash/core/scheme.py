@@ -2,17 +2,23 @@
 
 Two fingerprints compare only if they were made under equal Schemes. A store keeps the Scheme that it was set
 up with and is refused to anybody who brings another. What can be chosen is a field here; what can't (the
-normalisation, the cutting of words, jieba's dictionary, the list of stop words) is covered by ``RULES``:
-a change to any of those is a new number, beside which the old one stays available.
+normalisation, the cutting of words, jieba's dictionary and table, the words of stop list 1) is covered by
+``RULES``: a change to any of those is a new number, beside which the old one stays available.
+
+A choice that is added later has a default that stands for what was done before, and is written only where it is
+another: what earlier releases wrote, and what they would write, stays as it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.core.hashing import HASHES
+from es_simhash.core.hashing import HASH_BITS, HASHES
+from es_simhash.core.stop_words import LISTS
+from es_simhash.core.tables import is_identity
 from es_simhash.core.text import DIGESTS
+from es_simhash.core.tokens import TOKENS
 from es_simhash.core.weights import WEIGHTS
 from es_simhash.errors import SchemeError
 
@@ -24,18 +30,27 @@ RULES = 1
 
 SEGMENT_BITS = 16
 
+_FIRST = ("bits", "weights", "hash", "digest", "min_features")  # the choices of the first release, always written
+
 
 @dataclass(frozen=True)
 class Scheme:
     """The choices behind a fingerprint; equal Schemes give equal bits on every machine.
 
-    :param bits: length of a fingerprint; 64, in four segments of 16.
-    :param weights: how a word's count becomes its weight: ``sqrt_tf``, ``tf`` or ``tf_idf``.
-    :param hash: the hash of a word: ``murmur3``.
+    :param bits: length of a fingerprint; 64, in four segments of 16, or 128, in eight.
+    :param weights: how a word's count (tf) becomes its weight: ``sqrt_tf``, ``tf``, ``log_tf`` (1 + ln tf),
+        ``tf_idf``, ``sqrt_tf_idf``, ``idf`` (whatever the count) or ``equal`` (1 for every word).
+    :param hash: the hash of a word: ``murmur3``, ``jenkins``, or ``fnv1a_64``, which has 64 bits only.
     :param digest: the digest of the normalised text, any of ``md5``, ``sha1``, ``sha256``, ``blake2b``.
     :param min_features: a text with fewer distinct features gets no fingerprint. Stop words and words of one
         character are left out as long as this many others remain.
-    :raises SchemeError: for a value that is not known.
+    :param idf: the IDF table, where the weights ask for one: ``jieba`` for the one that it brings, or the identity of
+        one's own (``IdfTable.identity``), which is given to the Fingerprinter.
+    :param stop_words: the list of stop words: ``1`` for the one that comes along, ``none``, or the identity of one's
+        own (``StopWords.identity``), which is given to the Fingerprinter. Under ``characters`` there are none.
+    :param tokens: what a text is cut into: ``words``; ``words_with_neighbours``, where each two that follow each
+        other are a feature too; or ``characters``, every two of them, for short texts.
+    :raises SchemeError: for a value that is not known, or two that don't go together.
     """
 
     bits: int = 64
@@ -43,14 +58,34 @@ class Scheme:
     hash: str = "murmur3"
     digest: str = "md5"
     min_features: int = 4
+    idf: str = "jieba"
+    stop_words: str = "1"
+    tokens: str = "words"
 
     def __post_init__(self) -> None:
-        _known("bits", self.bits, (64,))
+        _known("bits", self.bits, (64, 128))
         _known("weights", self.weights, WEIGHTS)
         _known("hash", self.hash, HASHES)
         _known("digest", self.digest, DIGESTS)
         if type(self.min_features) is not int or self.min_features < 1:
             raise SchemeError(f"Scheme.min_features is {self.min_features!r}: use a whole number from 1")
+        _known("idf", self.idf, ("jieba",), own=True)
+        _known("stop_words", self.stop_words, LISTS, own=True)
+        _known("tokens", self.tokens, TOKENS)
+        if self.bits > HASH_BITS[self.hash]:
+            raise SchemeError(
+                f"Scheme.hash is {self.hash!r}, which has no {self.bits} bits: use one of "
+                f"{', '.join(name for name, bits in HASH_BITS.items() if bits >= self.bits)}"
+            )
+        if self.idf != "jieba" and not WEIGHTS[self.weights].idf:
+            raise SchemeError(
+                f"Scheme.idf is a table of its own, and Scheme.weights {self.weights!r} ask for none: use one of "
+                f"{', '.join(name for name, weight in WEIGHTS.items() if weight.idf)}"
+            )
+        if self.stop_words != "1" and self.tokens == "characters":
+            raise SchemeError(
+                f"Scheme.stop_words is {self.stop_words!r}, and Scheme.tokens 'characters' have none: leave it out"
+            )
 
     @property
     def segments(self) -> int:
@@ -65,15 +100,22 @@ class Scheme:
     @property
     def version(self) -> str:
         """One string for all of it; equal strings, equal Schemes."""
-        return ":".join(map(str, (RULES, *asdict(self).values())))
+        choices = [getattr(self, name) for name in _FIRST]
+        return ":".join(map(str, (RULES, *choices, *(f"{name}={value}" for name, value in self._later.items()))))
+
+    @property
+    def _later(self) -> dict[str, Any]:
+        """Choices that came after the first release, as far as they are not the default: what went before is theirs."""
+        every = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        return {name: value for name, (value, default) in every.items() if name not in _FIRST and value != default}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; :meth:`from_dict` reads them back."""
-        return {"rules": RULES, **asdict(self)}
+        return {"rules": RULES, **{name: getattr(self, name) for name in _FIRST}, **self._later}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scheme:
-        """The Scheme that :meth:`to_dict` wrote.
+        """The Scheme that :meth:`to_dict` wrote, in this release or an earlier one.
 
         :raises SchemeError: if it was written by rules that this release doesn't have, or isn't a Scheme.
         """
@@ -81,14 +123,18 @@ class Scheme:
         rules = choices.pop("rules", None)
         if rules != RULES:
             raise SchemeError(f"a Scheme by rules {rules!r}; this release of es_simhash has rules {RULES}: upgrade it")
-        if differing := choices.keys() ^ {field.name for field in fields(cls)}:
+        known = {field.name for field in fields(cls)}
+        if differing := (choices.keys() - known) | (set(_FIRST) - choices.keys()):
             raise SchemeError(f"a Scheme with unknown or missing choices {sorted(differing)}: upgrade es_simhash")
         return cls(**choices)
 
 
-def _known(name: str, value: object, choices: Any) -> None:
+def _known(name: str, value: object, choices: Any, *, own: bool = False) -> None:
+    if own and is_identity(value):
+        return
     if type(value) not in (int, str) or value not in choices:
-        raise SchemeError(f"Scheme.{name} is {value!r}: use one of {', '.join(map(str, choices))}")
+        table = ", or the identity of a table of your own, sha256:…" if own else ""
+        raise SchemeError(f"Scheme.{name} is {value!r}: use one of {', '.join(map(str, choices))}{table}")
 
 
 DEFAULT = Scheme()

@@ -1,6 +1,7 @@
-"""A fingerprint's forms: one unsigned number, four 16-bit segments, a signed long, a row of 64-bit words.
+"""A fingerprint's forms: one unsigned number, 16-bit segments, signed longs, a row of 64-bit words.
 
-Segment 0 holds the highest 16 bits, so the hex of a fingerprint is its segments written one after the other.
+64 bits are four segments and one long, 128 bits eight segments and two longs. Segment 0 and the first long hold the
+highest bits, so the hex of a fingerprint is its segments written one after the other.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SIGN = 1 << 63
+_WORD = (1 << 64) - 1
 
 
 def split(value: int, bits: int) -> tuple[int, ...]:
@@ -28,18 +30,39 @@ def hex_segments(value: int, bits: int) -> tuple[str, ...]:
 
 
 def to_signed(value: int) -> int:
-    """A 64-bit fingerprint as Elasticsearch's ``long`` and SQLite's ``INTEGER`` hold it."""
+    """64 bits as Elasticsearch's ``long`` and SQLite's ``INTEGER`` hold it."""
     return (value ^ _SIGN) - _SIGN
 
 
 def from_signed(value: int) -> int:
-    """The fingerprint behind a signed long."""
-    return value & (2 * _SIGN - 1)
+    """The 64 bits behind a signed long."""
+    return value & _WORD
 
 
-def to_array(values: Iterable[int]) -> NDArray[np.uint64]:
-    """64-bit fingerprints as an array of shape (n,)."""
-    return np.fromiter(values, dtype=np.uint64)
+def to_longs(value: int, bits: int) -> tuple[int, ...]:
+    """A fingerprint as signed longs, one for each 64 bits, the highest first."""
+    return tuple(to_signed(value >> shift & _WORD) for shift in range(bits - 64, -1, -64))
+
+
+def from_longs(longs: Iterable[int]) -> int:
+    """The fingerprint behind signed longs."""
+    value = 0
+    for long in longs:
+        value = value << 64 | from_signed(long)
+    return value
+
+
+def to_array(values: Iterable[int], bits: int = 64) -> NDArray[np.uint64]:
+    """Fingerprints as an array: of shape (n,) for 64 bits, (n, 2) for 128, the higher half first."""
+    if bits == 64:
+        return np.fromiter(values, dtype=np.uint64)
+    data = b"".join(value.to_bytes(bits // 8, "big") for value in values)
+    return np.frombuffer(data, dtype=">u8").astype(np.uint64).reshape(-1, bits // 64)
+
+
+def columns(fingerprints: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    """The words of fingerprints as :func:`to_array` gives them, the highest first: arrays of shape (n,)."""
+    return [fingerprints] if fingerprints.ndim == 1 else list(fingerprints.T)
 
 
 _ROWS = 16
@@ -58,6 +81,9 @@ def pairs_within(
 
 
 def distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Hamming distances of every left fingerprint from every right one: (n,) and (m,) give (n, m)."""
-    apart: NDArray[np.uint8] = np.bitwise_count(left[:, None] ^ right[None, :])
+    """Hamming distances of every left fingerprint from every right one: n and m of them give shape (n, m)."""
+    first, *more = zip(columns(left), columns(right), strict=True)
+    apart: NDArray[np.uint8] = np.bitwise_count(first[0][:, None] ^ first[1][None, :])
+    for ours, theirs in more:
+        apart += np.bitwise_count(ours[:, None] ^ theirs[None, :])
     return apart

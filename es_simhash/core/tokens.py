@@ -1,4 +1,4 @@
-"""Tokenize: normalised text to words.
+"""Tokenize: normalised text to words, or to characters.
 
 Han runs are cut out first, and only they go to the word segmenter (segmenters.py); all other words are cut by the rule
 of ``_WORD``.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
     from es_simhash.core.segmenters import Segmenter
@@ -28,10 +30,58 @@ _WORD = re.compile(
 )
 
 
-def tokenize(normalised: str, segment: Segmenter) -> list[str]:
-    """The words of a normalised text: those of its Han runs in their order, then the others in theirs.
+_RUN_OR_WORD = re.compile(f"({_RUN.pattern})|{_WORD.pattern}")
+_CHARACTER = re.compile(f"[{_HAN}{_RARE_HAN}]|{_LETTER}")
+
+TOKENS = ("words", "words_with_neighbours", "characters")
+"""What a text can be cut into: words; words, of which pairs of neighbours become features too; pairs of characters."""
+
+CHARACTERS = 2
+"""How many characters a token has under ``characters``: what Elasticsearch's cjk analyzer takes of Chinese text."""
+
+BETWEEN = "_"
+"""What stands between the two words of a pair; no word has one."""
+
+
+def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list[str]:
+    """The tokens of a normalised text.
+
+    ``words``: those of its Han runs in their order, then the others in theirs. ``words_with_neighbours``: the same
+    words, all in the order of the text. ``characters``: every two letters or digits that follow each other once all
+    else (white space, punctuation) is taken out; of a single one, that.
 
     :param segment: cuts lines of Han runs into words, see segmenters.py.
     """
+    if tokens == "characters":
+        kept = "".join(_CHARACTER.findall(normalised))
+        return [kept[start : start + CHARACTERS] for start in range(len(kept) - 1)] or list(kept)
     # One call for all runs, a line each: a call costs about as much as segmenting a run.
-    return segment("\n".join(_RUN.findall(normalised))) + _WORD.findall(normalised)
+    words = segment("\n".join(_RUN.findall(normalised)))
+    if tokens == "words":
+        return words + _WORD.findall(normalised)
+    return _in_order(normalised, words)
+
+
+def _in_order(normalised: str, words_of_runs: list[str]) -> list[str]:
+    """Put the words of the Han runs and the others into the order of the text."""
+    words: list[str] = []
+    rest = iter(words_of_runs)
+    for found in _RUN_OR_WORD.finditer(normalised):
+        if found[1] is None:
+            words.append(found[0])
+            continue
+        left = len(found[0])
+        while left:
+            words.append(next(rest))
+            left -= len(words[-1])
+    return words
+
+
+def known_tokens(tokens: str) -> str:
+    """The same, if it is one of ``TOKENS``.
+
+    :raises InputError: if it isn't.
+    """
+    if tokens not in TOKENS:
+        raise InputError(f"tokens {tokens!r}: use one of {', '.join(TOKENS)}")
+    return tokens

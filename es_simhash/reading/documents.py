@@ -64,7 +64,7 @@ class Reader:
         if not isinstance(document, dict):
             raise InputError(f"a document must be a JSON object, this is {_kind(document)}")
         id = self._id(document)
-        text = self._text(document)
+        text = self.text(document)
         if len(text) > self._max_text:
             raise InputError(
                 f"the text has {len(text):,} characters, the limit is {self._max_text:,}: "
@@ -94,7 +94,11 @@ class Reader:
             raise InputError(f"the id in {field!r} has {len(id.encode())} bytes: use from 1 to {MAX_ID}")
         return id
 
-    def _text(self, document: Mapping[str, Any]) -> str:
+    def text(self, document: Mapping[str, Any]) -> str:
+        """The text of a document, of all its text fields.
+
+        :raises InputError: if there is none.
+        """
         texts = {field: value for field in self._text_fields if (value := _value(document, field)) is not None}
         if not texts:
             names = ", ".join(map(repr, self._text_fields))

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import doctest
 import hashlib
-from itertools import count
+import json
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count, pairwise
+from typing import Any
 
-import mmh3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.core import fingerprint as module
 from es_simhash.core.fingerprint import Fingerprint, Fingerprinter, aggregate, fingerprint
+from es_simhash.core.idf import IdfTable
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.segmenters import segmenter
+from es_simhash.core.stop_words import STOP_WORDS, StopWords
 from es_simhash.core.text import normalise
-from es_simhash.core.tokens import tokenize
+from es_simhash.core.tokens import TOKENS, tokenize
 from es_simhash.core.weights import WEIGHTS, weigh
-from es_simhash.errors import InputError
-from tests.core.test_tokens import SENTENCES, in_another_process, mixed_texts
+from es_simhash.errors import InputError, SchemeError
+from tests.core.test_hashing import PLAIN
+from tests.core.test_text import plain_normalise
+from tests.core.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_in_order, plain_tokenize
+from tests.core.test_weights import plain_weigh, plain_weight
 
 EVERY_BIT = (1 << 64) - 1
 
@@ -42,17 +51,18 @@ TOO_LITTLE = [
 ENOUGH = ["一 二 三 四", "a b c d", "暴雨 橙色 预警 发布", *SENTENCES[:10]]
 
 
-def plain_hash(feature: str) -> int:
-    return int.from_bytes(mmh3.mmh3_x64_128_digest(feature.encode("utf-8"))[:8], "big")
+def plain_hash(feature: str, bits: int = 64, name: str = "murmur3") -> int:
+    return int.from_bytes(PLAIN[name](feature.encode("utf-8"))[: bits // 8], "big")
 
 
-def plain_aggregate(weighed: dict[str, int]) -> int:
+def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur3") -> int:
     """One bit after the other, one feature after the other, in Python's own numbers."""
+    hashes = {feature: plain_hash(feature, bits, name) for feature in weighed}
     value = 0
-    for bit in range(64):
+    for bit in range(bits):
         votes = 0
         for feature, weight in weighed.items():
-            votes += weight if plain_hash(feature) >> bit & 1 else -weight
+            votes += weight if hashes[feature] >> bit & 1 else -weight
         value |= (votes > 0) << bit
     return value
 
@@ -82,9 +92,12 @@ def test_a_feature_alone_gives_its_hash(feature: str, weight: int) -> None:
     assert aggregate({feature: weight}, "murmur3", 64) == plain_hash(feature)
 
 
-@given(weighed)
-def test_aggregate_equals_its_plain_twin(weighed: dict[str, int]) -> None:
-    assert aggregate(weighed, "murmur3", 64) == plain_aggregate(weighed)
+@pytest.mark.parametrize(
+    ("name", "bits"), [("murmur3", 64), ("murmur3", 128), ("jenkins", 64), ("jenkins", 128), ("fnv1a_64", 64)]
+)
+@given(weighed=weighed)
+def test_aggregate_equals_its_plain_twin(name: str, bits: int, weighed: dict[str, int]) -> None:
+    assert aggregate(weighed, name, bits) == plain_aggregate(weighed, bits, name)
 
 
 @given(st.lists(features, min_size=2, max_size=2, unique=True))
@@ -211,6 +224,183 @@ def test_what_is_not_text_is_refused(text: object) -> None:
         fingerprint(text)  # type: ignore[arg-type]
 
 
+# --- other choices, and tables of one's own ------------------------------------------------------------------------
+
+TABLE = IdfTable.of({"暴雨": 7.5, "积水": 3, "f-35": 0.25})
+LIST = StopWords.of(["暴雨", "the", "小学"])
+
+
+def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
+    """One step after the other, by the slow twins of each."""
+    normalised = plain_normalise(text)
+    if scheme.tokens == "characters":
+        words = tokenize(normalised, segmenter("jieba"), "characters")
+        weighed = plain_weigh(words, scheme.weights, scheme.min_features, set(), table)
+    else:
+        words = plain_tokenize(normalised) if scheme.tokens == "words" else plain_in_order(normalised)
+        weighed = plain_weigh(words, scheme.weights, scheme.min_features, stop_words, table)
+    if scheme.tokens == "words_with_neighbours":
+        pairs = list(pairwise(word for word in words if word in weighed))
+        weighed |= {
+            "_".join(pair): max(plain_weight(word, pairs.count(pair), scheme.weights, table) for word in pair)
+            for pair in pairs
+        }
+    return plain_aggregate(weighed, scheme.bits, scheme.hash) if weighed else None
+
+
+@given(
+    text=mixed_texts | st.sampled_from(SENTENCES),
+    bits=st.sampled_from([64, 128]),
+    weights=st.sampled_from(list(WEIGHTS)),
+    hash=st.sampled_from(["murmur3", "jenkins"]),
+    tokens=st.sampled_from(TOKENS),
+    own_idf=st.booleans(),
+    own_stop_words=st.booleans(),
+    min_features=st.integers(1, 6),
+)
+def test_a_fingerprint_under_any_scheme_equals_that_of_the_slow_twins(
+    text: str, tokens: str, own_idf: bool, own_stop_words: bool, **choices: Any
+) -> None:
+    scheme = Scheme(tokens=tokens, **choices)
+    idf = TABLE if own_idf and WEIGHTS[scheme.weights].idf else None
+    stop_words = LIST if own_stop_words and tokens != "characters" else None
+    fingerprinter = Fingerprinter.using(scheme, idf=idf, stop_words=stop_words)
+    made = fingerprinter.fingerprint(text)
+    plain = plain_fingerprint(
+        text, scheme, dict(TABLE.units) if idf else None, set(LIST.words if stop_words else STOP_WORDS)
+    )
+    assert (made.value, made.bits) == (plain, scheme.bits)
+    assert made.hex is None or len(made.hex) == scheme.bits // 4
+
+
+def test_tables_of_ones_own_and_a_scheme_that_names_them_are_made_together() -> None:
+    base = Scheme(weights="tf_idf", bits=128)
+    made = Fingerprinter.using(base, idf=TABLE, stop_words=LIST)
+    assert made.scheme == replace(base, idf=TABLE.identity, stop_words=LIST.identity)
+    again = Fingerprinter(made.scheme, idf=TABLE, stop_words=LIST)
+    assert again.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
+    assert Fingerprinter.using(base).scheme == base
+
+
+@pytest.mark.parametrize(
+    ("choices", "tables", "problem"),
+    [
+        ({"idf": TABLE.identity}, {}, f"Scheme.idf is {TABLE.identity}: give the Fingerprinter that IDF table, idf=…"),
+        (
+            {"stop_words": LIST.identity},
+            {},
+            f"Scheme.stop_words is {LIST.identity}: give the Fingerprinter that list of stop words, stop_words=…",
+        ),
+        (
+            {"idf": "sha256:0123456789abcdef"},
+            {"idf": TABLE},
+            f"Scheme.idf is sha256:0123456789abcdef, the IDF table given is {TABLE.identity}: "
+            "give the one that the Scheme names, or make both by Fingerprinter.using",
+        ),
+        (
+            {},
+            {"stop_words": LIST},
+            f"Scheme.stop_words is 1, the list of stop words given is {LIST.identity}: "
+            "give the one that the Scheme names, or make both by Fingerprinter.using",
+        ),
+    ],
+)
+def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named(
+    choices: dict[str, str], tables: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(SchemeError) as refused:
+        Fingerprinter(Scheme(weights="tf_idf", **choices), **tables)  # type: ignore[arg-type]
+    assert str(refused.value) == problem
+
+
+def test_a_table_that_has_no_part_in_the_scheme_is_refused() -> None:
+    with pytest.raises(SchemeError, match="ask for none"):
+        Fingerprinter.using(idf=TABLE)
+    with pytest.raises(SchemeError, match="'characters' have none"):
+        Fingerprinter.using(Scheme(tokens="characters"), stop_words=LIST)
+
+
+def test_a_fingerprinter_with_tables_can_be_pickled() -> None:
+    made = Fingerprinter.using(
+        Scheme(weights="sqrt_tf_idf", tokens="words_with_neighbours"), idf=TABLE, stop_words=LIST
+    )
+    there = pickle.loads(pickle.dumps(made))
+    assert there.scheme == made.scheme
+    assert there.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
+
+
+# --- features of the caller's own ----------------------------------------------------------------------------------
+
+levels = st.integers(1, 5) | st.floats(min_value=1e-3, max_value=1e300) | st.integers(1, 1 << 80)
+own_features = st.lists(st.tuples(features.filter(bool), levels), min_size=1, max_size=8)
+
+
+@given(own_features, st.sampled_from([Scheme(), Scheme(bits=128, hash="jenkins", digest="sha256")]))
+def test_features_of_ones_own_are_added_up_and_signed(pairs: list[tuple[str, float]], scheme: Scheme) -> None:
+    weighed: dict[str, int] = {}
+    for feature, level in pairs:
+        weighed[feature] = weighed.get(feature, 0) + max(1, round(Fraction(level) * 1024))
+    made = fingerprint(scheme=scheme, features=pairs)
+    assert made.value == plain_aggregate(weighed, scheme.bits, scheme.hash)
+    assert (made.features, made.blank, made.bits) == (len(weighed), False, scheme.bits)
+    canonical = json.dumps(sorted(map(list, weighed.items())), ensure_ascii=False, separators=(",", ":"))
+    assert made.digest == hashlib.new(scheme.digest, canonical.encode()).hexdigest()
+
+
+@given(own_features, st.data())
+def test_neither_order_nor_form_of_features_matters(pairs: list[tuple[str, float]], data: st.DataObject) -> None:
+    made = fingerprint(features=pairs)
+    assert fingerprint(features=iter(data.draw(st.permutations(pairs)))) == made
+    once = dict(pairs)
+    assert fingerprint(features=once) == fingerprint(features=list(once.items()))
+    assert Fingerprinter().fingerprint_features(pairs) == made
+
+
+def test_features_are_as_few_as_they_are_and_taken_as_they_are() -> None:
+    two = fingerprint(features=[("美国", 4), ("51区", 5)])
+    assert (two.value, two.features) == (plain_hash("51区"), 2)
+    assert fingerprint(features={"AB": 1}).value != fingerprint(features={"ab": 1}).value
+
+
+@pytest.mark.parametrize("weight", [-1, -0.5, 0, 0.0, float("inf"), -float("inf"), float("nan"), "4", None, True, 2j])
+def test_a_weight_that_is_no_positive_finite_number_is_refused_with_its_feature(weight: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        fingerprint(features=[("美国", 4), ("51区", weight)])
+    said = f"feature 2, '51区', has the weight {weight!r}: a positive finite number is wanted"
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("features", "problem"),
+    [
+        ([], "there are no features: give one at least"),
+        ({}, "there are no features: give one at least"),
+        ([("", 1)], "feature 1 is '': a string is wanted that is not empty"),
+        ([("美国", 4), (51, 5)], "feature 2 is 51: a string is wanted that is not empty"),
+        (["美国"], "feature 1 is '美国': a pair is wanted, such as ('暴雨', 3)"),
+        ([("美国", 4, 1)], "feature 1 is ('美国', 4, 1): a pair is wanted, such as ('暴雨', 3)"),
+        ("美国", "features are wanted as pairs of a feature and a weight, this is a text"),
+        (7, "features are wanted as pairs of a feature and a weight, or a dict of them"),
+        ([("\ud83d", 1)], "feature 1 has a lone surrogate (\\ud83d) at character 1: "),
+    ],
+    ids=repr,
+)
+def test_features_that_can_not_be_used_are_refused(features: Any, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        Fingerprinter().fingerprint_features(features)
+    assert str(refused.value).startswith(problem)
+
+
+def test_a_text_or_features_are_wanted_and_not_both() -> None:
+    with pytest.raises(InputError, match="the text and features are given: give one of them"):
+        fingerprint("暴雨", features=[("暴雨", 1)])
+    with pytest.raises(InputError, match="the text is of type NoneType"):
+        fingerprint()
+
+
+# --- the segmenter ------------------------------------------------------------------------------------------------
+
+
 def test_a_fingerprinter_with_a_segmenter_that_nobody_knows_is_refused_at_once() -> None:
     with pytest.raises(InputError, match=r"'cppjieba': use one of jieba, rjieba"):
         Fingerprinter(segmenter="cppjieba")
@@ -225,11 +415,14 @@ def of(value: int | None, bits: int = 64) -> Fingerprint:
     return Fingerprint(value=value, digest="", features=0 if value is None else 9, bits=bits)
 
 
-@given(values)
-def test_hex_is_the_segments_joined(value: int) -> None:
-    made = of(value)
+@pytest.mark.parametrize("bits", [64, 128])
+@given(data=st.data())
+def test_hex_is_the_segments_joined(bits: int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(0, (1 << bits) - 1))
+    made = of(value, bits)
     assert made.hex == "".join(made.segments)
     assert int(made.hex, 16) == value
+    assert len(made.segments) == bits // 16
 
 
 @pytest.mark.parametrize("value", [0, 1, 0x00FF_0000_0000_0000, EVERY_BIT])
@@ -255,6 +448,11 @@ def test_distance_is_the_same_both_ways(one: int, other: int) -> None:
 @pytest.mark.parametrize(("one", "other"), [(None, 0), (0, None), (None, None)])
 def test_there_is_no_distance_from_a_text_with_too_little_to_say(one: int | None, other: int | None) -> None:
     assert of(one).distance(of(other)) is None
+
+
+@given(st.integers(0, (1 << 128) - 1), st.integers(0, (1 << 128) - 1))
+def test_distance_counts_all_128_bits(one: int, other: int) -> None:
+    assert of(one, 128).distance(of(other, 128)) == bin(one ^ other).count("1")
 
 
 def test_fingerprints_of_different_lengths_do_not_compare() -> None:

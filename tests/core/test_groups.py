@@ -7,15 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from es_simhash.core import groups
 from es_simhash.core.groups import near_pairs, unite
+from es_simhash.core.segments import to_array
 from es_simhash.testing.documents import flip
 
-fingerprints = st.lists(
-    st.tuples(st.sampled_from([0, (1 << 64) - 1, 0x0123_4567_89AB_CDEF]), st.sets(st.integers(0, 63), max_size=9)).map(
-        lambda drawn: flip(*drawn)
-    ),
-    max_size=30,
-)
+DISTANCES = {64: st.integers(0, 7), 128: st.integers(0, 15)}
+each_length = pytest.mark.parametrize("bits", DISTANCES)
+
+
+def fingerprints(bits: int) -> st.SearchStrategy[list[int]]:
+    """Some that are near each other, or nearly so, and some that aren't."""
+    centres = st.sampled_from([0, (1 << bits) - 1, 0x0123_4567_89AB_CDEF << bits - 64 | 0x0F1E_2D3C])
+    flips = st.sets(st.integers(0, bits - 1), max_size=bits // 8 + 1)
+    return st.lists(st.tuples(centres, flips).map(lambda drawn: flip(*drawn)), max_size=30)
 
 
 def linked(values: list[int], max_distance: int) -> list[int]:
@@ -34,44 +39,55 @@ def linked(values: list[int], max_distance: int) -> list[int]:
     return lowest
 
 
-@given(values=fingerprints, max_distance=st.integers(0, 7))
-@settings(deadline=None, max_examples=300)
-def test_groups_are_those_of_following_links_one_by_one(values: list[int], max_distance: int) -> None:
-    array = np.array(values, dtype=np.uint64)
+@each_length
+@given(data=st.data())
+@settings(deadline=None, max_examples=200)
+def test_groups_are_those_of_following_links_one_by_one(bits: int, data: st.DataObject) -> None:
+    values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits])
+    array = to_array(values, bits)
     assert unite(len(values), near_pairs(array, max_distance)).tolist() == linked(values, max_distance)
 
 
-@given(values=fingerprints, max_distance=st.integers(0, 7))
-@settings(deadline=None, max_examples=300)
-def test_every_near_pair_is_found_and_no_other(values: list[int], max_distance: int) -> None:
-    array = np.array(values, dtype=np.uint64)
-    found = {frozenset((values[a], values[b])) for pairs in near_pairs(array, max_distance) for a, b in pairs.tolist()}
+@each_length
+@pytest.mark.parametrize("equal", [None, 1, 2, 3, 4])
+@given(data=st.data())
+@settings(deadline=None, max_examples=60)
+def test_every_near_pair_is_found_and_no_other(bits: int, equal: int | None, data: st.DataObject) -> None:
+    values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits])
+    with pytest.MonkeyPatch.context() as patch:
+        if equal is not None:  # as if so many equal blocks were the cheapest
+            patch.setattr(groups, "_nanoseconds", lambda *choice: abs(choice[2] - equal))
+        arrays = list(near_pairs(to_array(values, bits), max_distance))
+    found = {frozenset((values[a], values[b])) for pairs in arrays for a, b in pairs.tolist()}
     near = {frozenset((a, b)) for a in values for b in values if (a ^ b).bit_count() <= max_distance}
     assert found == near
 
 
-@pytest.mark.parametrize("max_distance", [3, 7])
-def test_planted_groups_are_found_among_many(max_distance: int) -> None:
+@pytest.mark.parametrize(("bits", "max_distance"), [(64, 3), (64, 7), (128, 3), (128, 7), (128, 15)])
+def test_planted_groups_are_found_among_many(bits: int, max_distance: int) -> None:
     rng = np.random.default_rng(5)
-    values = rng.integers(0, 1 << 64, size=50_000, dtype=np.uint64)
+    data = rng.bytes(50_000 * bits // 8)
+    values = [int.from_bytes(data[start : start + bits // 8], "big") for start in range(0, len(data), bits // 8)]
     for start in range(0, 5_000, 5):
         for n in range(1, 5):
-            bits = rng.choice(64, size=max_distance, replace=False)
-            values[start + n] = values[start + n - 1] ^ np.bitwise_or.reduce(np.uint64(1) << bits.astype(np.uint64))
-    lowest = unite(len(values), near_pairs(values, max_distance))
+            values[start + n] = flip(values[start + n - 1], rng.choice(bits, max_distance, replace=False).tolist())
+    lowest = unite(len(values), near_pairs(to_array(values, bits), max_distance))
     assert (lowest[:5_000] == np.arange(5_000) // 5 * 5).all()
     assert len(np.unique(lowest)) == 46_000
 
 
-def test_a_chain_is_one_group_however_long() -> None:
-    chain = [(1 << n) - 1 for n in range(64)]
-    assert set(unite(64, near_pairs(np.array(chain, dtype=np.uint64), 1)).tolist()) == {0}
+@each_length
+def test_a_chain_is_one_group_however_long(bits: int) -> None:
+    chain = [(1 << n) - 1 for n in range(bits)]
+    assert set(unite(bits, near_pairs(to_array(chain, bits), 1)).tolist()) == {0}
 
 
-def test_many_equal_fingerprints_cost_no_more_than_one_pair_each() -> None:
-    values = np.zeros(100_000, dtype=np.uint64)
+@each_length
+def test_many_equal_fingerprints_cost_no_more_than_one_pair_each(bits: int) -> None:
+    values = to_array([0] * 100_000, bits)
     assert sum(len(pairs) for pairs in near_pairs(values, 3)) == 100_000
 
 
-def test_nothing_has_no_groups() -> None:
-    assert unite(0, near_pairs(np.array([], dtype=np.uint64), 3)).tolist() == []
+@each_length
+def test_nothing_has_no_groups(bits: int) -> None:
+    assert unite(0, near_pairs(to_array([], bits), 3)).tolist() == []

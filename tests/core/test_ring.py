@@ -17,41 +17,45 @@ from hypothesis import strategies as st
 
 from es_simhash.core.ring import Arc, arcs, pairs
 
-BITS, SEGMENTS = 64, 4
 
-fingerprints = st.integers(0, (1 << BITS) - 1)
-each_distance = pytest.mark.parametrize("max_distance", range(8))
+def of_length(bits: int) -> st.SearchStrategy[int]:
+    return st.integers(0, (1 << bits) - 1)
 
 
-def part(value: int, segment: int) -> int:
+DISTANCES = [(64, k) for k in range(8)] + [(128, k) for k in range(16)]
+each_distance = pytest.mark.parametrize(("bits", "max_distance"), DISTANCES)
+
+
+def part(value: int, segment: int, bits: int) -> int:
     """A segment, cut out of the number's binary digits."""
-    return int(f"{value:064b}"[16 * segment : 16 * segment + 16], 2)
+    return int(f"{value:0{bits}b}"[16 * segment : 16 * segment + 16], 2)
 
 
-def together(value: int, segment: int) -> int:
+def together(value: int, segment: int, bits: int) -> int:
     """A segment and its neighbour, as one number of 32 bits."""
-    return part(value, segment) << 16 | part(value, (segment + 1) % SEGMENTS)
+    return part(value, segment, bits) << 16 | part(value, (segment + 1) % (bits // 16), bits)
 
 
-def lies_on(arc: Arc, value: int) -> bool:
-    return part(value, arc.first) in arc.first_values and part(value, arc.second) in arc.second_values
+def lies_on(arc: Arc, value: int, bits: int) -> bool:
+    return part(value, arc.first, bits) in arc.first_values and part(value, arc.second, bits) in arc.second_values
 
 
-def is_found(values: list[int], max_distance: int, candidate: int) -> bool:
-    return any(lies_on(arc, candidate) for arc in arcs(values, max_distance, BITS))
+def is_found(values: list[int], max_distance: int, candidate: int, bits: int) -> bool:
+    return any(lies_on(arc, candidate, bits) for arc in arcs(values, max_distance, bits))
 
 
-def is_paired(values: list[int], max_distance: int, candidate: int) -> bool:
+def is_paired(values: list[int], max_distance: int, candidate: int, bits: int) -> bool:
     return any(
-        together(candidate, segment) in wanted for segment, wanted in enumerate(pairs(values, max_distance, BITS))
+        together(candidate, segment, bits) in wanted for segment, wanted in enumerate(pairs(values, max_distance, bits))
     )
 
 
 @st.composite
-def flips(draw: st.DrawFn, max_distance: int) -> int:
+def flips(draw: st.DrawFn, max_distance: int, bits: int) -> int:
     """A mask of at most so many bits: anywhere, in few segments, or as evenly spread as can be."""
     count = draw(st.integers(0, max_distance) | st.just(max_distance))
-    segments = draw(st.lists(st.integers(0, SEGMENTS - 1), min_size=1, max_size=SEGMENTS, unique=True))
+    every = bits // 16
+    segments = draw(st.lists(st.integers(0, every - 1), min_size=1, max_size=every, unique=True))
     if draw(st.booleans()):
         places = [16 * segments[i % len(segments)] + draw(st.integers(0, 15)) for i in range(count)]
     else:
@@ -63,65 +67,90 @@ def flips(draw: st.DrawFn, max_distance: int) -> int:
 @each_distance
 @settings(max_examples=20)
 @given(data=st.data())
-def test_everything_within_max_distance_lies_on_an_arc(max_distance: int, data: st.DataObject) -> None:
-    value = data.draw(fingerprints)
-    assert is_found([value], max_distance, value ^ data.draw(flips(max_distance)))
+def test_everything_within_max_distance_lies_on_an_arc(bits: int, max_distance: int, data: st.DataObject) -> None:
+    value = data.draw(of_length(bits))
+    assert is_found([value], max_distance, value ^ data.draw(flips(max_distance, bits)), bits)
 
 
 @each_distance
 @settings(max_examples=20)
 @given(data=st.data())
 def test_everything_within_max_distance_of_any_of_several_lies_on_an_arc(
-    max_distance: int, data: st.DataObject
+    bits: int, max_distance: int, data: st.DataObject
 ) -> None:
-    values = data.draw(st.lists(fingerprints, min_size=1, max_size=4))
-    assert is_found(values, max_distance, data.draw(st.sampled_from(values)) ^ data.draw(flips(max_distance)))
+    values = data.draw(st.lists(of_length(bits), min_size=1, max_size=4))
+    candidate = data.draw(st.sampled_from(values)) ^ data.draw(flips(max_distance, bits))
+    assert is_found(values, max_distance, candidate, bits)
 
 
 @each_distance
 @settings(max_examples=20)
 @given(data=st.data())
-def test_everything_within_max_distance_of_any_of_several_has_a_pair(max_distance: int, data: st.DataObject) -> None:
-    values = data.draw(st.lists(fingerprints, min_size=1, max_size=4))
-    assert is_paired(values, max_distance, data.draw(st.sampled_from(values)) ^ data.draw(flips(max_distance)))
+def test_everything_within_max_distance_of_any_of_several_has_a_pair(
+    bits: int, max_distance: int, data: st.DataObject
+) -> None:
+    values = data.draw(st.lists(of_length(bits), min_size=1, max_size=4))
+    candidate = data.draw(st.sampled_from(values)) ^ data.draw(flips(max_distance, bits))
+    assert is_paired(values, max_distance, candidate, bits)
 
 
-@each_distance
+@pytest.mark.parametrize("max_distance", range(8))
 def test_everything_is_found_however_the_differing_bits_are_spread(max_distance: int) -> None:
     # How many bits differ in each segment is all that the theorem looks at: every such way, in two places each.
     value = 0x0123_4567_89AB_CDEF
-    asked, wanted = arcs([value], max_distance, BITS), [set(w.tolist()) for w in pairs([value], max_distance, BITS)]
-    for counts in product(range(max_distance + 1), repeat=SEGMENTS):
+    asked, wanted = arcs([value], max_distance, 64), [set(w.tolist()) for w in pairs([value], max_distance, 64)]
+    for counts in product(range(max_distance + 1), repeat=4):
         if sum(counts) <= max_distance:
             for low in (0, 9):
                 near = value ^ sum(((1 << count) - 1) << low << 16 * i for i, count in enumerate(counts))
                 assert (value ^ near).bit_count() == sum(counts)
-                assert any(lies_on(arc, near) for arc in asked)
-                assert any(together(near, i) in wanted[i] for i in range(SEGMENTS))
+                assert any(lies_on(arc, near, 64) for arc in asked)
+                assert any(together(near, i, 64) in wanted[i] for i in range(4))
+
+
+def test_however_15_bits_are_spread_over_eight_segments_one_of_them_passes_the_test_on_pairs() -> None:
+    # Every way is half a million ways: the two inequalities alone, which pairs and arcs are held to below.
+    counts = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(8):
+        left = 15 - counts.sum(axis=1)
+        rows = np.repeat(np.arange(len(counts)), left + 1)
+        last = np.concatenate([np.arange(most + 1) for most in left])
+        counts = np.column_stack([counts[rows], last])
+    assert len(counts) == comb(23, 8)
+    for max_distance in range(16):
+        near = counts[counts.sum(axis=1) <= max_distance]
+        both = near + np.roll(near, -1, axis=1)
+        assert ((near <= max_distance // 8) & (both <= 2 * max_distance // 8)).any(axis=1).all()
 
 
 @each_distance
 @settings(max_examples=20)
-@given(value=fingerprints)
-def test_pairs_and_arcs_of_one_fingerprint_describe_the_same_set(max_distance: int, value: int) -> None:
-    of_arcs: list[set[int]] = [set() for _ in range(SEGMENTS)]
-    for arc in arcs([value], max_distance, BITS):
-        assert arc.second == (arc.first + 1) % SEGMENTS
+@given(data=st.data())
+def test_pairs_and_arcs_of_one_fingerprint_describe_the_same_set(
+    bits: int, max_distance: int, data: st.DataObject
+) -> None:
+    value = data.draw(of_length(bits))
+    of_arcs: list[set[int]] = [set() for _ in range(bits // 16)]
+    for arc in arcs([value], max_distance, bits):
+        assert arc.second == (arc.first + 1) % (bits // 16)
         of_arcs[arc.first] |= {
             first << 16 | second for first, second in product(arc.first_values.tolist(), arc.second_values.tolist())
         }
-    assert [set(wanted.tolist()) for wanted in pairs([value], max_distance, BITS)] == of_arcs
+    assert [set(wanted.tolist()) for wanted in pairs([value], max_distance, bits)] == of_arcs
 
 
 @each_distance
 @settings(max_examples=20)
-@given(value=fingerprints)
-def test_pairs_are_all_that_satisfy_the_two_inequalities_and_no_others(max_distance: int, value: int) -> None:
-    most, both = max_distance // SEGMENTS, 2 * max_distance // SEGMENTS
+@given(data=st.data())
+def test_pairs_are_all_that_satisfy_the_two_inequalities_and_no_others(
+    bits: int, max_distance: int, data: st.DataObject
+) -> None:
+    value = data.draw(of_length(bits))
+    most, both = max_distance // (bits // 16), 2 * max_distance // (bits // 16)
     size = sum(comb(16, r) * comb(16, s) for r in range(most + 1) for s in range(both - r + 1))
-    for segment, wanted in enumerate(pairs([value], max_distance, BITS)):
+    for segment, wanted in enumerate(pairs([value], max_distance, bits)):
         assert len(set(wanted.tolist())) == len(wanted) == size
-        apart = wanted ^ np.uint32(together(value, segment))
+        apart = wanted ^ np.uint32(together(value, segment, bits))
         first, second = np.bitwise_count(apart >> 16), np.bitwise_count(apart & 0xFFFF)
         assert (first <= most).all()
         assert (first + second <= both).all()
@@ -129,15 +158,16 @@ def test_pairs_are_all_that_satisfy_the_two_inequalities_and_no_others(max_dista
 
 @each_distance
 @settings(max_examples=20)
-@given(values=st.lists(fingerprints, min_size=1, max_size=4))
-def test_pairs_of_several_are_those_of_each(max_distance: int, values: list[int]) -> None:
-    each = zip(*(pairs([value], max_distance, BITS) for value in values), strict=True)
-    for wanted, of_each in zip(pairs(values, max_distance, BITS), each, strict=True):
+@given(data=st.data())
+def test_pairs_of_several_are_those_of_each(bits: int, max_distance: int, data: st.DataObject) -> None:
+    values = data.draw(st.lists(of_length(bits), min_size=1, max_size=4))
+    each = zip(*(pairs([value], max_distance, bits) for value in values), strict=True)
+    for wanted, of_each in zip(pairs(values, max_distance, bits), each, strict=True):
         assert wanted.tolist() == np.unique(np.concatenate(of_each)).tolist()
 
 
 def test_at_3_bits_a_fingerprint_has_68_pairs_one_in_63_million() -> None:
-    sizes = [len(wanted) for wanted in pairs([0xFEDC_BA98_7654_3210], 3, BITS)]
+    sizes = [len(wanted) for wanted in pairs([0xFEDC_BA98_7654_3210], 3, 64)]
     assert sizes == [17, 17, 17, 17]
     assert (1 << 32) // sum(sizes) == 63_161_283
 
@@ -145,12 +175,12 @@ def test_at_3_bits_a_fingerprint_has_68_pairs_one_in_63_million() -> None:
 def test_random_fingerprints_far_away_are_not_found() -> None:
     random = np.random.default_rng(3)
     query, *_ = others = random.integers(0, 1 << 64, size=200_001, dtype=np.uint64)
-    turns = [others << np.uint64(16 * i) | others >> np.uint64((64 - 16 * i) % 64) for i in range(SEGMENTS)]
-    wanted = pairs([int(query)], 3, BITS)
+    turns = [others << np.uint64(16 * i) | others >> np.uint64((64 - 16 * i) % 64) for i in range(4)]
+    wanted = pairs([int(query)], 3, 64)
     found = [np.isin(turned >> np.uint64(32), pair) for turned, pair in zip(turns, wanted, strict=True)]
-    assert [np.flatnonzero(f).tolist() for f in found] == [[0]] * SEGMENTS, "each finds the query itself, first of all"
+    assert [np.flatnonzero(f).tolist() for f in found] == [[0]] * 4, "each finds the query itself, first of all"
 
 
 def test_arcs_and_pairs_of_no_fingerprints_hold_nothing() -> None:
-    assert [len(wanted) for wanted in pairs([], 3, BITS)] == [0, 0, 0, 0]
-    assert [len(arc.first_values) for arc in arcs([], 3, BITS)] == [0, 0, 0, 0]
+    assert [len(wanted) for wanted in pairs([], 3, 64)] == [0, 0, 0, 0]
+    assert [len(arc.first_values) for arc in arcs([], 3, 64)] == [0, 0, 0, 0]

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from es_simhash.core.segments import distances, from_signed, hex_segments, split, to_array, to_signed
+from es_simhash.core.segments import (
+    columns,
+    distances,
+    from_longs,
+    from_signed,
+    hex_segments,
+    split,
+    to_array,
+    to_longs,
+    to_signed,
+)
 
 fingerprints = st.integers(0, (1 << 64) - 1)
 each_length = pytest.mark.parametrize("bits", [64, 128])
@@ -70,6 +81,20 @@ def test_the_way_from_a_signed_long_and_back_gives_the_same_long(value: int) -> 
     assert to_signed(from_signed(value)) == value
 
 
+@each_length
+@given(data=st.data())
+def test_longs_hold_the_same_bits_and_the_way_back_gives_the_same_fingerprint(bits: int, data: st.DataObject) -> None:
+    value = data.draw(of_length(bits))
+    longs = to_longs(value, bits)
+    assert b"".join(long.to_bytes(8, "big", signed=True) for long in longs) == value.to_bytes(bits // 8, "big")
+    assert from_longs(iter(longs)) == value
+
+
+@given(fingerprints)
+def test_64_bits_are_one_long(value: int) -> None:
+    assert to_longs(value, 64) == (to_signed(value),)
+
+
 @given(st.lists(fingerprints))
 def test_an_array_holds_the_same_numbers_in_their_order(values: list[int]) -> None:
     array = to_array(iter(values))
@@ -77,9 +102,19 @@ def test_an_array_holds_the_same_numbers_in_their_order(values: list[int]) -> No
     assert array.tolist() == values
 
 
-@given(st.lists(fingerprints, max_size=8), st.lists(fingerprints, max_size=8))
-@example([0, (1 << 64) - 1], [0, (1 << 64) - 1, 1 << 63])
-def test_distances_equal_those_counted_one_by_one(left: list[int], right: list[int]) -> None:
-    table = distances(to_array(left), to_array(right))
+@given(st.lists(of_length(128)))
+def test_an_array_of_128_bits_holds_the_halves_the_higher_one_first(values: list[int]) -> None:
+    array = to_array(iter(values), 128)
+    assert (array.shape, array.dtype) == ((len(values), 2), np.uint64)
+    assert [high << 64 | low for high, low in array.tolist()] == values
+    assert [column.tolist() for column in columns(array)] == array.T.tolist()
+
+
+@each_length
+@given(data=st.data())
+def test_distances_equal_those_counted_one_by_one(bits: int, data: st.DataObject) -> None:
+    some = st.lists(of_length(bits) | st.sampled_from([0, (1 << bits) - 1, 1 << bits - 1]), max_size=8)
+    left, right = data.draw(some), data.draw(some)
+    table = distances(to_array(left, bits), to_array(right, bits))
     assert table.shape == (len(left), len(right))
     assert table.tolist() == [[plain_distance(a, b) for b in right] for a in left]

@@ -11,7 +11,7 @@ import sys
 import warnings
 from functools import cache
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from es_simhash.core.segmenters import SEGMENTERS, segmenter
 from es_simhash.core.text import normalise
-from es_simhash.core.tokens import tokenize
+from es_simhash.core.tokens import TOKENS, known_tokens, tokenize
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -381,7 +381,7 @@ WORDS = ["他", "来到", "了", "网易", "杭研", "大厦"]
 OURS = """
 import json, logging, os, sys, tempfile
 from es_simhash.core.segmenters import segmenter
-from es_simhash.core.tokens import tokenize
+from es_simhash.core.tokens import TOKENS, known_tokens, tokenize
 text = "他来到了网易杭研大厦"
 folder = tempfile.tempdir = sys.argv[1]
 def ours():
@@ -477,3 +477,50 @@ def test_words_deleted_from_the_global_dictionary_of_jieba_do_not_change_ours(pr
     theirs, ours = program_with_jieba["deleted"]
     assert theirs == ["他", "来到了", "网易", "杭", "研", "大厦"], "the words were deleted"
     assert ours == WORDS
+
+
+# --- other tokens than words -----------------------------------------------------------------------------------
+
+
+def plain_in_order(text: str) -> list[str]:
+    """Han runs and what is between them, one piece after the other."""
+    words = []
+    for han, characters in groupby(text, is_han):
+        piece = "".join(characters)
+        words += plain_tokenize(piece) if han else list(plain_words(piece))
+    return words
+
+
+@given(mixed_texts)
+def test_words_with_neighbours_are_the_words_in_the_order_of_the_text(text: str) -> None:
+    words = tokenize(text, segmenter(), "words_with_neighbours")
+    assert words == plain_in_order(text)
+    assert sorted(words) == sorted(tokenize(text, segmenter()))
+
+
+@given(mixed_texts)
+def test_characters_are_every_two_letters_that_follow_each_other_once_all_else_is_taken_out(text: str) -> None:
+    kept = [character for character in text if is_han(character) or is_rare_han(character) or is_letter(character)]
+    pairs = [one + other for one, other in pairwise(kept)]
+    assert tokenize(text, segmenter(), "characters") == (pairs if len(kept) != 1 else kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "cut"),
+    [
+        ("苹果 iphone 手机", "words", ["苹果", "手机", "iphone"]),
+        ("苹果 iphone 手机", "words_with_neighbours", ["苹果", "iphone", "手机"]),
+        ("你好, 世界!", "characters", ["你好", "好世", "世界"]),
+        ("a-1 雨", "characters", ["a1", "1雨"]),
+        ("雨!", "characters", ["雨"]),
+        ("!?", "characters", []),
+    ],
+)
+def test_a_text_is_cut_as_the_scheme_says(text: str, tokens: str, cut: list[str]) -> None:
+    assert tokenize(text, segmenter(), tokens) == cut
+
+
+def test_tokens_that_nobody_knows_are_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match=r"'trigrams': use one of words, words_with_neighbours, characters"):
+        known_tokens("trigrams")
+    assert [known_tokens(name) for name in TOKENS] == list(TOKENS)

@@ -1,0 +1,99 @@
+"""``es-simhash compare`` prints what the library finds, and needs no store."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash.core.compare import compare
+from es_simhash.core.scheme import Scheme
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_json_form_has_all_that_the_library_finds(tmp_path: Path) -> None:
+    made = compare(STORM, STORM_NEAR, Scheme(bits=128, weights="tf_idf"))
+    arguments = ["--bits", "128", "--weights", "tf_idf", "--json"]
+    [shown] = es_simhash("compare", STORM, STORM_NEAR, *arguments, cwd=tmp_path).json
+    assert (shown["distance"], shown["scheme"]) == (made.distance, made.scheme.version)
+    assert (shown["jaccard"], shown["cosine"]) == (made.jaccard, made.cosine)
+    assert (shown["differing"], shown["matching"]) == (list(made.differing), list(made.matching))
+    assert shown["verdicts"] == list(made.verdicts)
+    for name, side in (("a", made.a), ("b", made.b)):
+        assert shown[name]["fingerprint"] == side.fingerprint.hex
+        assert shown[name]["segments"] == list(side.fingerprint.segments)
+        assert shown[name]["digest"] == side.fingerprint.digest
+        assert shown[name]["pulls"] == [asdict(pull) for pull in side.pulls]
+        assert shown[name]["stop_words"] == list(side.stop_words)
+        assert shown[name]["short_words"] == list(side.short_words)
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+def test_the_text_form_shows_a_row_of_bits_a_segment_and_marks_those_that_differ(tmp_path: Path, bits: int) -> None:
+    made = compare(STORM, STORM_NEAR, Scheme(bits=bits))
+    done = es_simhash("compare", STORM, STORM_NEAR, "--bits", str(bits), cwd=tmp_path)
+    assert (done.code, done.err) == (0, "")
+    rows = [line.split() for line in done.out.splitlines() if line[:1] == "s" and line[1:2].isdigit()]
+    assert [row[0] for row in rows] == [f"s{n}" for n in range(bits // 16)]
+    assert [int("".join(row[column] for row in rows), 2) for column in (1, 2)] == [
+        made.a.fingerprint.value,
+        made.b.fingerprint.value,
+    ]
+    marks = "".join(row[3] for row in rows)
+    assert [place for place, mark in enumerate(marks) if mark == "^"] == list(made.differing)
+    assert f"distance  {made.distance} of {bits} bits" in done.out
+    assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        (STORM, STORM.replace("，", ","), "exact duplicates: the normalised texts are the same"),
+        (STORM, HARVEST, "different at every max_distance up to 7"),
+    ],
+)
+def test_the_text_form_says_the_verdict(tmp_path: Path, a: str, b: str, verdict: str) -> None:
+    assert f"verdict   {verdict}\n" in es_simhash("compare", a, b, cwd=tmp_path).out
+
+
+def test_a_text_with_too_little_to_say_has_no_grid(tmp_path: Path) -> None:
+    done = es_simhash("compare", "你好", STORM, cwd=tmp_path)
+    assert "A         none: fewer than 4 features" in done.out
+    assert "distance  none" in done.out
+    assert "s0" not in done.out
+
+
+def test_texts_files_and_standard_input_go_together(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(STORM, encoding="utf-8")
+    (tmp_path / "b.txt").write_text(STORM_NEAR, encoding="utf-8")
+    shown = es_simhash("compare", STORM, STORM_NEAR, "--json", cwd=tmp_path).json
+    for arguments in (["--file", "a.txt", "--file", "b.txt"], [STORM, "--file", "b.txt"], [STORM, "--file", "-"]):
+        done = es_simhash("compare", *arguments, "--json", cwd=tmp_path, stdin=STORM_NEAR.encode())
+        assert done.json == shown
+
+
+@pytest.mark.parametrize("arguments", [[], [STORM], [STORM, STORM, STORM], ["--file", "-", "--file", "-"]], ids=len)
+def test_two_texts_are_wanted(tmp_path: Path, arguments: list[str]) -> None:
+    done = es_simhash("compare", *arguments, cwd=tmp_path)
+    assert done.code == 2
+    assert "give two: TEXTs, --file FILEs, or one of each" in done.err
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    said = complaint(es_simhash("compare", STORM, "--file", "none.txt", cwd=tmp_path))
+    assert said == "es-simhash: none.txt can't be read: No such file or directory"
+
+
+def test_tables_of_ones_own_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "idf.txt").write_text("幼儿园 50\n", encoding="utf-8")
+    (tmp_path / "stop.txt").write_text("暴雨\n", encoding="utf-8")
+    tables = ["--weights", "idf", "--idf", "idf.txt", "--stop-words", "stop.txt"]
+    [shown] = es_simhash("compare", STORM, STORM_NEAR, *tables, "--json", cwd=tmp_path).json
+    assert shown["a"]["pulls"] == [{"feature": "幼儿园", "weight": 50.0, "other": 0.0}]
+    assert "暴雨" in shown["a"]["stop_words"]
+    assert json.dumps(shown["scheme"]).count("sha256:") == 2

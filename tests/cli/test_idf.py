@@ -1,0 +1,120 @@
+"""``es-simhash idf`` makes the table that the library makes, and ``fingerprint --idf`` takes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash import Fingerprinter, Scheme
+from es_simhash.core.frequencies import idf_table
+from es_simhash.core.stop_words import StopWords
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = [STORM, STORM_NEAR, HARVEST]
+LINES = b"".join(line(n, text) for n, text in enumerate(TEXTS))
+
+
+def test_the_table_is_that_of_the_library(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(LINES)
+    done = es_simhash("idf", "news.jsonl", cwd=tmp_path)
+    table = idf_table(TEXTS)
+    assert done.out.splitlines() == list(table.lines())
+    assert (done.code, done.err) == (0, f"{len(table.units)} words of 3 documents\n")
+    assert es_simhash("idf", cwd=tmp_path, stdin=LINES).out == done.out
+
+
+def test_the_table_serves_fingerprints_and_is_named_in_their_scheme(tmp_path: Path) -> None:
+    made = es_simhash("idf", "-", cwd=tmp_path, stdin=LINES)
+    (tmp_path / "idf.txt").write_text(made.out, encoding="utf-8")
+    (tmp_path / "stop.txt").write_text("暴雨\n居民\n", encoding="utf-8")
+    ours = Fingerprinter.using(
+        Scheme(weights="sqrt_tf_idf", bits=128, tokens="words_with_neighbours", hash="jenkins", digest="sha1"),
+        idf=idf_table(TEXTS),
+        stop_words=StopWords.of(["暴雨", "居民"]),
+    )
+    choices = ["--weights", "sqrt_tf_idf", "--bits", "128", "--tokens", "words_with_neighbours", "--hash", "jenkins"]
+    choices += ["--digest", "sha1", "--idf", "idf.txt", "--stop-words", "stop.txt"]
+    [shown] = es_simhash("fingerprint", STORM, *choices, "--json", cwd=tmp_path).json
+    theirs = ours.fingerprint(STORM)
+    assert (shown["fingerprint"], shown["digest"]) == (theirs.hex, theirs.digest)
+    assert shown["scheme"] == ours.scheme.version
+
+
+def test_several_fields_are_joined_and_tokens_can_be_chosen(tmp_path: Path) -> None:
+    data = line(1, "暴雨", title="预警") + line(2, "停课")
+    done = es_simhash("idf", "--text-field", "title, text", "--tokens", "characters", cwd=tmp_path, stdin=data)
+    assert done.out.splitlines() == list(idf_table(["预警\n暴雨", "停课"], "characters").lines())
+
+
+def test_a_line_that_can_not_be_used_is_reported_with_its_place_and_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(LINES + b"{\n" + b'["text"]\n' + b'{"title": "x"}\n' + line(9, 7))
+    done = es_simhash("idf", "news.jsonl", cwd=tmp_path)
+    assert done.code == 3
+    assert done.out.splitlines() == list(idf_table(TEXTS).lines())
+    places = [said.split(": ")[1] for said in done.err.splitlines() if said.startswith("rejected: ")]
+    assert places == [f"news.jsonl:{n}" for n in (4, 5, 6, 7)]
+    assert "no text in the field 'text': name the field that holds the text (--text-field)" in done.err
+
+
+def test_when_more_words_come_than_may_be_held_it_is_said(tmp_path: Path) -> None:
+    done = es_simhash("idf", "--max-words", "100", cwd=tmp_path, stdin=LINES)
+    assert done.code == 0
+    assert 0 < len(done.out.splitlines()) <= 100 < len(idf_table(TEXTS).units)
+    assert "counts may be too low by" in done.err
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "no documents in stdin: JSON lines are wanted"),
+        (line(1, "，。！"), "no words in these documents: an IDF table needs some"),
+    ],
+)
+def test_nothing_to_count_is_an_error(tmp_path: Path, data: bytes, problem: str) -> None:
+    assert complaint(es_simhash("idf", cwd=tmp_path, stdin=data)) == f"es-simhash: {problem}"
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "problem"),
+    [
+        (
+            ["--weights", "idf", "--idf", "table.txt"],
+            b"word\n",
+            "table.txt:1: 1 columns: a word, a space and its IDF are wanted, such as '暴雨 7.25'",
+        ),
+        (
+            ["--weights", "idf", "--idf", "table.txt"],
+            b"word nan\n",
+            "table.txt:1: the IDF nan is not a positive finite number: mend it or take it out",
+        ),
+        (["--stop-words", "table.txt"], b"\xff\n", "table.txt:1: not UTF-8 at byte 1: convert the file to UTF-8"),
+        (["--stop-words", "other.txt"], b"", "other.txt can't be read: No such file or directory"),
+        (
+            ["--idf", "table.txt"],
+            b"word 1\n",
+            "Scheme.idf is a table of its own, and Scheme.weights 'sqrt_tf' ask for none: use one of tf_idf, "
+            "sqrt_tf_idf, idf",
+        ),
+        (
+            ["--bits", "128", "--hash", "fnv1a_64"],
+            b"",
+            "Scheme.hash is 'fnv1a_64', which has no 128 bits: use one of murmur3, jenkins",
+        ),
+    ],
+)
+def test_a_table_or_a_choice_that_can_not_be_used_is_one_line_with_the_fix(
+    tmp_path: Path, options: list[str], data: bytes, problem: str
+) -> None:
+    (tmp_path / "table.txt").write_bytes(data)
+    assert complaint(es_simhash("fingerprint", STORM, *options, cwd=tmp_path)) == f"es-simhash: {problem}"
+
+
+@pytest.mark.parametrize(("options", "stop_words"), [(["--stop-words", "none"], "none"), (["--stop-words", "1"], "1")])
+def test_the_lists_that_need_no_file_are_chosen_by_name(tmp_path: Path, options: list[str], stop_words: str) -> None:
+    ours = Fingerprinter(Scheme(stop_words=stop_words)).fingerprint(STORM)
+    [shown] = es_simhash("fingerprint", STORM, *options, "--json", cwd=tmp_path).json
+    assert shown["fingerprint"] == ours.hex
