@@ -78,6 +78,7 @@ class Row:
     :param written: when this text was written, in microseconds since 1970, or as a number that grows; a change of the
         text that is a near-duplicate of the former one keeps it, and so does a change of the links.
     :param version: of the stored document, whatever it is in this store: it changes with every write.
+    :param bits: length of the fingerprint.
     """
 
     id: str
@@ -87,6 +88,7 @@ class Row:
     duplicate_of: str | None
     written: int
     version: Any = field(default=None, compare=False)
+    bits: int = 64
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ class Entry:
     source: str
     written: int = 0
     version: Any = None
+    bits: int = 64
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ class Probe:
 
     fingerprint: int | None
     digest: str | None
+    bits: int = 64
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,11 @@ class Candidates(Op["list[Row]"]):
     filter: Mapping[str, Any] | None = None
     without: tuple[str, ...] = ()
     one_per_digest: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Length of the Probes' fingerprints."""
+        return max((probe.bits for probe in self.probes if probe.fingerprint is not None), default=64)
 
 
 @dataclass(frozen=True)

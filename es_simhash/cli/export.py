@@ -28,7 +28,7 @@ def export(clause: dict[str, Any] | None, **store: Any) -> None:
             print_json(
                 {
                     "id": row.id,
-                    "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:016x}",
+                    "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:0{row.bits // 4}x}",
                     "digest": row.digest,
                     "group": row.group,
                     "duplicate_of": row.duplicate_of,

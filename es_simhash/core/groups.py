@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.core.segments import columns
+from es_simhash.core.segments import columns, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,6 +38,7 @@ _NONE = np.iinfo(np.int64).max
 
 def links(
     fingerprints: Sequence[int | None],
+    bits: int,
     digests: Sequence[str | None],
     ids: Sequence[str],
     groups: Sequence[str],
@@ -47,6 +48,7 @@ def links(
     """For each document the head of its group, and what it duplicates.
 
     :param fingerprints: of the documents in the order in which they were written; None where there is none.
+    :param bits: their length.
     :param digests: None for an empty text, which is nobody's copy.
     :param ids: of the documents.
     :param groups: their groups until now, as ids of heads.
@@ -54,15 +56,15 @@ def links(
     :returns: two arrays of places, shape (n,); -1 for a document that duplicates nothing.
     """
     places = np.array([place for place, value in enumerate(fingerprints) if value is not None], dtype=np.int64)
-    values = np.zeros(len(fingerprints), dtype=np.uint64)
-    values[places] = np.array([value for value in fingerprints if value is not None], dtype=np.uint64)
+    values = to_array((value or 0 for value in fingerprints), bits)
     # Exact copies rank before all others, these by distance; at one distance the first comes first.
     best = np.full(len(fingerprints), _NONE, dtype=np.int64)
 
     def linked() -> Iterator[Pairs]:
         for pairs in near_pairs(values[places], max_distance):
             earlier, later = np.sort(places[pairs], axis=1).T
-            distance = np.bitwise_count(values[earlier] ^ values[later]).astype(np.int64)
+            differing = columns(values[earlier] ^ values[later])
+            distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
             apart = earlier != later
             np.minimum.at(best, later[apart], ((distance + 1) << 48 | earlier)[apart])
             yield places[pairs]

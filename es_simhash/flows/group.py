@@ -83,6 +83,7 @@ def group(
     blank = digest("", scheme.digest)
     heads, originals = links(
         [row.fingerprint for row in rows],
+        max((row.bits for row in rows), default=64),
         [None if row.digest == blank else row.digest for row in rows],
         [row.id for row in rows],
         [row.group for row in rows],

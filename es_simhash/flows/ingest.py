@@ -203,7 +203,7 @@ class Ingest:
     def _alone(self, document: Document) -> Row:
         fingerprint = document.fingerprint
         digest = "" if fingerprint.blank else fingerprint.digest
-        return Row(document.id, fingerprint.value, digest, document.id, None, written=0)
+        return Row(document.id, fingerprint.value, digest, document.id, None, written=0, bits=fingerprint.bits)
 
     def _decide(
         self,
@@ -353,6 +353,7 @@ def _entry(document: Document, decision: Decision) -> Entry:
         source=document.source,
         written=decision.written,
         version=document.version,
+        bits=fingerprint.bits,
     )
 
 

@@ -76,12 +76,20 @@ class Neighbours:
 
 def probe(row: Row) -> Probe:
     """What is asked for to find what is near a Row."""
-    return Probe(row.fingerprint, row.digest or None)
+    return Probe(row.fingerprint, row.digest or None, row.bits)
 
 
 def as_row(entry: Entry) -> Row:
     """The Row that a written Entry is."""
-    return Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, entry.written)
+    return Row(
+        entry.id,
+        entry.fingerprint,
+        entry.digest,
+        entry.group,
+        entry.duplicate_of,
+        entry.written,
+        bits=entry.bits,
+    )
 
 
 def are_near(left: Row, right: Row, max_distance: int, blank: str) -> bool:

@@ -37,7 +37,7 @@ def similar(
     :param clause: a query clause that the matches must satisfy.
     :returns: a list of Matches for each fingerprint; by distance, copies before others, then by id.
     """
-    probes = tuple(Probe(f.value, None if f.blank else f.digest) for f in fingerprints)
+    probes = tuple(Probe(f.value, None if f.blank else f.digest, f.bits) for f in fingerprints)
     return (yield from _near(probes, max_distance, clause))
 
 
@@ -51,7 +51,7 @@ def similar_to_stored(id: str, max_distance: int, clause: Mapping[str, Any] | No
         raise InputError(f"there is no document with the id {id!r}: ingest it first, or give its text")
     if not row.digest:
         raise InputError(f"the document {id!r} has no fingerprint: ingest it again")
-    matches = yield from _near((Probe(row.fingerprint, row.digest),), max_distance, clause)
+    matches = yield from _near((Probe(row.fingerprint, row.digest, row.bits),), max_distance, clause)
     return [match for match in matches[0] if match.id != id]
 
 
@@ -66,8 +66,9 @@ def within(probes: Sequence[Probe], rows: Sequence[Row], max_distance: int) -> l
     ours = [place for place, probe in enumerate(probes) if probe.fingerprint is not None]
     theirs = [place for place, row in enumerate(rows) if row.fingerprint is not None]
     if ours and theirs:
-        left = to_array(probes[place].fingerprint or 0 for place in ours)
-        right = to_array(rows[place].fingerprint or 0 for place in theirs)
+        bits = probes[ours[0]].bits
+        left = to_array((probes[place].fingerprint or 0 for place in ours), bits)
+        right = to_array((rows[place].fingerprint or 0 for place in theirs), bits)
         for i, j, distance in pairs_within(left, right, max_distance):
             found[ours[i]].append((theirs[j], distance))
     return found

@@ -24,7 +24,9 @@ MAX_SOURCE = 30_000_000
 MAX_ID = 512
 """Bytes of an id, as Elasticsearch has it."""
 
-SIMHASH_FIELDS = frozenset({"s0", "s1", "s2", "s3", "fp", "digest", "group", "duplicate_of", "written"})
+SIMHASH_FIELDS = frozenset(
+    {*(f"s{segment}" for segment in range(8)), "fp", "fp1", "digest", "group", "duplicate_of", "written"}
+)
 
 
 class Reader:

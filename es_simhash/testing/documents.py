@@ -101,6 +101,35 @@ class DocumentsContract:
             expected = {id for id, value in planted.items() if (value ^ centre).bit_count() <= max_distance}
             assert {row.id for row in near(store, centre, max_distance)} >= expected
 
+    def test_fingerprints_of_128_bits_are_kept_and_everything_near_is_found(self) -> None:
+        store = self.make_store()
+        store.perform(SetUp(Scheme(bits=128)))
+        rng = random.Random(4)
+        centres = [rng.getrandbits(128), (1 << 128) - 1, 1 << 63, 1 << 64, 0]
+        planted = {
+            f"{number}-{distance}-{n}": flip(centre, rng.sample(range(128), distance))
+            for number, centre in enumerate(centres)
+            for distance in range(18)
+            for n in range(3)
+        }
+        planted |= {f"across-{n}": flip(centres[0], range(56, 56 + n)) for n in range(1, 17)}
+        entries = [entry(id, value, bits=128) for id, value in planted.items()]
+        write(store, *entries, entry("none", None, bits=128))
+        rows = store.perform(Fetch((*planted, "none")))
+        assert {id: row.fingerprint for id, row in rows.items()} == {**planted, "none": None}
+        assert {row.bits for row in rows.values() if row.fingerprint is not None} == {128}
+        for max_distance in (0, 3, 7, 8, 12, 15):
+            for centre in centres:
+                expected = {id for id, value in planted.items() if (value ^ centre).bit_count() <= max_distance}
+                found = candidates(store, [Probe(centre, None, 128)], max_distance)
+                assert {row.id for row in found} >= expected
+        together = candidates(store, [Probe(centre, None, 128) for centre in centres], 7)
+        near = {i for i, v in planted.items() if any((v ^ centre).bit_count() <= 7 for centre in centres)}
+        assert {row.id for row in together} >= near
+        changed = replace(entries[0], fingerprint=5, source="", version=rows[entries[0].id].version)
+        assert not write(store, changed).conflicts
+        assert store.perform(Fetch((changed.id,)))[changed.id].fingerprint == 5
+
     def test_a_batch_finds_what_its_members_find(self) -> None:
         store = self._ready()
         rng = random.Random(2)
@@ -322,7 +351,7 @@ class DocumentsContract:
         digest = rng.randint(0, 9)
         # One digest, one fingerprint: as exact copies have it.
         value = None if digest == 0 else flip(pool[digest % len(pool)], range(digest // len(pool) * 5, digest))
-        fields = rng.choice([{}, {"lang": "zh"}, {"lang": "en"}])
+        fields: dict[str, Any] = rng.choice([{}, {"lang": "zh"}, {"lang": "en"}])
         return entry(id, value, digest=f"digest{digest}", group=rng.choice("abc"), **fields)
 
 
@@ -333,6 +362,7 @@ def entry(
     digest: str | None = None,
     group: str | None = None,
     duplicate_of: str | None = None,
+    bits: int = 64,
     **fields: Any,
 ) -> Entry:
     """An Entry for a test; its digest and group are its own unless given; each is written after the one before."""
@@ -344,6 +374,7 @@ def entry(
         duplicate_of,
         json.dumps({"id": id, **fields}),
         written=next(_written),
+        bits=bits,
     )
 
 

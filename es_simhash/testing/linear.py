@@ -138,7 +138,14 @@ class LinearStore:
             source = self._rows[entry.id][1]
         self._written += 1
         row = Row(
-            entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, entry.written, self._written
+            entry.id,
+            entry.fingerprint,
+            entry.digest,
+            entry.group,
+            entry.duplicate_of,
+            entry.written,
+            self._written,
+            entry.bits,
         )
         self._rows[entry.id] = (row, source)
         return True

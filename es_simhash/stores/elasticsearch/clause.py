@@ -13,36 +13,35 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PLAIN_MAX_DISTANCE = 3
-RING_MAX_DISTANCE = 7
 
+def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> dict[str, Any]:
+    """An OR of terms, one a segment: at least one is equal. It finds everything within 3 bits, and much else.
 
-def plain_clause(fingerprint: int, field: str = "simhash") -> dict[str, Any]:
-    """An OR of four terms: at least one segment is equal. It finds everything within 3 bits, and much else.
-
-    :param fingerprint: unsigned, 64 bits.
+    :param fingerprint: unsigned.
     :param field: the object that holds the segments.
+    :param bits: length of the fingerprint; of 128 bits it finds everything within 7.
     """
-    terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, 64))]
+    terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, bits))]
     return {"bool": {"should": terms, "minimum_should_match": 1}}
 
 
 def ring_clause(
-    fingerprints: int | Sequence[int], max_distance: int = PLAIN_MAX_DISTANCE, field: str = "simhash"
+    fingerprints: int | Sequence[int], max_distance: int = 3, field: str = "simhash", bits: int = 64
 ) -> dict[str, Any]:
     """Everything within ``max_distance`` of a fingerprint (or of any of several), and almost nothing else.
 
-    What it finds is a candidate: compare ``simhash.fp`` (a signed long) before you trust it.
+    What it finds is a candidate: compare ``simhash.fp`` (a signed long; of 128 bits the higher half, ``simhash.fp1`` is
+    the lower) before you trust it.
 
-    :param max_distance: 0 to 7 bits.
+    :param max_distance: 0 to 7 bits; of 128 bits 0 to 15.
     :raises InputError: for another distance.
     """
-    if not 0 <= max_distance <= RING_MAX_DISTANCE:
-        raise InputError(f"max_distance is {max_distance}: use 0 to {RING_MAX_DISTANCE} at 64 bits")
+    if not 0 <= max_distance < bits // 8:
+        raise InputError(f"max_distance is {max_distance}: use 0 to {bits // 8 - 1} at {bits} bits")
     values = [fingerprints] if isinstance(fingerprints, int) else list(fingerprints)
     should = [
         {"bool": {"filter": [_terms(field, arc.first, arc.first_values), _terms(field, arc.second, arc.second_values)]}}
-        for arc in arcs(values, max_distance, bits=64)
+        for arc in arcs(values, max_distance, bits)
     ]
     return {"bool": {"should": should, "minimum_should_match": 1}}
 

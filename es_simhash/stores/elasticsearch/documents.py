@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.core.segments import from_signed, hex_segments, to_signed
+from es_simhash.core.segments import from_longs, hex_segments, to_longs
 from es_simhash.errors import SimhashError, TooLarge, TooManyCandidates
 from es_simhash.ops import (
     Candidates,
@@ -25,7 +25,7 @@ from es_simhash.ops import (
     Write,
     Written,
 )
-from es_simhash.stores.elasticsearch.clause import PLAIN_MAX_DISTANCE, ring_clause
+from es_simhash.stores.elasticsearch.clause import ring_clause
 from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import Call, chunks, describe, set_up, steps
@@ -51,7 +51,8 @@ TERMS = 10_000
 CHANGED_SINCE = frozenset({404, 409})
 """Removed or written since the document was read."""
 
-_ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of", "simhash.written"]
+_LONGS = ("fp", "fp1")  # the second of 128 bits only
+_ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplicate_of", "written")]
 
 
 @steps.register(Describe)
@@ -228,15 +229,18 @@ def _refresh(op: Refresh, index: str, name: str) -> Steps:
 
 
 def _unions(op: Candidates) -> Iterator[Sequence[Probe]]:
-    """The Probes, by as many as one query takes: beyond 3 bits the neighbourhoods of several would overlap too much."""
-    probes = [probe for probe in op.probes if probe != Probe(None, None)]
-    return chunks(probes, UNION if op.max_distance <= PLAIN_MAX_DISTANCE else 1)
+    """The Probes, by as many as one query takes.
+
+    Where two neighbouring segments may differ by more than one bit, the neighbourhoods of several overlap too much.
+    """
+    probes = [probe for probe in op.probes if probe.fingerprint is not None or probe.digest is not None]
+    return chunks(probes, UNION if op.max_distance < op.bits // 16 else 1)
 
 
 def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
     should: list[dict[str, Any]] = []
     if fingerprints := [probe.fingerprint for probe in probes if probe.fingerprint is not None]:
-        should.append(ring_clause(fingerprints, op.max_distance))
+        should.append(ring_clause(fingerprints, op.max_distance, bits=op.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
     query: dict[str, Any] = {"filter": [{"bool": {"should": should, "minimum_should_match": 1}}]}
@@ -253,7 +257,6 @@ def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
     return search
 
 
-_SEGMENTS = [f"s{i}" for i in range(4)]
 _FIELDS: dict[str, Any] = {
     "docvalue_fields": _ROW_FIELDS,
     "seq_no_primary_term": True,
@@ -323,11 +326,12 @@ def _operation(entry: Entry) -> tuple[Any, Any]:
         "written": entry.written,
     }
     if entry.fingerprint is not None:
-        simhash["fp"] = to_signed(entry.fingerprint)
-        simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(entry.fingerprint, 64))}
+        simhash |= zip(_LONGS, to_longs(entry.fingerprint, entry.bits), strict=False)
+        simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(entry.fingerprint, entry.bits))}
     if entry.version is not None:
         # Put into what is there: an update merges objects, so a field of a former fingerprint would stay.
-        every = dict.fromkeys([*_SEGMENTS, "fp"]) | simhash
+        names = [*(f"s{i}" for i in range(entry.bits // 16)), *_LONGS[: entry.bits // 64]]
+        every = dict.fromkeys(names) | simhash
         return {"update": {"_id": entry.id, **_condition(entry.version)}}, {"doc": {"simhash": every}}
     if entry.duplicate_of is None:
         del simhash["duplicate_of"]
@@ -338,27 +342,29 @@ def _operation(entry: Entry) -> tuple[Any, Any]:
 
 def _stored_row(doc: dict[str, Any]) -> Row:
     simhash = doc["_source"].get("simhash", {})
-    fp = simhash.get("fp")
+    longs = [simhash[name] for name in _LONGS if simhash.get(name) is not None]
     return Row(
         id=doc["_id"],
-        fingerprint=None if fp is None else from_signed(fp),
+        fingerprint=from_longs(longs) if longs else None,
         digest=simhash.get("digest", ""),
         group=simhash.get("group", ""),
         duplicate_of=simhash.get("duplicate_of"),
         written=simhash.get("written", 0),
         version=(doc["_seq_no"], doc["_primary_term"]),
+        bits=64 * len(longs) or 64,
     )
 
 
 def _found_row(hit: dict[str, Any]) -> Row:
     fields = {name: values[0] for name, values in hit.get("fields", {}).items()}
-    fp = fields.get("simhash.fp")
+    longs = [fields[f"simhash.{name}"] for name in _LONGS if f"simhash.{name}" in fields]
     return Row(
         id=hit["_id"],
-        fingerprint=None if fp is None else from_signed(fp),
+        fingerprint=from_longs(longs) if longs else None,
         digest=fields.get("simhash.digest", ""),
         group=fields.get("simhash.group", ""),
         duplicate_of=fields.get("simhash.duplicate_of"),
         written=fields.get("simhash.written", 0),
         version=(hit["_seq_no"], hit["_primary_term"]),
+        bits=64 * len(longs) or 64,
     )

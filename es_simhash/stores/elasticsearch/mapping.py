@@ -32,14 +32,14 @@ def _shipped(name: str) -> str:
 class Part(Generic[C]):
     """What an index holds for us: an object of fields, and a configuration in ``_meta``.
 
-    :param file: in ``mappings/``.
+    :param file: in ``mappings/``, for a configuration.
     :param field: the object's name.
     :param key: the configuration's name in ``_meta``.
     :param read: makes the configuration from what is in ``_meta``.
     :param mismatch: the error for indices of different configurations.
     """
 
-    file: str
+    file: Callable[[C], str]
     field: str
     key: str
     read: Callable[[Mapping[str, Any]], C]
@@ -47,7 +47,7 @@ class Part(Generic[C]):
 
     def mapping(self, config: C) -> dict[str, Any]:
         """The shipped mapping, with this configuration in its ``_meta``."""
-        mapping: dict[str, Any] = json.loads(_shipped(self.file))["mappings"]
+        mapping: dict[str, Any] = json.loads(_shipped(self.file(config)))["mappings"]
         mapping["_meta"][META][self.key] = config.to_dict()
         return mapping
 
@@ -80,18 +80,29 @@ class Part(Generic[C]):
         config = mapping.get("_meta", {}).get(META, {}).get(self.key)
         field = mapping.get("properties", {}).get(self.field)
         present = field.get("properties", {}).keys() if field else set()
-        wanted = json.loads(_shipped(self.file))["mappings"]["properties"][self.field]["properties"].keys()
         if config is None and field is not None:
             raise NotSetUp(
                 f"the index {index} has a field `{self.field}`, but our configuration is not in its `_meta`: the field "
                 "is somebody else's, or a mapping was put without its `_meta`; use another index, or put "
-                f"mappings/{self.file} whole"
+                "the mapping whole"
             )
-        return self.read(config) if config is not None and wanted <= present else None
+        if config is None:
+            return None
+        found = self.read(config)
+        wanted = json.loads(_shipped(self.file(found)))["mappings"]["properties"][self.field]["properties"].keys()
+        return found if wanted <= present else None
 
 
-DOCUMENTS = Part("documents.json", "simhash", "scheme", Scheme.from_dict, SchemeMismatch)
-SEEN = Part("users.json", "seen", "seen", SeenConfig.from_dict, FilterMismatch)
+def _documents(scheme: Scheme) -> str:
+    return "documents.json" if scheme.bits == 64 else f"documents-{scheme.bits}.json"
+
+
+def _users(config: SeenConfig) -> str:
+    return "users.json"
+
+
+DOCUMENTS = Part(_documents, "simhash", "scheme", Scheme.from_dict, SchemeMismatch)
+SEEN = Part(_users, "seen", "seen", SeenConfig.from_dict, FilterMismatch)
 
 
 def _describe(config: Any) -> str:

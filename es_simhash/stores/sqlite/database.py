@@ -32,6 +32,8 @@ class Database:
     def __init__(self, path: str) -> None:
         self.path = path
         self.name = f"sqlite:///{path}"
+        self.bits: int | None = None
+        """Length of the fingerprints in the file, once that is known."""
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 

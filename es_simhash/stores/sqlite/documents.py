@@ -1,8 +1,8 @@
 """Requests on documents. One table; the index that serves the ring query is on pairs of segments.
 
 The ring query asks for values of two neighbouring segments. A pair of 16-bit segments is one 32-bit number, cut out of
-the fingerprint: each of the four expression indexes holds one, and SQLite looks up the pairs that are allowed (68 a
-fingerprint at a distance of 3).
+the fingerprint: each of the expression indexes holds one, four of them for 64 bits and eight for 128, and SQLite looks
+up the pairs that are allowed (68 a fingerprint of 64 bits at a distance of 3).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.ring import pairs
 from es_simhash.core.scheme import Scheme
-from es_simhash.core.segments import from_signed, to_signed
-from es_simhash.errors import StoreError
+from es_simhash.core.segments import from_longs, to_longs
+from es_simhash.errors import NotSetUp, StoreError
 from es_simhash.ops import (
     Candidates,
     Count,
@@ -43,32 +43,41 @@ if TYPE_CHECKING:
 FORMAT = "1"
 _PAGE = 10_000
 
-# Where segment i and its neighbour stand in the signed 64-bit fingerprint.
-_PAIRS = (
-    "(fp >> 32) & 4294967295",
-    "(fp >> 16) & 4294967295",
-    "fp & 4294967295",
-    "((fp & 65535) << 16) | ((fp >> 48) & 65535)",
-)
-_TABLES = [
-    """CREATE TABLE IF NOT EXISTS documents (
+_LONGS = ("fp", "fp1")  # the second for fingerprints of 128 bits
+
+
+def _pairs(bits: int) -> list[str]:
+    """Where segment i and its neighbour in the ring stand, in signed numbers of 64 bits."""
+    longs = _LONGS[: bits // 64]
+    expressions = []
+    for this, next in zip(longs, (*longs[1:], longs[0]), strict=True):
+        expressions += [f"({this} >> 32) & 4294967295", f"({this} >> 16) & 4294967295", f"{this} & 4294967295"]
+        expressions.append(f"(({this} & 65535) << 16) | (({next} >> 48) & 65535)")
+    return expressions
+
+
+def _tables(bits: int) -> list[str]:
+    more = "".join(f"{name} INTEGER, " for name in _LONGS[1 : bits // 64])
+    return [
+        f"""CREATE TABLE IF NOT EXISTS documents (
         written INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
         fp INTEGER,
-        digest TEXT NOT NULL,
+        {more}digest TEXT NOT NULL,
         "group" TEXT NOT NULL,
         duplicate_of TEXT,
         source TEXT NOT NULL
     )""",
-    "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
-    'CREATE INDEX IF NOT EXISTS groups ON documents ("group")',
-    "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
-    *(
-        f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}) WHERE fp IS NOT NULL"
-        for i, pair in enumerate(_PAIRS)
-    ),
-]
-_COLUMNS = 'id, fp, digest, "group", duplicate_of, written'
+        "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
+        'CREATE INDEX IF NOT EXISTS groups ON documents ("group")',
+        "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
+        *(
+            f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}) WHERE fp IS NOT NULL"
+            for i, pair in enumerate(_pairs(bits))
+        ),
+    ]
+
+
 # A row's version is all of it that we ever change.
 _SAME = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ?'
 
@@ -84,14 +93,29 @@ def _describe(op: Describe, database: Database) -> Scheme | None:
     return Scheme.from_dict(json.loads(meta["scheme"]))
 
 
+def _bits(database: Database) -> int:
+    """Length of the fingerprints in this file, which never changes."""
+    if database.bits is None:
+        scheme = _describe(Describe(), database)
+        if scheme is None:
+            raise NotSetUp(f"{database.name} is not set up: run `es-simhash init --store {database.name}`")
+        database.bits = scheme.bits
+    return database.bits
+
+
+def _columns(database: Database) -> str:
+    longs = ", ".join(_LONGS[: _bits(database) // 64])
+    return f'id, digest, "group", duplicate_of, written, {longs}'
+
+
 @answer.register(SetUp)
 def _set_up(op: SetUp, database: Database) -> str:
-    return database.make(_TABLES, {"documents": FORMAT, "scheme": json.dumps(op.scheme.to_dict())})
+    return database.make(_tables(op.scheme.bits), {"documents": FORMAT, "scheme": json.dumps(op.scheme.to_dict())})
 
 
 @answer.register(Fetch)
 def _fetch(op: Fetch, database: Database) -> dict[str, Row]:
-    sql = f"SELECT {_COLUMNS} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT {_columns(database)} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
         return {row[0]: _row(row) for row in connection.execute(sql, [json.dumps(op.ids)])}
 
@@ -102,7 +126,8 @@ def _candidates(op: Candidates, database: Database) -> list[Row]:
     if not wanted:
         return []
     # A bare column beside min() takes its value from the row with the minimum.
-    columns = _COLUMNS.replace("written", "min(written)") if op.one_per_digest else _COLUMNS
+    columns = _columns(database)
+    columns = columns.replace("written", "min(written)") if op.one_per_digest else columns
     sql = f"SELECT {columns} FROM documents WHERE written IN ({' UNION '.join(wanted)})"
     if op.without:
         sql += " AND id NOT IN (SELECT value FROM json_each(?))"
@@ -141,10 +166,18 @@ def _write(op: Write, database: Database) -> Written:
 
 def _insert(entry: Entry, connection: Connection) -> None:
     connection.execute("DELETE FROM documents WHERE id = ?", [entry.id])
-    sql = 'INSERT INTO documents (written, id, fp, digest, "group", duplicate_of, source) VALUES (?, ?, ?, ?, ?, ?, ?)'
-    fp = None if entry.fingerprint is None else to_signed(entry.fingerprint)
-    written = _place(entry.written, connection)
-    connection.execute(sql, [written, entry.id, fp, entry.digest, entry.group, entry.duplicate_of, entry.source])
+    row: dict[str, Any] = {
+        "written": _place(entry.written, connection),
+        "id": entry.id,
+        "digest": entry.digest,
+        '"group"': entry.group,
+        "duplicate_of": entry.duplicate_of,
+        "source": entry.source,
+    }
+    if entry.fingerprint is not None:
+        row |= zip(_LONGS, to_longs(entry.fingerprint, entry.bits), strict=False)
+    marks = ", ".join("?" * len(row))
+    connection.execute(f"INSERT INTO documents ({', '.join(row)}) VALUES ({marks})", list(row.values()))
 
 
 def _place(written: int, connection: Connection) -> int | None:
@@ -178,7 +211,8 @@ def _remove(op: Remove, database: Database) -> set[str]:
 def _scan(op: Scan, database: Database) -> ScanPage:
     size = op.size or _PAGE
     condition, parameters = _scanned(op)
-    sql = f"SELECT {_COLUMNS}, source FROM documents WHERE written > ? AND {condition} ORDER BY written LIMIT {size}"
+    columns = _columns(database)
+    sql = f"SELECT {columns}, source FROM documents WHERE written > ? AND {condition} ORDER BY written LIMIT {size}"
     with database.use() as connection:
         found = connection.execute(sql, [op.after or 0, *parameters]).fetchall()
     rows = [_row(columns[:-1]) for columns in found]
@@ -233,7 +267,7 @@ def _wanted(op: Candidates) -> tuple[list[str], list[Any]]:
         wanted.append("SELECT written FROM documents WHERE digest IN (SELECT value FROM json_each(?))")
         parameters.append(json.dumps(sorted(digests)))
     if fingerprints := [probe.fingerprint for probe in op.probes if probe.fingerprint is not None]:
-        for pair, values in zip(_PAIRS, pairs(fingerprints, op.max_distance, bits=64), strict=True):
+        for pair, values in zip(_pairs(op.bits), pairs(fingerprints, op.max_distance, op.bits), strict=True):
             condition = f"fp IS NOT NULL AND {pair} IN (SELECT value FROM json_each(?))"
             wanted.append(f"SELECT written FROM documents WHERE {condition}")
             parameters.append(json.dumps(values.tolist()))
@@ -241,6 +275,7 @@ def _wanted(op: Candidates) -> tuple[list[str], list[Any]]:
 
 
 def _row(columns: tuple[Any, ...]) -> Row:
-    id, fp, digest, group, duplicate_of, written = columns
+    id, digest, group, duplicate_of, written, *longs = columns
     version = (written, digest, group, duplicate_of)
-    return Row(id, None if fp is None else from_signed(fp), digest, group, duplicate_of, written, version)
+    fingerprint = None if longs[0] is None else from_longs(longs)
+    return Row(id, fingerprint, digest, group, duplicate_of, written, version, 64 * len(longs))
