@@ -14,11 +14,10 @@ from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
     json_option,
     max_distance_option,
-    open_documents,
     parse_clause,
     store_options,
-    weights_option,
 )
+from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.flows.outcome import Counts
 
 
@@ -33,7 +32,7 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 
 @click.command()
 @store_options
-@weights_option
+@scheme_options
 @click.option("--text-field", required=True, metavar="FIELD[,FIELD]", help="Where the text is; several are joined.")
 @click.option(
     "--query", "clause", metavar="JSON", callback=parse_clause, help="A query clause: only documents that match it."

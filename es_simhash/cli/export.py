@@ -7,12 +7,13 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.options import filter_option, open_documents, print_json, store_options, weights_option
+from es_simhash.cli.options import filter_option, print_json, store_options
+from es_simhash.cli.scheme import open_documents, scheme_options
 
 
 @click.command()
 @store_options
-@weights_option
+@scheme_options
 @filter_option("limits which documents are exported")
 def export(clause: dict[str, Any] | None, **store: Any) -> None:
     """Print the fingerprints of all documents as JSON lines, in no particular order.

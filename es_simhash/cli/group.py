@@ -12,11 +12,10 @@ from es_simhash.cli.options import (
     filter_option,
     json_option,
     max_distance_option,
-    open_documents,
     print_json,
     store_options,
-    weights_option,
 )
+from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.core.groups import HEADS
 
 GIANT = 1_000
@@ -24,7 +23,7 @@ GIANT = 1_000
 
 @click.command()
 @store_options
-@weights_option
+@scheme_options
 @max_distance_option
 @filter_option("limits which documents are looked at; they are grouped as if there were no others")
 @click.option(

@@ -18,11 +18,10 @@ from es_simhash.cli.options import (
     filter_option,
     json_option,
     max_distance_option,
-    open_documents,
     print_json,
     store_options,
-    weights_option,
 )
+from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.flows.ingest import DEADLINE, ON_DUPLICATE
 from es_simhash.flows.outcome import Counts
@@ -61,7 +60,7 @@ workers_option = click.option(
 @click.command()
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
 @store_options
-@weights_option
+@scheme_options
 @click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Where a document's id is.")
 @click.option(
     "--text-field",

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.options import open_documents, store_options, weights_option
+from es_simhash.cli.options import store_options
+from es_simhash.cli.scheme import open_documents, scheme_options
 
 _SAYS = {
     "created": "created, ready for `es-simhash ingest`",
@@ -17,7 +18,7 @@ _SAYS = {
 
 @click.command()
 @store_options
-@weights_option
+@scheme_options
 def init(**store: Any) -> None:
     """Set a store up for fingerprints.
 

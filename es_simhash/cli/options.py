@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.client.documents import DEFAULT_MAX_DISTANCE, Documents
+from es_simhash.client.documents import DEFAULT_MAX_DISTANCE
 from es_simhash.core.scheme import DEFAULT, Scheme
-from es_simhash.core.weights import WEIGHTS
 from es_simhash.errors import InputError
 from es_simhash.stores.address import DEFAULT_ADDRESS
 
@@ -44,21 +43,16 @@ _STORE = [
     ),
 ]
 
-weights_option = click.option(
-    "--weights",
-    type=click.Choice(list(WEIGHTS)),
-    default=DEFAULT.weights,
-    show_default=True,
-    help="How a word's count becomes its weight; the same for everything in a store.",
-)
+_WIDEST = Scheme(bits=128)
 
 max_distance_option = click.option(
     "--max-distance",
     metavar="K",
-    type=click.IntRange(0, DEFAULT.max_distance),
+    type=click.IntRange(0, _WIDEST.max_distance),
     default=DEFAULT_MAX_DISTANCE,
     show_default=True,
-    help=f"How many of the {DEFAULT.bits} bits may differ, 0 to {DEFAULT.max_distance}.",
+    help=f"How many bits may differ: 0 to {DEFAULT.max_distance} of {DEFAULT.bits}, 0 to {_WIDEST.max_distance} of "
+    f"{_WIDEST.bits}.",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON lines on standard output.")
@@ -86,12 +80,6 @@ def client_options(
     if no_verify_certs:
         options |= {"verify_certs": False, "ssl_show_warn": False}
     return store, {name: value for name, value in options.items() if value is not None}
-
-
-def open_documents(weights: str, **store: Any) -> Documents:
-    """The documents of a store, from the values of :func:`store_options` and ``weights_option``."""
-    address, options = client_options(**store)
-    return Documents(address, scheme=Scheme(weights=weights), **options)
 
 
 def parse_clause(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:

@@ -10,17 +10,16 @@ from es_simhash.cli.options import (
     filter_option,
     json_option,
     max_distance_option,
-    open_documents,
     print_json,
     store_options,
-    weights_option,
 )
+from es_simhash.cli.scheme import open_documents, scheme_options
 
 
 @click.command()
 @click.argument("ids", metavar="[ID…]", nargs=-1)
 @store_options
-@weights_option
+@scheme_options
 @max_distance_option
 @filter_option("says which documents to remove, in place of ids")
 @json_option

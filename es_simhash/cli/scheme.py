@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from es_simhash.cli.input import open_input
-from es_simhash.cli.options import display, weights_option
+from es_simhash.cli.options import client_options, display
+from es_simhash.client import Documents
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.hashing import HASHES
 from es_simhash.core.idf import IdfTable
@@ -15,6 +17,9 @@ from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.stop_words import LISTS, StopWords
 from es_simhash.core.text import DIGESTS
 from es_simhash.core.tokens import TOKENS
+from es_simhash.core.weights import WEIGHTS
+from es_simhash.ops import Describe
+from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,51 +27,40 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 _SCHEME = [
-    weights_option,
     click.option(
-        "--bits",
-        type=click.Choice(["64", "128"]),
-        default=str(DEFAULT.bits),
-        show_default=True,
-        help="Length of a fingerprint.",
+        "--weights",
+        type=click.Choice(list(WEIGHTS)),
+        help=f"How a word's count becomes its weight.  [default: {DEFAULT.weights}]",
+    ),
+    click.option(
+        "--bits", type=click.Choice(["64", "128"]), help=f"Length of a fingerprint.  [default: {DEFAULT.bits}]"
     ),
     click.option(
         "--tokens",
         type=click.Choice(TOKENS),
-        default=DEFAULT.tokens,
-        show_default=True,
-        help="What a text is cut into; characters, two by two, are for short texts.",
+        help=f"What a text is cut into; characters, two by two, are for short texts.  [default: {DEFAULT.tokens}]",
     ),
     click.option(
         "--idf",
         metavar="FILE",
-        default=DEFAULT.idf,
-        show_default=True,
-        help="The IDF table for weights that ask for one: jieba's, or a file that es-simhash idf made.",
+        help="The IDF table for weights that ask for one: jieba, or a file that es-simhash idf made.  "
+        f"[default: {DEFAULT.idf}]",
     ),
     click.option(
         "--stop-words",
         metavar="FILE",
-        default=DEFAULT.stop_words,
-        show_default=True,
-        help="List 1, none, or a file of your own, a word a line.",
+        help=f"List 1, none, or a file of your own, a word a line.  [default: {DEFAULT.stop_words}]",
     ),
     click.option(
         "--hash",
         type=click.Choice(list(HASHES)),
-        default=DEFAULT.hash,
-        show_default=True,
-        help="The hash of a word; fnv1a_64 has 64 bits only.",
+        help=f"The hash of a word; fnv1a_64 has 64 bits only.  [default: {DEFAULT.hash}]",
     ),
-    click.option(
-        "--digest", type=click.Choice(list(DIGESTS)), default=DEFAULT.digest, show_default=True, help="Of exact copies."
-    ),
+    click.option("--digest", type=click.Choice(list(DIGESTS)), help=f"Of exact copies.  [default: {DEFAULT.digest}]"),
     click.option(
         "--min-features",
         type=click.IntRange(1),
-        default=DEFAULT.min_features,
-        show_default=True,
-        help="A text with fewer gets no fingerprint.",
+        help=f"A text with fewer gets no fingerprint.  [default: {DEFAULT.min_features}]",
     ),
 ]
 
@@ -78,19 +72,47 @@ def scheme_options(command: F) -> F:
     return command
 
 
-def make_fingerprinter(bits: str, idf: str, stop_words: str, **choices: Any) -> Fingerprinter:
+def make_fingerprinter(
+    bits: str | None, idf: str | None, stop_words: str | None, stored: Scheme | None = None, **choices: Any
+) -> Fingerprinter:
     """A Fingerprinter, from the values of :func:`scheme_options`.
 
+    :param stored: the Scheme of a store, for what was not chosen.
     :raises InputError: naming the file that can't be used, and its line.
     :raises SchemeError: for choices that don't go together.
     """
+    chosen = {name: value for name, value in choices.items() if value is not None}
+    if bits is not None:
+        chosen["bits"] = int(bits)
     # A file that is called like a list is ./none.
-    listed = stop_words if stop_words in LISTS else DEFAULT.stop_words
-    return Fingerprinter.using(
-        Scheme(bits=int(bits), stop_words=listed, **choices),
-        idf=None if idf == DEFAULT.idf else _read(IdfTable, idf),
-        stop_words=None if stop_words in LISTS else _read(StopWords, stop_words),
-    )
+    if stop_words in LISTS:
+        chosen["stop_words"] = stop_words
+    if idf == DEFAULT.idf:
+        chosen["idf"] = idf
+    table = _read(IdfTable, idf) if idf not in (None, DEFAULT.idf) else None
+    words = _read(StopWords, stop_words) if stop_words is not None and stop_words not in LISTS else None
+    return Fingerprinter.using(replace(stored or DEFAULT, **chosen), idf=table, stop_words=words)
+
+
+def open_documents(
+    store: str | None,
+    api_key: str | None,
+    ca_certs: str | None,
+    no_verify_certs: bool,
+    timeout: float | None,
+    **choices: Any,
+) -> Documents:
+    """The documents of a store, from the values of ``store_options`` and of :func:`scheme_options`.
+
+    What is not chosen is as the store has it: only ``init``, or a first ingest, has to be told.
+    """
+    address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout)
+    opened = open_store(address, **options)
+    try:
+        return Documents(opened, fingerprinter=make_fingerprinter(stored=opened.perform(Describe()), **choices))
+    except BaseException:
+        opened.close()
+        raise
 
 
 T = TypeVar("T", IdfTable, StopWords)

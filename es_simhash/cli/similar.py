@@ -11,12 +11,11 @@ from es_simhash.cli.options import (
     filter_option,
     json_option,
     max_distance_option,
-    open_documents,
     print_json,
     read_text,
     store_options,
-    weights_option,
 )
+from es_simhash.cli.scheme import open_documents, scheme_options
 
 
 @click.command()
@@ -24,7 +23,7 @@ from es_simhash.cli.options import (
 @click.option("--id", "id", metavar="ID", help="A stored document, in place of a text.")
 @click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
 @store_options
-@weights_option
+@scheme_options
 @max_distance_option
 @filter_option('matches must satisfy: \'{"term": {"lang": "zh"}}\'')
 @json_option

@@ -60,6 +60,7 @@ class Documents:
     :param index: the index, where ``store`` is a client.
     :param scheme: must equal the one that the store was set up with.
     :param segmenter: ``jieba`` or ``rjieba``; they give the same words, the default is the faster one installed.
+    :param fingerprinter: one with tables of your own, in place of ``scheme`` and ``segmenter``.
     :param client_options: for the Elasticsearch client: ``api_key``, ``ca_certs``, ``request_timeout``, …
     :raises InputError: if the address can't be understood. Nothing is sent before the first request.
     """
@@ -71,9 +72,10 @@ class Documents:
         index: str | None = None,
         scheme: Scheme = DEFAULT,
         segmenter: str | None = None,
+        fingerprinter: Fingerprinter | None = None,
         **client_options: Any,
     ) -> None:
-        self.fingerprinter = Fingerprinter(scheme, segmenter)
+        self.fingerprinter = fingerprinter or Fingerprinter(scheme, segmenter)
         self._store = open_store(store, index, **client_options)
         self._checked = False
 
@@ -113,7 +115,7 @@ class Documents:
 
         :param documents: dicts with an id and a text, of any length, or Lines as ``reading.json_lines`` gives them.
         :param text_field: name of the field with the text, or several to be joined.
-        :param max_distance: how near a near-duplicate is: 0 to 7 bits.
+        :param max_distance: how near a near-duplicate is: 0 to 7 bits, or to 15 of 128.
         :param on_duplicate: what to do with a new document that duplicates another: ``index`` it with what it
             duplicates, ``skip`` it, or ``fail``.
         :param filter: a query clause: only documents that match it can be what a new one duplicates.
@@ -207,7 +209,7 @@ class Documents:
     ) -> list[Match]:
         """Everything stored within ``max_distance`` bits of a text, nearest first. Complete, or an error.
 
-        :param max_distance: 0 to 7.
+        :param max_distance: 0 to 7; of 128 bits 0 to 15.
         :param filter: a query clause that the matches must satisfy, such as ``{"term": {"lang": "zh"}}``.
         :raises InputError: if the text or the filter can't be used.
         :raises IncompleteAnswer: if the store could not look everywhere.
@@ -321,9 +323,10 @@ class AsyncDocuments:
         index: str | None = None,
         scheme: Scheme = DEFAULT,
         segmenter: str | None = None,
+        fingerprinter: Fingerprinter | None = None,
         **client_options: Any,
     ) -> None:
-        self.fingerprinter = Fingerprinter(scheme, segmenter)
+        self.fingerprinter = fingerprinter or Fingerprinter(scheme, segmenter)
         self._store = open_async_store(store, index, **client_options)
         self._checked = False
 

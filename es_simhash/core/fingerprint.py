@@ -182,8 +182,9 @@ class Fingerprinter:
 
 
 def _same(name: str, named: str, given: IdfTable | StopWords | None, what: str) -> None:
+    option = name.replace("_", "-")
     if given is None and is_identity(named):
-        raise SchemeError(f"Scheme.{name} is {named}: give the Fingerprinter that {what}, {name}=…")
+        raise SchemeError(f"Scheme.{name} is {named}: give the Fingerprinter that {what}, {name}=… (--{option} FILE)")
     if given is not None and given.identity != named:
         raise SchemeError(
             f"Scheme.{name} is {named}, the {what} given is {given.identity}: "
