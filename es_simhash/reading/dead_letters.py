@@ -1,8 +1,8 @@
 """Dead letters: what was rejected or failed, as JSON lines that carry the document and can be ingested again.
 
 A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. What is not JSON is kept as
-``"line"``, with its line break, what is not even UTF-8 as ``"line_base64"``, in place of ``"document"``. An ingest takes
-a dead letter for what it carries; an object with other fields than these is a document of the user's own.
+``"line"``, with its line break, what is not even UTF-8 as ``"line_base64"``, in place of ``"document"``. An ingest
+takes a dead letter for what it carries; an object with other fields than these is a document of the user's own.
 """
 
 from __future__ import annotations
