@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.cli.options import display
 from es_simhash.errors import InputError, StoreError
@@ -19,22 +19,25 @@ if TYPE_CHECKING:
 class DeadLetters:
     """Dead letters are put behind those that are in the file already.
 
-    :param end: where the file ended when a state was kept; what was put behind it since comes once more.
+    :param note: of a state that was kept: what was put behind the end that it tells comes once more.
     :raises InputError: if the file can't be written.
     """
 
-    def __init__(self, path: str, end: int | None) -> None:
+    def __init__(self, path: str, note: Any = None) -> None:
         self._path = path
+        self._real_path = os.path.realpath(path)
         with self._errors(InputError):
             self._file: IO[bytes] = open(path, "ab")  # noqa: SIM115  closed by close
-            if end is not None and end < self._file.tell():
-                self._file.truncate(end)
+        if note is not None and note["dead_letters"] == self._real_path and note["end"] < self.note["end"]:
+            with self._errors(InputError):
+                self._file.truncate(note["end"])
                 self._file.seek(0, os.SEEK_END)
 
     @property
-    def end(self) -> int:
-        """Bytes in the file."""
-        return self._file.tell()
+    def note(self) -> dict[str, Any]:
+        """Which file it is, and how many bytes are in it."""
+        with self._errors(InputError):
+            return {"dead_letters": self._real_path, "end": self._file.tell()}
 
     def put(self, outcome: Outcome) -> None:
         """Write one, through to the system.
@@ -55,4 +58,5 @@ class DeadLetters:
         try:
             yield
         except OSError as error:
-            raise kind(f"the dead letters can't be written to {display(self._path)}: {error.strerror}") from error
+            why = error.strerror or error
+            raise kind(f"the dead letters can't be written to {display(self._path)}: {why}") from error

@@ -143,6 +143,8 @@ def ingest(
         letters = None
         if dead_letter is not None:
             letters = stack.enter_context(closing(DeadLetters(dead_letter, state.note if state else None)))
+        if state is not None and letters is not None:
+            state.note = letters.note
         counts = state.counts if state else Counts()
         before = counts.total
         documents = stack.enter_context(open_documents(**store))
@@ -166,11 +168,15 @@ def ingest(
                 if letters is not None and outcome.reason is not None:
                     letters.put(outcome)
                 if state is not None and letters is not None:
-                    state.note = letters.end
+                    state.note = letters.note
                 counts.add(outcome)
                 report(outcome, as_json, progress)
         except DuplicateFound as error:
             stopped = error
+        except InputError:
+            if interruptible.signal is None:
+                raise
+            # else the input was ended before it came to where the run before had been
         except (SimhashError, KeyboardInterrupt):
             if counts.total:  # what was done until then
                 print_counts(counts, before, time.monotonic() - started, as_json)

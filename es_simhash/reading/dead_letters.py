@@ -1,8 +1,8 @@
 """Dead letters: what was rejected or failed, as JSON lines that carry the document and can be ingested again.
 
 A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. What is not JSON is kept as
-``"line"``, what is not even UTF-8 as ``"line_base64"``, in place of ``"document"``. An ingest takes a dead letter for
-what it carries.
+``"line"``, with its line break, what is not even UTF-8 as ``"line_base64"``, in place of ``"document"``. An ingest
+takes a dead letter for what it carries; an object with other fields than these is a document of the user's own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from es_simhash.flows.outcome import Outcome
 
 VERSION = 1
+_ABOUT = frozenset({"dead_letter", "outcome", "reason", "place"})
+_CARRIED = frozenset({"document", "line", "line_base64"})
 
 
 def dead_letter(outcome: Outcome) -> bytes:
@@ -38,20 +40,27 @@ def dead_letter(outcome: Outcome) -> bytes:
 def _carried(document: Any) -> dict[str, Any]:
     if isinstance(document, bytes):
         try:
-            return {"line": document.decode().rstrip("\r\n")}
+            return {"line": document.decode()}
         except UnicodeDecodeError:
             return {"line_base64": b64encode(document).decode()}
     try:
         json.dumps(document, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        return {"line": repr(document)}  # a dict of the caller's that has no JSON form
+        return {"line": _described(document)}  # a dict of the caller's that has no JSON form
     return {"document": document}
+
+
+def _described(document: Any) -> str:
+    try:
+        return repr(document)
+    except RecursionError:
+        return f"a {type(document).__name__} that is nested too deeply"
 
 
 def opened(line: Line) -> Line:
     """What a dead letter carries, at its own place; any other line as it is."""
     letter = line.document
-    if not isinstance(letter, dict) or letter.get("dead_letter") != VERSION:
+    if not _is_dead_letter(letter):
         return line
     if "document" in letter:
         return replace(line, document=letter["document"], raw=None)
@@ -60,3 +69,10 @@ def opened(line: Line) -> Line:
     except (KeyError, AttributeError, TypeError, ValueError):
         return line
     return parsed(replace(line, document=None, raw=raw))
+
+
+def _is_dead_letter(value: Any) -> bool:
+    if not isinstance(value, dict) or type(value.get("dead_letter")) is not int or value["dead_letter"] != VERSION:
+        return False
+    more = value.keys() - _ABOUT
+    return len(value) == len(_ABOUT) + 1 and len(more) == 1 and more <= _CARRIED

@@ -95,5 +95,12 @@ def _size(line: Line) -> int:
 
 def mark(line: Line) -> str:
     """A short digest by which the same line is known again."""
-    raw = line.raw if line.raw is not None else json.dumps(line.document, default=repr).encode()
-    return hashlib.blake2b(raw, digest_size=8).hexdigest()
+    return hashlib.blake2b(line.raw if line.raw is not None else _as_bytes(line.document), digest_size=8).hexdigest()
+
+
+def _as_bytes(document: Any) -> bytes:
+    """The same in every process: of what has no JSON form, only its kind."""
+    try:
+        return json.dumps(document, default=lambda value: type(value).__name__).encode()
+    except (TypeError, ValueError, RecursionError):
+        return type(document).__name__.encode()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,13 +65,16 @@ class IngestState:
         """The caller's own, kept with each batch that is done: how far its output had come, say."""
         self.counts = Counts()
         """Of all outcomes that were taken, in this run and in those before it."""
-        try:
+        with self._errors():
             self._db = _opened(path)
-        except sqlite3.Error as error:
-            raise InputError(f"the state {path!r} can't be used ({error}): name a file that can be written") from error
-        about = dict(self._db.execute("SELECT key, value FROM about"))
-        if about.get("format") != str(FORMAT):
-            raise InputError(f"the state {path!r} has format {about.get('format')}, this release reads {FORMAT}")
+        try:
+            with self._errors():
+                about = dict(self._db.execute("SELECT key, value FROM about"))
+            if about.get("format") != str(FORMAT):
+                raise InputError(f"the state {path!r} has format {about.get('format')}, this release reads {FORMAT}")
+        except BaseException:
+            self.close()
+            raise
         self._run = json.loads(about["run"]) if "run" in about else None
         if "done" in about:
             done = json.loads(about["done"])
@@ -84,28 +87,31 @@ class IngestState:
         """
         if self._run is None:
             self._run = dict(run)
-            self._set("run", self._run)
-            return
         for key, value in run.items():
             if self._run.get(key) != value:
                 raise InputError(
                     f"the state {self.path!r} is of an ingest with {key} {self._run.get(key)!r}, not {value!r}: go on "
                     "as it began, or name another file"
                 )
+        with self._transaction():
+            self._set("run", self._run)
+            self._keep()
 
     @property
     def done(self) -> tuple[int, str]:
         """How many documents are done, and the mark of the last."""
-        count = self._db.execute("SELECT coalesce(sum(documents), 0) FROM batches WHERE decisions IS NULL").fetchone()[
-            0
-        ]
-        last = self._db.execute("SELECT mark FROM batches WHERE decisions IS NULL ORDER BY number DESC").fetchone()
+        with self._errors():
+            counted = self._db.execute("SELECT coalesce(sum(documents), 0) FROM batches WHERE decisions IS NULL")
+            count = counted.fetchone()[0]
+            last = self._db.execute("SELECT mark FROM batches WHERE decisions IS NULL ORDER BY number DESC").fetchone()
         return count, last[0] if last else ""
 
     @property
     def pending(self) -> Pending | None:
         """The batch that was decided and is not done."""
-        row = self._db.execute("SELECT documents, mark, decisions FROM batches WHERE decisions IS NOT NULL").fetchone()
+        with self._errors():
+            sql = "SELECT documents, mark, decisions FROM batches WHERE decisions IS NOT NULL"
+            row = self._db.execute(sql).fetchone()
         if row is None:
             return None
         decisions = {id: _decision(values) for id, values in json.loads(row[2]).items()}
@@ -113,29 +119,47 @@ class IngestState:
 
     def claims(self) -> Iterator[tuple[str, str]]:
         """The ids of the batches that are done, each with its place."""
-        for (claims,) in self._db.execute("SELECT claims FROM batches WHERE decisions IS NULL ORDER BY number"):
-            yield from json.loads(claims)
+        with self._errors():
+            for (claims,) in self._db.execute("SELECT claims FROM batches WHERE decisions IS NULL ORDER BY number"):
+                yield from json.loads(claims)
 
     def decided(
         self, documents: int, mark: str, claims: list[tuple[str, str]], decisions: Mapping[str, Decision]
     ) -> None:
         """A batch will be written now."""
         values = json.dumps({id: _values(decision) for id, decision in decisions.items()})
-        self._db.execute("DELETE FROM batches WHERE decisions IS NOT NULL")  # the same batch, once more
-        self._db.execute(
-            "INSERT INTO batches (documents, mark, claims, decisions) VALUES (?, ?, ?, ?)",
-            [documents, mark, json.dumps(claims), values],
-        )
+        with self._transaction():
+            self._db.execute("DELETE FROM batches WHERE decisions IS NOT NULL")  # the same batch, once more
+            self._db.execute(
+                "INSERT INTO batches (documents, mark, claims, decisions) VALUES (?, ?, ?, ?)",
+                [documents, mark, json.dumps(claims), values],
+            )
 
     def finished(self) -> None:
         """The outcomes of the batch that was decided last have been taken."""
-        with self._db:
-            self._db.execute("BEGIN")
+        with self._transaction():
             self._db.execute("UPDATE batches SET decisions = NULL WHERE decisions IS NOT NULL")
-            self._set("done", {"counts": self.counts.to_dict(), "note": self.note})
+            self._keep()
+
+    def _keep(self) -> None:
+        self._set("done", {"counts": self.counts.to_dict(), "note": self.note})
 
     def _set(self, key: str, value: Any) -> None:
         self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", [key, json.dumps(value)])
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._errors(), self._db:
+            self._db.execute("BEGIN")
+            yield
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            fix = "another ingest is using it" if "locked" in str(error) else "name a file that can be written"
+            raise InputError(f"the state {self.path!r} can't be used ({error}): {fix}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -158,8 +182,8 @@ def _opened(path: str) -> sqlite3.Connection:
         if application != _APPLICATION:
             if db.execute("SELECT 1 FROM sqlite_master").fetchone():
                 raise InputError(f"{path!r} is not the state of an ingest: name another file")
-            db.executescript(f"BEGIN; {_TABLES} INSERT INTO about VALUES ('format', '{FORMAT}'); COMMIT;")
-            db.execute(f"PRAGMA application_id = {_APPLICATION}")
+            begin = f"BEGIN; PRAGMA application_id = {_APPLICATION};"
+            db.executescript(f"{begin} {_TABLES} INSERT INTO about VALUES ('format', '{FORMAT}'); COMMIT;")
         db.execute("PRAGMA journal_mode = WAL")
         # One program at a time: held until it ends, however it ends.
         db.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -9,15 +9,17 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from es_simhash.flows.outcome import Document, Outcome
     from es_simhash.reading.documents import Reader
@@ -51,7 +53,8 @@ class Workers:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._count, context, _begin, (self._reader,))
         try:
-            future = self._pool.submit(_read, lines)
+            with _no_signals():
+                future = self._pool.submit(_read, lines)
         except BrokenProcessPool:
             return lambda: self._reader.read_all(lines)
         return lambda: self._result(future, lines)
@@ -63,12 +66,27 @@ class Workers:
             if self._count:
                 _log.warning("a worker process died (killed, or out of memory): fingerprinting goes on without them")
                 self._count = 0
-            return self._reader.read_all(lines)
+        except (pickle.PicklingError, TypeError, AttributeError, RecursionError):  # a dict holds what can't be sent to a worker
+            pass
+        return self._reader.read_all(lines)
 
     def close(self) -> None:
         """End the processes; what was submitted and not yet begun is not read."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _no_signals() -> Iterator[None]:
+    """Ctrl-C goes to all processes of a terminal: one that begins here is born deaf to it, until :func:`_begin`."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(reader: Reader) -> None:

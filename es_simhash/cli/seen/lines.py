@@ -12,6 +12,7 @@ from es_simhash.cli.options import print_json
 from es_simhash.core.bloom.items import hash_item
 from es_simhash.core.seen import user_id
 from es_simhash.errors import InputError
+from es_simhash.reading.lines import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -78,7 +79,7 @@ def apply(paths: tuple[str, ...], change: Callable[[Batch], Report], as_json: bo
         _report({"outcome": "rejected", "reason": problem}, as_json)
 
     with progress_bar(paths) as progress:
-        for batch, count in each_batch(lines_of(paths, progress), rejected):
+        for batch, count in each_batch(map(parsed, lines_of(paths, progress)), rejected):
             report = change(batch)
             counts["lines"] += count
             counts["items"] += sum(map(len, batch.values()))

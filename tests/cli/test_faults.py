@@ -1,0 +1,164 @@
+"""Faults around an ingest: full disks, files that can't be written, several at once, input that is cut."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from es_simhash.errors import StoreError
+from tests.cli import COMMAND, STORM, complaint, environment, es_simhash, line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def stored(folder: Path) -> dict[str, Any]:
+    """The group of each document."""
+    with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
+        return {row.id: row.group for row in documents.export()}
+
+
+def news(name: str, count: int) -> bytes:
+    return b"".join(line(f"{name}{number}", f"{STORM}{number}号" * 3) for number in range(count))
+
+
+# --- dead letters ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["missing/x.dead", "folder", "news.jsonl/x.dead"])
+def test_dead_letters_that_can_t_be_written_are_said_before_anything_is_stored(tmp_path: Path, path: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "news.jsonl").write_bytes(line("a"))
+    done = es_simhash("ingest", "news.jsonl", "--dead-letter", path, cwd=tmp_path)
+    assert complaint(done).startswith(f"es-simhash: the dead letters can't be written to {path}: ")
+    assert not (tmp_path / "es-simhash.db").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
+@pytest.mark.parametrize("state", [[], ["--resume", "x.state"]])
+def test_a_disk_that_is_full_of_dead_letters_ends_the_run(tmp_path: Path, state: Sequence[str]) -> None:
+    data = line("a") + b"5\n" + line("b")
+    command = ["ingest", "--json", "--batch-size", "1", "--workers", "0", *state]
+    done = es_simhash(*command, "--dead-letter", "/dev/full", cwd=tmp_path, stdin=data)
+    assert (done.code, len(done.json)) == (1, 2)
+    assert done.err == "es-simhash: the dead letters can't be written to /dev/full: No space left on device\n"
+    assert stored(tmp_path).keys() == {"a"}
+    if state:  # nothing is lost: the next call has the dead letter
+        done = es_simhash(*command, "--dead-letter", "x.dead", cwd=tmp_path, stdin=data)
+        assert json.loads((tmp_path / "x.dead").read_bytes())["document"] == 5
+        assert done.json[-1]["total"] == 3
+        assert stored(tmp_path).keys() == {"a", "b"}
+
+
+def test_dead_letters_are_put_behind_those_of_before_and_can_be_ingested(tmp_path: Path) -> None:
+    for data in (b"5\n" + line("a"), b'{"id": 1\n'):
+        es_simhash("ingest", "--dead-letter", "x.dead", cwd=tmp_path, stdin=data)
+    done = es_simhash("ingest", "--json", "x.dead", "--dead-letter", "y.dead", cwd=tmp_path)
+    assert [each["reason"].partition(": ")[0] for each in done.json[:-1]] == ["x.dead:1", "x.dead:2"]
+    carried = [
+        [{**json.loads(each), "reason": "", "place": ""} for each in (tmp_path / name).read_bytes().splitlines()]
+        for name in ("x.dead", "y.dead")
+    ]
+    assert carried[0] == carried[1]
+
+
+# --- the disk ----------------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_fills_is_a_clear_error_and_every_line_that_was_read_has_an_outcome(tmp_path: Path) -> None:
+    data = news("a", 2_000)
+    (tmp_path / "news.jsonl").write_bytes(data)
+    done = subprocess.run(
+        [*COMMAND, "ingest", "news.jsonl", "--json", "--batch-size", "100", "--dead-letter", "/dev/null"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)),
+    )
+    *outcomes, counts = [json.loads(each) for each in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert done.stderr.decode() == "es-simhash: sqlite:///es-simhash.db: disk I/O error\n"
+    assert [each["id"] for each in outcomes] == [f"a{number}" for number in range(len(outcomes))]
+    assert 100 <= len(outcomes) == counts["total"] < 2_000
+    acknowledged = {each["id"] for each in outcomes if each["stored"]}
+    assert acknowledged
+    assert {each["outcome"] for each in outcomes if not each["stored"]} == {"failed"}
+    assert stored(tmp_path).keys() == acknowledged
+
+
+def test_a_store_that_may_not_grow_is_said_to_be_full_and_goes_on_when_there_is_room() -> None:
+    documents = Documents("sqlite:///:memory:")
+    documents.setup()
+    given = [{"id": number, "text": f"{STORM}{number}"} for number in range(200)]
+    connection = documents._store._database._connection  # type: ignore[union-attr]
+    connection.execute("PRAGMA max_page_count = 40")
+    found: list[Any] = []
+    with pytest.raises(StoreError, match="the disk is full: make room and try again"):
+        found.extend(documents.ingest(given, batch_size=10, deadline=0.2))
+    assert {row.id for row in documents.export()} == {outcome.id for outcome in found if outcome.stored}
+    connection.execute("PRAGMA max_page_count = 4000")
+    assert {outcome.outcome for outcome in documents.ingest(given)} == {"unchanged", "near_duplicate"}
+
+
+# --- several at once ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_several_ingests_into_one_new_file_lose_nothing_and_group_unites_their_copies(
+    tmp_path: Path, count: int
+) -> None:
+    names = "abcd"[:count]
+    for name in names:
+        (tmp_path / f"{name}.jsonl").write_bytes(news(name, 150) + b"5\n")
+    command = [*COMMAND, "ingest", "--json", "--batch-size", "20", "--workers", "0"]
+    running = [
+        subprocess.Popen([*command, f"{name}.jsonl"], cwd=tmp_path, env=environment(), stdout=-1, stderr=-1)
+        for name in names
+    ]
+    for process in running:
+        out, err = process.communicate(timeout=60)
+        counts = json.loads(out.splitlines()[-1])
+        assert (process.returncode, err) == (3, b"")
+        assert counts["total"] == 151 == sum(value for key, value in counts.items() if key in OUTCOMES)
+        assert counts["rejected"] == 1
+    assert stored(tmp_path).keys() == {f"{name}{number}" for name in names for number in range(150)}
+    es_simhash("group", cwd=tmp_path)
+    groups = stored(tmp_path)
+    assert all(len({groups[f"{name}{number}"] for name in names}) == 1 for number in range(150))
+
+
+OUTCOMES = {"new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"}
+
+
+# --- the input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_a_line_that_is_cut_is_rejected_with_its_place_and_the_rest_is_stored(tmp_path: Path, workers: str) -> None:
+    (tmp_path / "news.jsonl").write_bytes((line("a") + line("b") + line("c"))[:-20])
+    done = es_simhash("ingest", "--json", "--workers", workers, "--batch-size", "1", "news.jsonl", cwd=tmp_path)
+    assert done.code == 3
+    assert done.json[2]["outcome"] == "rejected"
+    assert done.json[2]["reason"].startswith("news.jsonl:3: not ")
+    assert done.json[2]["reason"].endswith("and the input ends there without a line break: was it cut?")
+    assert stored(tmp_path).keys() == {"a", "b"}
+
+
+def test_a_reader_that_goes_away_leaves_no_worker(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(news("a", 2_000))
+    command = [*COMMAND, "ingest", "--json", "--workers", "1", "--batch-size", "20", "news.jsonl"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=-1, stderr=-1) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""  # the workers have it too: it is at its end when they are
+    assert process.returncode == 1
+    assert process.returncode != -signal.SIGPIPE

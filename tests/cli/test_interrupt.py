@@ -1,0 +1,158 @@
+"""Ctrl-C and SIGTERM during an ingest: what was read is finished and counted; a second one ends it at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from tests.cli import COMMAND, environment, es_simhash, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SIGNALS = [pytest.param(signal.SIGINT, 130, id="SIGINT"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")]
+FINISHING = b"es-simhash: finishing what is in flight; once more to end at once\n"
+COUNT = 3_000
+
+
+def news(count: int = COUNT) -> bytes:
+    return b"".join(line(number, f"第{number}条新闻") for number in range(count))
+
+
+@contextmanager
+def running(folder: Path, *arguments: str, **options: Any) -> Iterator[Any]:
+    """An ingest under way; killed at the end if it is not there."""
+    process = subprocess.Popen(
+        [*COMMAND, "ingest", "--json", "--batch-size", "50", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ended(process: Any) -> tuple[int, list[Any], bytes]:
+    """The exit code, what is left of standard output, and standard error."""
+    out, err = process.communicate(timeout=40)
+    assert b"Traceback" not in err, err.decode()
+    return process.returncode, [json.loads(each) for each in out.splitlines()], err
+
+
+def stored(folder: Path) -> set[str]:
+    with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
+        return {row.id for row in documents.export()}
+
+
+def wait_for_handler(pid: int) -> None:
+    """Until a process handles SIGTERM itself."""
+    while True:
+        [caught] = [each for each in Path(f"/proc/{pid}/status").read_text().splitlines() if each.startswith("SigCgt")]
+        if int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.02)
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+@pytest.mark.parametrize("workers", ["0", "1"])
+def test_from_a_file_what_was_read_is_finished_and_the_next_call_goes_on(
+    tmp_path: Path, number: int, code: int, workers: str
+) -> None:
+    (tmp_path / "news.jsonl").write_bytes(news())
+    command = ["news.jsonl", "--resume", "x.state", "--workers", workers]
+    with running(tmp_path, *command) as process:
+        first = json.loads(process.stdout.readline())
+        process.send_signal(number)
+        returned, (*outcomes, counts), err = ended(process)
+    assert (returned, err) == (code, FINISHING + b"es-simhash: interrupted\n")
+    ids = [each["id"] for each in (first, *outcomes)]
+    assert ids == [str(each) for each in range(len(ids))]
+    assert counts["total"] == counts["new"] == len(ids) < COUNT
+    assert stored(tmp_path) == set(ids)
+    *rest, counts = es_simhash("ingest", "--json", *command, cwd=tmp_path).json
+    assert [each["id"] for each in rest] == [str(each) for each in range(len(ids), COUNT)]
+    assert counts["total"] == counts["new"] == COUNT
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_from_a_pipe_what_was_read_is_finished(tmp_path: Path, number: int, code: int) -> None:
+    with running(tmp_path, "--workers", "1") as process:
+        process.stdin.write(news(330))
+        process.stdin.flush()
+        first = json.loads(process.stdout.readline())  # the pipe is idle now, or soon
+        process.send_signal(number)
+        returned, (*outcomes, counts), err = ended(process)
+    assert (returned, err) == (code, FINISHING + b"es-simhash: interrupted\n")
+    assert counts["total"] == counts["new"] == len([first, *outcomes]) <= 330
+    assert stored(tmp_path) == {first["id"], *(each["id"] for each in outcomes)}
+
+
+@needs_proc
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_on_an_idle_pipe_it_ends_too(tmp_path: Path, number: int, code: int) -> None:
+    with running(tmp_path) as process:
+        wait_for_handler(process.pid)
+        time.sleep(0.3)  # until it waits for a line
+        process.send_signal(number)
+        returned, (counts,), err = ended(process)
+    assert (returned, counts["total"]) == (code, 0)
+    assert err == FINISHING + b"es-simhash: interrupted\n"
+
+
+@needs_proc
+def test_while_it_passes_over_what_is_done_it_is_an_interruption_too(tmp_path: Path) -> None:
+    es_simhash("ingest", "--resume", "x.state", cwd=tmp_path, stdin=news(20))
+    with running(tmp_path, "--resume", "x.state") as process:
+        process.stdin.write(news(10))
+        process.stdin.flush()
+        wait_for_handler(process.pid)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        returned, (counts,), err = ended(process)
+    assert (returned, counts["total"]) == (143, 20)
+    assert err == FINISHING + b"es-simhash: interrupted\n"
+    *rest, counts = es_simhash("ingest", "--json", "--resume", "x.state", cwd=tmp_path, stdin=news(25)).json
+    assert ([each["id"] for each in rest], counts["total"]) == ([str(each) for each in range(20, 25)], 25)
+
+
+def test_a_second_one_ends_it_at_once_and_nothing_is_lost_with_a_state(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(news())
+    command = ["news.jsonl", "--resume", "x.state", "--workers", "1"]
+    with running(tmp_path, *command, "--batch-size", "1000") as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == FINISHING
+        process.send_signal(signal.SIGINT)
+        returned, _, err = ended(process)
+    assert (returned, err) == (130, b"es-simhash: interrupted\n")
+    counts = es_simhash("ingest", "--json", *command, cwd=tmp_path).json[-1]
+    assert counts["total"] == counts["new"] == COUNT
+    assert stored(tmp_path) == {str(each) for each in range(COUNT)}
+
+
+def test_ctrl_c_reaches_workers_that_are_just_beginning_and_they_go_on(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(news())
+    with running(tmp_path, "news.jsonl", "--workers", "2", start_new_session=True) as process:
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        returned, (*outcomes, counts), err = ended(process)
+    assert (returned, err) == (130, FINISHING + b"es-simhash: interrupted\n")
+    assert counts["total"] == len(outcomes) + 1

@@ -1,0 +1,236 @@
+"""``es-simhash ingest --resume``: killed as often as you like, it ends as if it had never been."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_simhash import Documents
+from es_simhash.reading.state import IngestState
+from tests.cli import COMMAND, HARVEST, STORM, complaint, environment, es_simhash, line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNT = 1_200
+COMMON = ["--batch-size", "50", "--json", "--resume", "x.state", "--dead-letter", "x.dead"]
+
+
+def news(count: int = COUNT) -> bytes:
+    """Originals, near-copies, copies, updates, bad lines, and ids that come again, in a seeded order."""
+    chance = random.Random(7)
+    words = [STORM[start : start + 4] for start in range(0, len(STORM) - 4, 4)]
+    texts: list[str] = []
+    lines: list[bytes] = []
+    for number in range(count):
+        text = "，".join(chance.sample(words, 12))
+        if texts and chance.random() < 0.5:
+            text = chance.choice(texts) + chance.choice(["", "。", "又及", f"{number % 5}号"])
+        texts.append(text)
+        lines.append(
+            chance.choices(
+                [
+                    line(number, text, page=number),
+                    line(chance.randrange(number + 1), text),
+                    b'{"id": 5, "te\n',
+                    line(number, None),
+                    "{暴雨}\n".encode("gbk"),
+                ],
+                [90, 4, 2, 2, 2],
+            )[0]
+        )
+    return b"".join(lines)
+
+
+def stored_before() -> list[Any]:
+    chance = random.Random(8)
+    return [{"id": id, "text": HARVEST[id % 40 :] + STORM[id % 7 :]} for id in chance.sample(range(COUNT), 150)]
+
+
+def killed(folder: Path, *arguments: str, after: int, wait: float) -> bool:
+    """Kill the command ``wait`` seconds after so many outcomes; False if it came to its end before."""
+    with subprocess.Popen(
+        [*COMMAND, "ingest", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout is not None
+        for _ in range(after):
+            if not process.stdout.readline():
+                break
+        time.sleep(wait)
+        process.kill()
+    return process.returncode < 0
+
+
+def in_sqlite(address: str) -> list[Any]:
+    """All that is stored, in the order of writing."""
+    db = sqlite3.connect(address.removeprefix("sqlite:///"))
+    rows = db.execute('SELECT id, fp, digest, "group", duplicate_of, source FROM documents ORDER BY written').fetchall()
+    db.close()
+    return rows
+
+
+def in_elasticsearch(address: str) -> list[Any]:
+    url, _, index = address.rpartition("/")
+    with Elasticsearch(url) as client:
+        client.indices.refresh(index=index)
+        hits = client.search(index=index, size=10_000, sort="simhash.written")["hits"]["hits"]
+    for hit in hits:
+        del hit["_source"]["simhash"]["written"]
+    return [(hit["_id"], hit["_source"]) for hit in hits]
+
+
+def letters(folder: Path) -> list[bytes]:
+    return sorted((folder / "x.dead").read_bytes().splitlines())
+
+
+def uninterrupted(folder: Path, address: str) -> Any:
+    folder.mkdir()
+    (folder / "news.jsonl").write_bytes(news())
+    prepare(address)
+    done = es_simhash("ingest", "news.jsonl", "--store", address, *COMMON, cwd=folder)
+    assert (done.code, done.err) == (3, "")
+    return done.json[-1], letters(folder)
+
+
+def prepare(address: str) -> None:
+    with Documents(address) as documents:
+        documents.setup()
+        list(documents.ingest(stored_before()))
+
+
+def killed_again_and_again(folder: Path, address: str, kills: int, seed: int) -> Any:
+    folder.mkdir()
+    (folder / "news.jsonl").write_bytes(news())
+    prepare(address)
+    chance = random.Random(seed)
+    command = ["news.jsonl", "--store", address, *COMMON]
+    for kill in range(kills):
+        workers = "1" if kill % 4 == 3 else "0"
+        after = chance.choice([0, chance.randrange(3 * COUNT // kills // 2)])
+        killed(folder, *command, "--workers", workers, after=after, wait=chance.uniform(0, 0.1 if after else 1.5))
+    done = es_simhash("ingest", *command, "--workers", "0", cwd=folder)
+    assert (done.code, done.err) == (3, "")
+    return done.json[-1], letters(folder)
+
+
+def test_killed_at_ten_moments_it_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    one, other = (f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "other"))
+    wanted = uninterrupted(tmp_path / "one", one)
+    assert killed_again_and_again(tmp_path / "other", other, 10, seed=1) == wanted
+    assert in_sqlite(other) == in_sqlite(one)
+    assert wanted[0]["total"] == COUNT
+    assert all(wanted[0][outcome] for outcome in ("updated", "exact_duplicate", "near_duplicate", "rejected"))
+
+
+@pytest.mark.elasticsearch
+def test_so_it_does_on_elasticsearch(tmp_path: Path, elasticsearch_url: str, make_index: Any) -> None:
+    one, other = (f"{elasticsearch_url}/{make_index()}" for _ in range(2))
+    wanted = uninterrupted(tmp_path / "one", one)
+    assert killed_again_and_again(tmp_path / "other", other, 4, seed=2) == wanted
+    assert in_elasticsearch(other) == in_elasticsearch(one)
+
+
+# --- dead letters ------------------------------------------------------------------------------------------
+
+
+def test_dead_letters_of_a_batch_that_was_not_done_come_once(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3 + line("a") + b"6\n" * 3)
+    (tmp_path / "x.dead").write_bytes(b"of another run\n")
+    command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--workers", "0"]
+    with IngestState(str(tmp_path / "x.state")) as state:
+        state.note = {"dead_letters": str(tmp_path / "x.dead"), "end": len(b"of another run\n")}
+        state._keep()
+    with (tmp_path / "x.dead").open("ab") as file:
+        file.write(b"put there before it was killed\n")
+    done = es_simhash("ingest", *command, cwd=tmp_path)
+    assert done.json[-1]["rejected"] == 6
+    first, *rest = (tmp_path / "x.dead").read_bytes().splitlines()
+    assert first == b"of another run"
+    assert [json.loads(each)["document"] for each in rest] == [5, 5, 5, 6, 6, 6]
+
+
+def test_the_end_is_known_before_the_first_batch_is_done(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
+    (tmp_path / "x.dead").write_bytes(b"of another run\n")
+    command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
+    assert killed(tmp_path, *command, after=10, wait=0)
+    assert (tmp_path / "x.dead").stat().st_size > 1_000
+    es_simhash("ingest", *command, cwd=tmp_path)
+    assert len((tmp_path / "x.dead").read_bytes().splitlines()) == 3_001
+
+
+def test_another_file_of_dead_letters_is_not_cut(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(b"5\n")
+    es_simhash("ingest", "news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", cwd=tmp_path)
+    (tmp_path / "y.dead").write_bytes(b"of another run\n" * 100)
+    (tmp_path / "news.jsonl").write_bytes(b"5\n6\n")
+    es_simhash("ingest", "news.jsonl", "--resume", "x.state", "--dead-letter", "y.dead", cwd=tmp_path)
+    assert len((tmp_path / "y.dead").read_bytes().splitlines()) == 101
+
+
+# --- going on ----------------------------------------------------------------------------------------------
+
+
+def test_when_nothing_is_left_the_counts_are_of_all(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("a") + line("b"))
+    command = ["ingest", "news.jsonl", "--resume", "x.state"]
+    es_simhash(*command, cwd=tmp_path)
+    done = es_simhash(*command, cwd=tmp_path)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "0 documents in 0.0 s",
+        "2 with those before the interruption",
+        "  new                         1",
+        "  exact duplicates            1",
+    ]
+
+
+def test_what_was_added_to_the_input_is_done(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("a"))
+    command = ["ingest", "news.jsonl", "--resume", "x.state", "--json"]
+    es_simhash(*command, cwd=tmp_path)
+    (tmp_path / "news.jsonl").write_bytes(line("a") + line("b"))
+    first, counts = es_simhash(*command, cwd=tmp_path).json
+    assert (first["id"], first["outcome"], first["place"]) == ("b", "exact_duplicate", "news.jsonl:2")
+    assert (counts["total"], counts["new"], counts["exact_duplicate"]) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["other.jsonl"], "is of another input"),
+        (["news.jsonl", "--store", "sqlite:///b.db"], "with store 'sqlite:///es-simhash.db', not 'sqlite:///b.db'"),
+        (["news.jsonl", "--max-distance", "7"], "with max_distance 3, not 7"),
+        (["news.jsonl", "--weights", "tf"], "holds fingerprints of Scheme"),
+        (["news.jsonl", "--on-duplicate", "fail"], "use index or skip"),
+        (["news.jsonl", "--resume", "news.jsonl"], "can't be used"),
+        (["news.jsonl", "--resume", "missing/x.state"], "there is no folder for the state"),
+        (["news.jsonl", "--resume", "es-simhash.db"], "is not the state of an ingest"),
+    ],
+)
+def test_what_is_not_the_same_run_is_one_clear_error(tmp_path: Path, more: list[str], says: str) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("a"))
+    (tmp_path / "other.jsonl").write_bytes(line("b"))
+    es_simhash("ingest", "news.jsonl", "--resume", "x.state", cwd=tmp_path)
+    done = es_simhash("ingest", "--resume", "x.state", "--json", *more, cwd=tmp_path)
+    said = [each for each in done.err.splitlines() if each.startswith("es-simhash: ")]
+    assert (done.code, len(said)) == (1, 1)
+    assert says in said[0]
+
+
+def test_a_state_that_another_is_using_is_one_clear_error(tmp_path: Path) -> None:
+    with IngestState(str(tmp_path / "x.state")):
+        done = es_simhash("ingest", "--resume", "x.state", cwd=tmp_path, stdin=line("a"))
+    assert "another ingest is using it" in complaint(done)
+    assert not (tmp_path / "es-simhash.db").exists()

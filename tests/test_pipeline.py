@@ -1,0 +1,198 @@
+"""The stages of an ingest: how far they read ahead, what they leave behind, and what becomes of errors."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from multiprocessing import active_children
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents
+from es_simhash.client import runs as client_runs
+from es_simhash.errors import InputError, StoreError
+from es_simhash.ops import Candidates, Fetch, Write
+from es_simhash.reading.state import IngestState
+from es_simhash.testing import LinearStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BATCH = 5
+
+
+class Endless:
+    """Documents without an end, counted."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        while True:
+            self.read += 1
+            yield {"id": self.read, "text": f"第{self.read}条"}
+
+
+class Async:
+    """A LinearStore, awaited."""
+
+    embedded, name = True, "memory"
+
+    def __init__(self, store: LinearStore) -> None:
+        self._store = store
+
+    async def perform(self, op: Any) -> Any:
+        await asyncio.sleep(0)
+        return self._store.perform(op)
+
+    async def close(self) -> None:
+        self._store.close()
+
+
+class Faulty(LinearStore):
+    """Has an error at the n-th request of a kind."""
+
+    def __init__(self, kind: type, number: int) -> None:
+        super().__init__()
+        self._kind, self._left = kind, number
+
+    def perform(self, op: Any) -> Any:
+        self._left -= isinstance(op, self._kind)
+        if isinstance(op, self._kind) and self._left == 0:
+            raise StoreError("it broke")
+        return super().perform(op)
+
+
+def ahead(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
+    """Overlap as with workers, without the processes."""
+    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: batches)
+
+
+# --- memory ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(workers: int) -> None:
+    # The one whose outcomes are given, the one that is looked up, and one more than there are workers.
+    most = workers + 3 if workers else 1
+    source = Endless()
+    outcomes: Any = Documents(LinearStore()).ingest(source, workers=workers, batch_size=BATCH)
+    assert source.read == 0
+    for taken in range(1, 8 * BATCH + 1):
+        next(outcomes)
+        begun = (taken - 1) // BATCH
+        assert source.read <= (begun + most) * BATCH
+    if not workers:
+        assert source.read == 8 * BATCH
+    outcomes.close()
+
+
+def test_the_async_door_reads_no_farther() -> None:
+    async def main() -> int:
+        source = Endless()
+        outcomes: Any = AsyncDocuments(Async(LinearStore())).ingest(source, workers=1, batch_size=BATCH)
+        for _ in range(3 * BATCH):
+            await outcomes.__anext__()
+        await outcomes.aclose()
+        return source.read
+
+    assert asyncio.run(main()) <= (2 + 4) * BATCH
+
+
+# --- what is left ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path: Path, workers: int) -> None:
+    path = str(tmp_path / "x.state")
+    threads = threading.active_count()
+    outcomes: Any = Documents(LinearStore()).ingest(Endless(), workers=workers, batch_size=BATCH, state=path)
+    for _ in range(3 * BATCH):
+        next(outcomes)
+    outcomes.close()
+    assert (active_children(), threading.active_count()) == ([], threads)
+    IngestState(path).close()
+
+
+def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.state")
+
+    async def main() -> int:
+        documents = AsyncDocuments(Async(LinearStore()))
+        outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, state=path)
+        for _ in range(3 * BATCH):
+            await outcomes.__anext__()
+        await outcomes.aclose()
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(main()) == 1
+    assert active_children() == []
+    IngestState(path).close()
+
+
+def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.state")
+
+    async def take() -> None:
+        documents = AsyncDocuments(Async(LinearStore()))
+        async for _ in documents.ingest(Endless(), workers=1, batch_size=BATCH, state=path):
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        task = asyncio.create_task(take())
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert active_children() == []
+    IngestState(path).close()
+
+
+def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
+    def source() -> Iterator[Any]:
+        yield from ({"id": number, "text": "x"} for number in range(20))
+        raise ZeroDivisionError
+
+    threads = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        list(Documents(LinearStore()).ingest(source(), workers=1, batch_size=BATCH))
+    assert (active_children(), threading.active_count()) == ([], threads)
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batches", [0, 1, 3])
+@pytest.mark.parametrize("kind", [Fetch, Candidates, Write])
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stored_says_so(
+    monkeypatch: pytest.MonkeyPatch, batches: int, kind: type, number: int
+) -> None:
+    ahead(monkeypatch, batches)
+    store, source, found = Faulty(kind, number), Endless(), []
+    given = (document for document, _ in zip(source, range(40), strict=False))
+    with pytest.raises(StoreError, match="it broke"):
+        found.extend(Documents(store).ingest(given, batch_size=BATCH))
+    assert [outcome.id for outcome in found] == [str(each) for each in range(1, len(found) + 1)]
+    assert 0 <= source.read - len(found) <= 1  # the one over is of zip
+    there = store.perform(Fetch(tuple(outcome.id or "" for outcome in found)))
+    assert set(there) == {outcome.id for outcome in found if outcome.stored}
+    assert {outcome.outcome for outcome in found if not outcome.stored} == {"failed"}
+    assert all(outcome.document["id"] == int(outcome.id or 0) for outcome in found if not outcome.stored)
+
+
+def test_a_document_without_a_json_form_at_the_end_of_a_batch_is_only_rejected() -> None:
+    circle: dict[str, Any] = {"id": 1, "text": "x"}
+    circle["self"] = circle
+    given = [{("a", 1): 2}, circle, {"id": 3, "text": "x", "n": {5}}, {"id": 4, "text": "y"}]
+    outcomes = list(Documents(LinearStore()).ingest(given, batch_size=1))
+    assert [outcome.outcome for outcome in outcomes] == ["rejected"] * 3 + ["new"]
+
+
+def test_input_that_is_no_iterable_is_an_error_of_the_caller_s() -> None:
+    with pytest.raises(InputError, match="the documents are int: give an iterable of dicts"):
+        list(Documents(LinearStore()).ingest(5))  # type: ignore[arg-type]
