@@ -1,7 +1,7 @@
 """Filter clauses: the part of Elasticsearch's query language that has a plain meaning.
 
-A field holds one value or an array of them, of which one must match; a dot leads into an object, and into each object of
-an array. A clause on text is on the whole of it.
+A field holds one value or an array of them, of which one must match; a dot leads into an object, and into each object
+of an array. A clause on text is on the whole of it.
 """
 
 from __future__ import annotations
