@@ -67,7 +67,6 @@ def backfill(
     counts = Counts()
     started = time.monotonic()
     with open_documents(**store) as documents, Interruptible() as interruptible:
-        documents.setup()
         total = None if again else documents.missing(filter=clause) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
             [field.strip() for field in text_field.split(",")],
