@@ -84,8 +84,11 @@ def backfill(
                     report(outcome, as_json, progress)
                     if interruptible.signal is not None:
                         break
-            finally:
-                print_counts(counts, 0, time.monotonic() - started, as_json)
+            except BaseException:
+                if counts.total:  # else the error says it all
+                    print_counts(counts, 0, time.monotonic() - started, as_json)
+                raise
+    print_counts(counts, 0, time.monotonic() - started, as_json)
     if interruptible.signal is not None:
         click.echo("es-simhash: interrupted; the same command goes on", err=True)
         sys.exit(interruptible.exit_code)
