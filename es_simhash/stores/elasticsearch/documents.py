@@ -230,7 +230,7 @@ def _refresh(op: Refresh, index: str, name: str) -> Steps:
 
 def _unions(op: Candidates) -> Iterator[Sequence[Probe]]:
     """The Probes, by as many as one query takes: beyond 3 bits the neighbourhoods of several would overlap too much."""
-    probes = [probe for probe in op.probes if probe != Probe(None, None)]
+    probes = [probe for probe in dict.fromkeys(op.probes) if probe != Probe(None, None)]  # copies ask the same
     return chunks(probes, UNION if op.max_distance <= PLAIN_MAX_DISTANCE else 1)
 
 
