@@ -66,7 +66,6 @@ def backfill(
     counts = Counts()
     started = time.monotonic()
     with open_documents(**store) as documents, Interruptible() as interruptible:
-        documents.setup()
         total = None if again else documents.missing(filter=clause) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
             [field.strip() for field in text_field.split(",")],
@@ -84,8 +83,11 @@ def backfill(
                     report(outcome, as_json, progress)
                     if interruptible.signal is not None:
                         break
-            finally:
-                print_counts(counts, 0, time.monotonic() - started, as_json)
+            except BaseException:
+                if counts.total:  # else the error says it all
+                    print_counts(counts, 0, time.monotonic() - started, as_json)
+                raise
+    print_counts(counts, 0, time.monotonic() - started, as_json)
     if interruptible.signal is not None:
         click.echo("es-simhash: interrupted; the same command goes on", err=True)
         sys.exit(interruptible.exit_code)

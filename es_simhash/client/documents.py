@@ -177,6 +177,7 @@ class Documents:
         :param again: look at documents with a fingerprint too: those whose text has changed get another.
         :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
         :returns: an Outcome for each document; one without text is ``rejected``.
+        :raises NotSetUp: if there is no such index.
         """
         choices = Choices(
             "_id",
@@ -192,7 +193,7 @@ class Documents:
         return self._backfill(choices, _slice(slice), again)
 
     def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> Iterator[Outcome]:
-        self.setup()
+        self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
             self._run(ask(Refresh()))
@@ -405,7 +406,7 @@ class AsyncDocuments:
         return self._backfill(choices, _slice(slice), again)
 
     async def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> AsyncIterator[Outcome]:
-        await self.setup()
+        await self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
             await self._run(ask(Refresh()))

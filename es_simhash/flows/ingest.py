@@ -129,8 +129,8 @@ class Ingest:
             without = tuple(sorted(hidden | before))
             found = yield from ask(Candidates(probes, self.max_distance, None, without, one_per_digest=True))
             return Looked(items, stored, [*found, *(stored[id] for id in sorted(before))], memory)
-        # Only the store can say whether stored versions satisfy the clause.
-        found = yield from ask(Candidates(probes, self.max_distance, self._clause, tuple(sorted(hidden))))
+        # Only the store can say whether stored versions satisfy the clause: it names those too that we know better.
+        found = yield from ask(Candidates(probes, self.max_distance, self._clause))
         return Looked(items, stored, found, memory)
 
     # --- settle --------------------------------------------------------------------------------------------
@@ -192,13 +192,8 @@ class Ingest:
         self._memory = Memory()
 
     def _neighbours(self, looked: Looked) -> Neighbours:
-        rows = {row.id: row for row in looked.found}
-        outside: set[str] = set()
-        for memory in (looked.memory, self._memory):
-            rows |= memory.rows
-            outside |= memory.outside
-        others = [row for row in rows.values() if row.id not in outside]
-        return Neighbours([self._alone(d) for d in looked.documents], others, self.max_distance)
+        others = self._memory.over(looked.memory.over({row.id: row for row in looked.found}))
+        return Neighbours([self._alone(d) for d in looked.documents], others.values(), self.max_distance)
 
     def _alone(self, document: Document) -> Row:
         fingerprint = document.fingerprint
@@ -214,7 +209,7 @@ class Ingest:
     ) -> dict[str, Decision]:
         written = dict(entries)
         decisions: dict[str, Decision] = {}
-        known = {**looked.stored, **looked.memory.rows, **self._memory.rows}
+        known = {**looked.stored, **looked.memory.known, **self._memory.known}
         outside = {d.id for d in looked.documents if not self._satisfies(d)} if self._clause is not None else set()
         for document in documents:
             decision = self._decide_one(document, looked.stored, known, neighbours, written, outside)
@@ -323,17 +318,16 @@ class Ingest:
             memory.keep(as_row(entry), replaces=id in looked.stored)
             if not self._satisfies(documents[id]):
                 memory.outside.add(id)
-        for id in looked.replaced - entries.keys():  # not written after all: search was told to leave it out
-            memory.keep(looked.stored[id], replaces=False)
-            if self._clause is not None and all(row.id != id for row in looked.found):
-                memory.outside.add(id)
+        if self._clause is None:
+            for id in looked.replaced - entries.keys():  # not written after all: search was told to leave it out
+                memory.keep(looked.stored[id], replaces=False)
         moved = [id for id in entries if id in looked.stored and looked.stored[id].digest]
         if moved:
             left = [id for id in moved if entries[id].group != id or looked.stored[id].written != entries[id].written]
             yield from relink(moved, memory, self.max_distance, self._blank, heads=left, clause=self._clause)
         if not self._unrefreshed:
             self._forget()  # the store finds what is written at once
-        elif len(memory.rows) >= WINDOW:
+        elif len(memory.known) >= WINDOW:
             yield from self._refresh()
 
 

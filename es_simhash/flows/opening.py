@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import NotSetUp, SchemeMismatch
-from es_simhash.ops import Describe, SetUp, ask
+from es_simhash.ops import Count, Describe, Scan, SetUp, ask
 
 if TYPE_CHECKING:
     from es_simhash.core.scheme import Scheme
@@ -22,6 +22,19 @@ def set_up(scheme: Scheme, name: str) -> Flow[str]:
     if stored is not None:
         _same(stored, scheme, name)
     return (yield from ask(SetUp(scheme)))
+
+
+def extend(scheme: Scheme, name: str, *, embedded: bool) -> Flow[None]:
+    """Make what is missing where there are documents already; where there is nothing, nothing is made.
+
+    :raises NotSetUp: if there is no such index or file.
+    :raises SchemeMismatch: if it was set up with another Scheme; nothing is changed.
+    """
+    if embedded:  # nobody else puts documents there
+        yield from check(scheme, name)
+    else:
+        yield from ask(Count(Scan(fields=())))
+        yield from set_up(scheme, name)
 
 
 def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow[None]:

@@ -25,21 +25,38 @@ BATCH = 500
 class Memory:
     """What a run wrote, or linked anew, and search may not know yet.
 
-    :param rows: as they are now.
+    :param rows: what was written, as it is now.
     :param hidden: ids of which search may find an older state.
-    :param outside: ids that don't satisfy the filter of the run.
+    :param outside: ids of ``rows`` that don't satisfy the filter of the run.
+    :param mended: what was only linked anew, as it is now. Search finds it rightly, but with its former links; and
+        only search can say whether it satisfies the filter.
     """
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
         self.hidden: set[str] = set()
         self.outside: set[str] = set()
+        self.mended: dict[str, Row] = {}
+
+    @property
+    def known(self) -> dict[str, Row]:
+        """All Rows that are known better than search knows them."""
+        return self.mended | self.rows
 
     def keep(self, row: Row, *, replaces: bool) -> None:
         """Remember a Row; ``replaces`` if search may find an older state of it."""
         self.rows[row.id] = row
         if replaces:
             self.hidden.add(row.id)
+
+    def mend(self, row: Row) -> None:
+        """Remember the new links of a Row."""
+        (self.rows if row.id in self.rows else self.mended)[row.id] = row
+
+    def over(self, found: Mapping[str, Row]) -> dict[str, Row]:
+        """What a search has found, and over it what is known better."""
+        rows = dict(found) | {id: row for id, row in self.mended.items() if id in found} | self.rows
+        return {id: row for id, row in rows.items() if id not in self.outside}
 
 
 def relink(
@@ -65,7 +82,7 @@ def relink(
     changed = 0
     while originals:
         found = yield from ask(Dependents(tuple(sorted(originals)), tuple(sorted(groups))))
-        found |= {row.id for row in memory.rows.values() if _depends(row, originals, groups)}
+        found |= {row.id for row in memory.known.values() if _depends(row, originals, groups)}
         ids = sorted(found - set(gone))
         passed_on: set[str] = set()
         for start in range(0, len(ids), BATCH):
@@ -76,7 +93,7 @@ def relink(
             for id, link in links.items():
                 if id not in conflicts:  # else somebody else wrote it, and decided for it
                     changed += 1
-                    memory.keep(replace(rows[id], group=link.group, duplicate_of=link.duplicate_of), replaces=True)
+                    memory.mend(replace(rows[id], group=link.group, duplicate_of=link.duplicate_of))
                     if link.group != rows[id].group:
                         passed_on.add(id)
         originals, groups = passed_on, passed_on  # links lead to what is earlier: this comes to an end
@@ -106,11 +123,8 @@ def _decide(
     without = tuple(sorted(memory.hidden | set(gone)))
     asked = Candidates(probes, max_distance, clause, without, one_per_digest=True)
     candidates = (yield from ask(asked)) if probes else []
-    # By one each: what search has, and over it what this run knows better.
-    others = {row.id: row for row in candidates} | {
-        id: row for id, row in memory.rows.items() if id not in gone and id not in memory.outside
-    }
-    neighbours = Neighbours(alone, others.values(), max_distance)
+    others = memory.over({row.id: row for row in candidates})
+    neighbours = Neighbours(alone, [row for id, row in others.items() if id not in gone], max_distance)
     loose_ids = {row.id for row in loose}
     current = originals | {row.id: row for row in waiting}
     links: dict[str, Link] = {}

@@ -66,7 +66,12 @@ class Workers:
             if self._count:
                 _log.warning("a worker process died (killed, or out of memory): fingerprinting goes on without them")
                 self._count = 0
-        except (pickle.PicklingError, TypeError, AttributeError, RecursionError):  # a dict holds what can't be sent to a worker
+        except (
+            pickle.PicklingError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ):  # a dict holds what can't be sent to a worker
             pass
         return self._reader.read_all(lines)
 

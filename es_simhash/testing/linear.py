@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import operator
 import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from es_simhash.core.clause import satisfies
 from es_simhash.ops import (
     Candidates,
     Changed,
@@ -163,7 +163,7 @@ class LinearStore:
         found = [
             (row, json.loads(source))
             for row, source in self._searchable.values()
-            if _wanted(source, op.filter)
+            if _wanted(row, source, op.filter)
             and not (op.missing and row.digest)
             and (row.digest or op.fields is not None)
             and (op.slice is None or zlib.crc32(row.id.encode()) % op.slice[1] == op.slice[0])
@@ -178,7 +178,7 @@ class LinearStore:
             for row, source in self._searchable.values()
             if row.id not in op.without
             and any(is_near(row, probe, op.max_distance) for probe in op.probes)
-            and _wanted(source, op.filter)
+            and _wanted(row, source, op.filter)
         ]
         if not op.one_per_digest:
             return found
@@ -197,43 +197,5 @@ def is_near(row: Row, probe: Probe, max_distance: int) -> bool:
     return bin(row.fingerprint ^ probe.fingerprint).count("1") <= max_distance
 
 
-def _wanted(source: str, clause: Mapping[str, Any] | None) -> bool:
-    return clause is None or satisfies(json.loads(source), clause)
-
-
-_LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
-
-
-def satisfies(document: Mapping[str, Any], clause: Mapping[str, Any]) -> bool:
-    """Whether a document satisfies a filter clause, of those that every store knows."""
-    ((kind, body),) = clause.items()
-    match kind:
-        case "match_all":
-            return True
-        case "ids":
-            return document["id"] in body["values"]
-        case "exists":
-            return bool(_values(document, body["field"]))
-        case "term":
-            return any(value in _values(document, field) for field, value in body.items())
-        case "terms":
-            return any(value in _values(document, field) for field, values in body.items() for value in values)
-        case "range":
-            ((field, limits),) = body.items()
-            return any(
-                all(_LIMITS[k](value, limit) for k, limit in limits.items()) for value in _values(document, field)
-            )
-        case "bool":
-            each = {k: [satisfies(document, c) for c in _list(clauses)] for k, clauses in body.items()}
-            required = all(each.get("must", []) + each.get("filter", []))
-            return required and not any(each.get("must_not", [])) and any(each.get("should") or [True])
-    raise NotImplementedError(kind)
-
-
-def _list(clauses: Any) -> list[Any]:
-    return clauses if isinstance(clauses, list) else [clauses]
-
-
-def _values(document: Mapping[str, Any], field: str) -> list[Any]:
-    value = document.get(field)
-    return value if isinstance(value, list) else [] if value is None else [value]
+def _wanted(row: Row, source: str, clause: Mapping[str, Any] | None) -> bool:
+    return clause is None or satisfies(json.loads(source), row.id, clause)

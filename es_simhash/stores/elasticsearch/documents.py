@@ -173,7 +173,8 @@ def _scan(op: Scan, index: str, name: str) -> Steps:
     else:
         pit, place = op.after[0], {"search_after": op.after[1]}
     if op.slice is not None:
-        place = {**place, "slice": {"id": op.slice[0], "max": op.slice[1]}}
+        # By the ids: the server's own parts, by places in a segment, are others for each point in time.
+        place = {**place, "slice": {"field": "_id", "id": op.slice[0], "max": op.slice[1]}}
     source = False if op.fields is None else list(op.fields)
     page = yield from _page(_scanned(op), size, pit, SCAN_KEEP_ALIVE, place, name, source=source)
     hits = page["hits"]["hits"]
@@ -233,7 +234,8 @@ def _unions(op: Candidates) -> Iterator[Sequence[Probe]]:
 
     Where two neighbouring segments may differ by more than one bit, the neighbourhoods of several overlap too much.
     """
-    probes = [probe for probe in op.probes if probe.fingerprint is not None or probe.digest is not None]
+    asking = [probe for probe in op.probes if probe.fingerprint is not None or probe.digest is not None]
+    probes = list(dict.fromkeys(asking))  # copies ask the same
     return chunks(probes, UNION if op.max_distance < op.bits // 16 else 1)
 
 

@@ -1,12 +1,10 @@
-"""The user's own filter: the part of Elasticsearch's query language that has a plain meaning in SQL.
-
-A field is a path into the stored document; an array matches if one of its elements does, as in Elasticsearch.
-"""
+"""The user's own filter as SQL; a field is a path into the stored document."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.core.clause import Clause, parsed
 from es_simhash.core.text import check_surrogates
 from es_simhash.errors import InputError
 
@@ -14,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _RANGE = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-_KNOWN = "bool, exists, ids, match_all, range, term, terms"
 
 Sql = tuple[str, list[Any]]
 
@@ -24,67 +21,64 @@ def to_sql(clause: Mapping[str, Any]) -> Sql:
 
     :raises InputError: if the clause is malformed, or of a kind that only Elasticsearch has.
     """
-    if not hasattr(clause, "items") or len(clause) != 1:
-        raise InputError(f"a filter clause is an object with one key, such as {{'term': {{'lang': 'zh'}}}}: {clause!r}")
-    ((kind, body),) = clause.items()
-    try:
-        if kind == "match_all":
-            return "1", []
-        if kind == "ids":
-            return f"id IN ({_marks(body['values'])})", [str(id) for id in body["values"]]
-        if kind == "exists":
-            return _any(body["field"], "1", [])
-        if kind == "term":
-            ((field, value),) = body.items()
-            return _any(field, "value = ?", [_value(value["value"] if isinstance(value, dict) else value)])
-        if kind == "terms":
-            ((field, values),) = body.items()
-            if not isinstance(values, list | tuple):
-                raise InputError(f"the values of {field!r} in a terms clause are {values!r}: give a list")
-            return _any(field, f"value IN ({_marks(values)})", [_value(value) for value in values])
-        if kind == "range":
-            ((field, limits),) = body.items()
-            condition = " AND ".join(f"value {_RANGE[name]} ?" for name in limits)
-            return _any(field, condition or "1", [_value(limit) for limit in limits.values()])
-        if kind == "bool":
-            return _bool(body)
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the filter clause {clause!r} is malformed: write it as for Elasticsearch") from error
-    raise InputError(f"the SQLite store knows no filter clause {kind!r}: use {_KNOWN}")
+    return _sql(parsed(clause))
 
 
-def _bool(body: Mapping[str, Any]) -> Sql:
-    parts: list[Sql] = []
-    for kind, clauses in body.items():
-        each = [to_sql(clause) for clause in (clauses if isinstance(clauses, list) else [clauses])]
-        if kind in ("must", "filter"):
-            parts += each
-        elif kind == "must_not":
-            parts += [(f"NOT ({condition})", parameters) for condition, parameters in each]
-        elif kind == "should" and each:
-            parts.append((" OR ".join(f"({condition})" for condition, _ in each), [p for _, ps in each for p in ps]))
-        elif kind != "should":
-            raise InputError(f"the SQLite store knows no {kind!r} in a bool clause: use must, filter, should, must_not")
+def _sql(clause: Clause) -> Sql:
+    match clause.kind:
+        case "ids":
+            return f"id IN ({_marks(clause.values)})", list(clause.values)
+        case "exists":
+            inner = "EXISTS (SELECT 1 FROM json_tree({0}.value) WHERE atom IS NOT NULL)"
+            return _any(clause.path, "({0}.atom IS NOT NULL OR {0}.type IN ('object', 'array') AND " + inner + ")", [])
+        case "terms":
+            return _any(clause.path, f"{{0}}.atom IN ({_marks(clause.values)})", list(map(_value, clause.values)))
+        case "range":
+            # SQLite takes every string for larger than every number.
+            conditions = ["{0}.atom IS NOT NULL"]
+            limits: list[Any] = []
+            for name, limit in (clause.limits or {}).items():
+                kind = "=" if isinstance(limit, str) else "<>"
+                conditions.append(f"{{0}}.type {kind} 'text' AND {{0}}.atom {_RANGE[name]} ?")
+                limits.append(_value(limit))
+            return _any(clause.path, " AND ".join(conditions), limits)
+        case "bool":
+            return _bool(clause.clauses or {})
+    return "1", []
+
+
+def _bool(clauses: Mapping[str, tuple[Clause, ...]]) -> Sql:
+    each = {occurs: [_sql(clause) for clause in inner] for occurs, inner in clauses.items()}
+    parts = each.get("must", []) + each.get("filter", [])
+    if not parts and (should := each.get("should")):  # beside what is required, what should be is only a wish
+        parts = [(" OR ".join(f"({condition})" for condition, _ in should), [p for _, ps in should for p in ps])]
+    parts += [(f"NOT ({condition})", parameters) for condition, parameters in each.get("must_not", [])]
     condition = " AND ".join(f"({condition})" for condition, _ in parts)
     return condition or "1", [parameter for _, parameters in parts for parameter in parameters]
 
 
-def _any(field: str, condition: str, parameters: list[Any]) -> Sql:
-    """One of the field's values satisfies the condition; a field may hold one value or an array of them."""
-    # Elasticsearch's own name for the untokenized form of a string.
-    names = field.removesuffix(".keyword").split(".")
-    if any('"' in name for name in names):
-        raise InputError(f"the field name {field!r} has a double quote: the SQLite store can't filter on it")
-    path = "$" + "".join(f'."{name}"' for name in names)
-    condition = f"EXISTS (SELECT 1 FROM json_each(source, ?) WHERE value IS NOT NULL AND {condition})"
-    return condition, [path, *parameters]
+def _any(path: tuple[str, ...], condition: str, parameters: list[Any]) -> Sql:
+    """One of the field's values satisfies the condition, in which ``{0}`` stands for the row of ``json_each``."""
+    tables, names = [], []
+    above = "source"
+    for depth, name in enumerate(path):
+        if '"' in name:
+            raise InputError(f"the field name {name!r} has a double quote: the SQLite store can't filter on it")
+        # An array stands for its elements; all else for itself, also an object, whose members json_each would give.
+        value = f"json_extract({above}, ?)"
+        values = f"CASE json_type({above}, ?) WHEN 'array' THEN {value} ELSE json_array({value}) END"
+        if depth:
+            values = f"CASE v{depth - 1}.type WHEN 'object' THEN {values} END"
+        tables.append(f"json_each({values}) AS v{depth}")
+        names += [f'$."{name}"'] * 3
+        above = f"v{depth}.value"
+    return f"EXISTS (SELECT 1 FROM {', '.join(tables)} WHERE {condition.format(f'v{len(path) - 1}')})", [
+        *names,
+        *parameters,
+    ]
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, dict | list) or value is None:
-        raise InputError(f"a filter clause compares with strings, numbers, true and false; not with {value!r}")
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         raise InputError(f"the number {value} in a filter clause is too large: 64 bits are")
     if isinstance(value, str):

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 FORMAT = "1"
 _PAGE = 10_000
+_LAST = (1 << 63) - 1
 
 _LONGS = ("fp", "fp1")  # the second for fingerprints of 128 bits
 
@@ -211,13 +212,22 @@ def _remove(op: Remove, database: Database) -> set[str]:
 def _scan(op: Scan, database: Database) -> ScanPage:
     size = op.size or _PAGE
     condition, parameters = _scanned(op)
-    columns = _columns(database)
-    sql = f"SELECT {columns}, source FROM documents WHERE written > ? AND {condition} ORDER BY written LIMIT {size}"
+    columns, places = _columns(database), "written > ? AND written <= ?"
+    sql = f"SELECT {columns}, source FROM documents WHERE {places} AND {condition} ORDER BY written LIMIT {size}"
     with database.use() as connection:
-        found = connection.execute(sql, [op.after or 0, *parameters]).fetchall()
+        start, end = op.after or (0, _end(op, connection))
+        found = connection.execute(sql, [start, end, *parameters]).fetchall()
     rows = [_row(columns[:-1]) for columns in found]
     sources = [] if op.fields is None else [_some(columns[-1], op.fields) for columns in found]
-    return ScanPage(rows, rows[-1].written if len(rows) == size else None, sources)
+    return ScanPage(rows, (rows[-1].written, end) if len(rows) == size else None, sources)
+
+
+def _end(op: Scan, connection: Connection) -> int:
+    """Where a scan ends: who asks for texts gives them other fingerprints, whereby they move behind all others."""
+    if op.fields is None:
+        return _LAST
+    last: int = connection.execute("SELECT ifnull(max(written), 0) FROM documents").fetchone()[0]
+    return last
 
 
 @answer.register(Count)
@@ -232,6 +242,8 @@ def _scanned(op: Scan) -> tuple[str, list[Any]]:
     condition, parameters = to_sql(op.filter) if op.filter is not None else ("1", [])
     if op.missing:
         condition = f"digest = '' AND ({condition})"
+    elif op.fields is None:
+        condition = f"digest <> '' AND ({condition})"
     if op.slice is not None:
         condition, parameters = f"written % ? = ? AND ({condition})", [op.slice[1], op.slice[0], *parameters]
     return f"({condition})", parameters

@@ -13,9 +13,11 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint, plain_clause, ring_clause
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
+from es_simhash.ops import Candidates, Probe
 from es_simhash.stores.elasticsearch import documents as requests
 from es_simhash.stores.elasticsearch.failures import complete
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
+from es_simhash.stores.elasticsearch.steps import steps
 from es_simhash.testing.documents import candidates, entry, flip, near, write
 
 if TYPE_CHECKING:
@@ -267,6 +269,12 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
             documents.remove([1, "none"]),
         )
     assert asyncio.run(main(make_index())) == expected
+
+
+def test_copies_are_looked_up_by_one_search() -> None:
+    probes = tuple(Probe(value, "digest") for value in (7, 7, 9, 7))
+    call = next(steps(Candidates(probes, 7), "news", "name"))
+    assert len(call.arguments["searches"]) == 2 * 2  # each with a header
 
 
 def test_the_callers_own_client_stays_open(client: Elasticsearch, documents: Documents) -> None:

@@ -1,0 +1,333 @@
+"""Backfill gives the documents of an index that was there before fingerprints, and touches nothing else of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
+
+from es_simhash import AsyncDocuments, Documents
+from es_simhash.core.scheme import DEFAULT, Scheme
+from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError
+from es_simhash.ops import Relink, Write
+from es_simhash.stores.address import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from es_simhash.ops import Op, Store
+
+pytestmark = pytest.mark.elasticsearch
+
+FIELDS = ["title", "content.body"]
+PROPERTIES = {
+    "title": {"type": "text"},
+    "content": {"properties": {"body": {"type": "text"}, "length": {"type": "float"}}},
+    "lang": {"type": "keyword"},
+    "views": {"type": "long"},
+    "tags": {"type": "keyword"},
+}
+WORDS = [f"{a}{b}" for a in "春夏秋冬东西南北山水" for b in "风雨云雪花草树木石路灯火"]
+
+
+def article(rng: random.Random, words: int = 60) -> list[str]:
+    return [rng.choice(WORDS) for _ in range(words)]
+
+
+def corpus(count: int, seed: int = 7) -> dict[str, dict[str, Any]]:
+    """Articles, of which every fourth copies an earlier one and every fifth differs from one in a word."""
+    rng = random.Random(seed)
+    made: list[list[str]] = []
+    documents: dict[str, dict[str, Any]] = {}
+    for n in range(count):
+        words = article(rng)
+        if made and n % 4 == 3:
+            words = list(rng.choice(made))
+        elif made and n % 5 == 4:
+            words = [*rng.choice(made), "又及"]
+        made.append(words)
+        documents[f"doc-{n:05}"] = {
+            "views": n,
+            "title": f"标题{words[0]}",
+            "content": {"length": 1.50, "body": "，".join(words)},
+            "lang": "zh" if n % 3 else "en",
+            "tags": ["b", "a", None],
+            "extra": {"not": {"mapped": [1, {"x": "y"}]}},
+        }
+    documents["no-text"] = {"views": -1}
+    documents["null"] = {"title": None, "content": {"body": None}}
+    documents["blank"] = {"title": "  ", "content": {"body": "\u3000"}}
+    documents["list"] = {"title": ["一", "二"], "lang": "zh"}
+    return documents
+
+
+NO_TEXT = {"no-text", "null", "list"}
+
+
+class Index:
+    """An index of somebody else's, with documents in it."""
+
+    def __init__(self, client: Elasticsearch, url: str, name: str) -> None:
+        self.client, self.name, self.address = client, name, f"{url}/{name}"
+
+    def fill(self, documents: dict[str, dict[str, Any]], shards: int = 1) -> Index:
+        mappings = {"dynamic": "false", "_meta": {"owner": "web"}, "properties": PROPERTIES}
+        self.client.indices.create(index=self.name, mappings=mappings, settings={"number_of_shards": shards})
+        self.put(documents)
+        return self
+
+    def put(self, documents: dict[str, dict[str, Any]]) -> None:
+        actions = ({"_index": self.name, "_id": id, "_source": document} for id, document in documents.items())
+        bulk(self.client, actions, refresh=True)
+
+    def hits(self) -> list[Any]:
+        self.client.indices.refresh(index=self.name)
+        found = self.client.search(index=self.name, size=10_000, seq_no_primary_term=True)
+        return list(found["hits"]["hits"])
+
+    def sources(self) -> dict[str, Any]:
+        return {hit["_id"]: hit["_source"] for hit in self.hits()}
+
+    def versions(self) -> dict[str, int]:
+        return {hit["_id"]: hit["_seq_no"] for hit in self.hits()}
+
+    def links(self) -> dict[str, tuple[str, str | None]]:
+        found = {id: source["simhash"] for id, source in self.sources().items() if "simhash" in source}
+        return {id: (each["group"], each.get("duplicate_of")) for id, each in found.items()}
+
+    def backfill(self, **options: Any) -> list[Any]:
+        with Documents(self.address) as door:
+            return list(door.backfill(FIELDS, **options))
+
+
+@pytest.fixture
+def new_index(elasticsearch_url: str, make_index: Callable[[], str]) -> Iterator[Callable[[], Index]]:
+    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
+        yield lambda: Index(client, elasticsearch_url, make_index())
+
+
+@pytest.fixture
+def index(new_index: Callable[[], Index]) -> Index:
+    return new_index()
+
+
+def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
+    """The links that an ingest of the same texts in the same order gives."""
+    with Documents("sqlite:///:memory:") as door:
+        items = [{"_id": id, **document} for id, document in documents.items() if id not in NO_TEXT]
+        list(door.ingest(items, id_field="_id", text_field=FIELDS))
+        door.group()
+        return {row.id: (row.group, row.duplicate_of) for row in door.export()}
+
+
+def test_every_document_with_a_text_gets_the_links_that_an_ingest_gives(index: Index) -> None:
+    documents = corpus(1_000)
+    outcomes = index.fill(documents).backfill()
+    assert [outcome.id for outcome in outcomes] == list(documents)
+    assert {outcome.id for outcome in outcomes if outcome.outcome == "rejected"} == NO_TEXT
+    wanted = ingested(documents)
+    assert len({group for group, _ in wanted.values()}) < len(wanted) - 200
+    with Documents(index.address) as door:
+        door.group()
+    assert index.links() == wanted
+
+
+def test_nothing_is_changed_but_our_field(index: Index) -> None:
+    documents = corpus(300)
+    index.fill(documents).backfill()
+    mapping = index.client.indices.get_mapping(index=index.name)[index.name]["mappings"]
+    assert {name: mapping["properties"][name] for name in PROPERTIES} == PROPERTIES
+    assert (mapping["_meta"]["owner"], mapping["dynamic"]) == ("web", "false")
+    after = index.sources()
+    assert {id for id, source in after.items() if "simhash" not in source} == NO_TEXT
+    for id, source in after.items():
+        source.pop("simhash", None)
+        assert json.dumps(source) == json.dumps(documents[id])  # the order of the fields too
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_of_several_shards_the_groups_are_those_of_one(index: Index, shards: int) -> None:
+    documents = corpus(600)
+    index.fill(documents, shards).backfill(batch_size=100)
+    heads: dict[str, set[str]] = {}
+    for id, (group, _) in index.links().items():
+        heads.setdefault(group, set()).add(id)
+    wanted: dict[str, set[str]] = {}
+    for id, (group, _) in ingested(documents).items():
+        wanted.setdefault(group, set()).add(id)
+    assert sorted(map(sorted, heads.values())) == sorted(map(sorted, wanted.values()))
+    assert all(group in members for group, members in heads.items())
+
+
+def test_a_second_call_looks_at_nothing_that_has_a_fingerprint(index: Index) -> None:
+    index.fill(corpus(200)).backfill()
+    before = index.versions()
+    assert {outcome.id for outcome in index.backfill()} == NO_TEXT
+    assert index.versions() == before
+
+
+def test_an_alias_stands_for_its_index(index: Index) -> None:
+    index.fill(corpus(50))
+    index.client.indices.put_alias(index=index.name, name=f"{index.name}-alias")
+    with Documents(f"{index.address}-alias") as door:
+        assert len(list(door.backfill(FIELDS))) == 54
+        assert door.missing() == len(NO_TEXT)
+
+
+def test_with_a_filter_only_what_matches_gets_a_fingerprint(index: Index) -> None:
+    documents = corpus(90)
+    index.fill(documents).backfill(filter={"term": {"lang": "en"}})
+    assert index.links().keys() == {id for id, document in documents.items() if document.get("lang") == "en"}
+    index.backfill()
+    assert index.links().keys() == documents.keys() - NO_TEXT
+
+
+def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None:
+    documents = corpus(120)
+    index.fill(documents).backfill()
+    text = {"title": "新", "content": {"body": "，".join(article(random.Random(1)))}}
+    for id in ("doc-00050", "doc-00060"):
+        index.client.update(index=index.name, id=id, doc=text)  # a partial update leaves our field as it was
+    before = index.versions()
+    with Documents(index.address) as door:
+        door.group()
+        assert before == index.versions()
+        outcomes = {outcome.id: outcome.outcome for outcome in door.backfill(FIELDS, again=True)}
+    assert {id for id, outcome in outcomes.items() if outcome == "updated"} == {"doc-00050", "doc-00060"}
+    assert index.links()["doc-00060"] == ("doc-00050", "doc-00050")
+    after = index.versions()
+    written = {id for id in after if after[id] != before[id]}
+    relinked = {id for id, (group, _) in index.links().items() if id in written}
+    assert {"doc-00050", "doc-00060"} <= written == relinked
+    assert len(written) < 10
+    assert {o.outcome for o in index.backfill(again=True)} == {"unchanged", "rejected"}
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_parts_that_begin_at_different_times_are_everything(index: Index, shards: int) -> None:
+    documents = corpus(200)
+    index.fill(documents, shards)
+    parts = [{outcome.id for outcome in index.backfill(slice=(part, 3))} - NO_TEXT for part in range(3)]
+    assert sum(map(len, parts)) == len(set().union(*parts)) == 201
+    assert all(parts)
+
+
+class Interfering:
+    """Somebody else does something just before a write, so many times."""
+
+    embedded = False
+
+    def __init__(self, store: Store, happens: Callable[[Any], None], times: int = 1) -> None:
+        self._store, self._happens, self._times = store, happens, times
+        self.name = store.name
+        self.written: list[str] = []
+
+    def perform(self, op: Op[Any]) -> Any:
+        if isinstance(op, Write | Relink) and self._times:
+            self._times -= 1
+            self._happens(op)
+        reply = self._store.perform(op)
+        if isinstance(op, Write):
+            self.written += [entry.id for entry in op.entries if entry.id not in reply.conflicts]
+        return reply
+
+    def close(self) -> None:
+        self._store.close()
+
+
+def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_next_pass(index: Index) -> None:
+    documents = corpus(100)
+    index.fill(documents)
+    theirs = {"title": "别人", "content": {"body": documents["doc-00020"]["content"]["body"]}, "lang": "fr"}
+
+    def happens(op: Any) -> None:
+        index.client.index(index=index.name, id="doc-00030", document=theirs)
+        index.client.delete(index=index.name, id="doc-00031")
+
+    store = Interfering(open_store(index.address), happens)
+    outcomes = list(Documents(store).backfill(FIELDS))
+    assert [outcome.id for outcome in outcomes].count("doc-00030") == 1
+    assert "doc-00031" not in {outcome.id for outcome in outcomes}
+    source = index.sources()["doc-00030"]
+    assert source.pop("simhash")["duplicate_of"] == outcomes[-1].duplicate_of
+    assert source == theirs
+    assert "doc-00031" not in index.sources()
+    assert sorted(store.written) == sorted(set(store.written))
+    store.close()
+
+
+class StopError(SimhashError):
+    """Whatever may end a program."""
+
+
+def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Callable[[], Index]) -> None:
+    documents = corpus(120)
+    uninterrupted = new_index().fill(documents)
+    uninterrupted.backfill(batch_size=30)
+    index = new_index().fill(documents)
+    written: list[str] = []
+    passes = 0
+    while index.links().keys() != documents.keys() - NO_TEXT:
+        passes += 1
+        store = Interfering(open_store(index.address), lambda op: None, 0)
+        taken = iter(Documents(store).backfill(FIELDS, batch_size=30))
+        for _ in range(35):  # into the second batch
+            next(taken, None)
+        taken.close()  # type: ignore[attr-defined]
+        written += store.written
+        store.close()
+    assert passes == 3
+    assert sorted(written) == sorted(documents.keys() - NO_TEXT)
+    assert index.links() == uninterrupted.links()
+
+
+def test_a_failure_of_the_store_leaves_what_was_written_and_the_next_call_does_the_rest(index: Index) -> None:
+    index.fill(corpus(60))
+
+    def happens(op: Any) -> None:
+        if any(entry.id == "doc-00040" for entry in op.entries):
+            raise StopError
+
+    store = Interfering(open_store(index.address), happens, -1)
+    with pytest.raises(StopError):
+        list(Documents(store).backfill(FIELDS, batch_size=25))
+    store.close()
+    assert len(index.links()) == 25
+    assert len(index.backfill()) == 39
+    assert len(index.links()) == 61
+
+
+def test_async_backfill_gives_the_same(new_index: Callable[[], Index]) -> None:
+    documents = corpus(150)
+    index, twin = new_index().fill(documents), new_index().fill(documents)
+
+    async def main() -> Any:
+        async with AsyncDocuments(index.address) as door:
+            found = [outcome async for outcome in door.backfill(FIELDS, batch_size=40)]
+            return found, await door.missing()
+
+    found, missing = asyncio.run(main())
+    assert found == twin.backfill(batch_size=40)
+    assert missing == len(NO_TEXT)
+    assert index.links() == twin.links()
+
+
+def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:
+    with pytest.raises(NotSetUp, match="there is no such index"):
+        index.backfill()
+    assert not index.client.indices.exists(index=index.name)
+
+
+def test_another_scheme_is_refused_and_nothing_is_written(index: Index) -> None:
+    index.fill(corpus(20))
+    with Documents(index.address, scheme=Scheme(weights="tf")) as door:
+        door.setup()
+    before = index.versions()
+    with pytest.raises(SchemeMismatch, match=DEFAULT.version):
+        index.backfill()
+    assert index.versions() == before
