@@ -158,8 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = serve
 
     def _without(self, ids: Collection[str], request: Request, headers: dict[str, str]) -> Any:
-        operations = _operations(request.body)
-        passed_on = b"".join(lines for _, id, lines in operations if id not in ids)
+        asked = operations(request.body)
+        passed_on = b"".join(lines for _, id, lines in asked if id not in ids)
         answer: dict[str, Any] = {"took": 0, "errors": True, "items": []}
         if passed_on:
             status, kept, raw = self.proxy.forward(request, headers, passed_on)
@@ -168,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
             answer = {**json.loads(raw), "errors": True}
         items = iter(answer["items"])
         busy = json.loads(_error(429))
-        merged = [{kind: {"_id": id, **busy}} if id in ids else next(items) for kind, id, _ in operations]
+        merged = [{kind: {"_id": id, **busy}} if id in ids else next(items) for kind, id, _ in asked]
         return 200, HEADERS, json.dumps({**answer, "items": merged}).encode()
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
@@ -188,11 +188,11 @@ def _error(status: int) -> bytes:
     return json.dumps({"error": error, "status": status}).encode()
 
 
-def _operations(body: bytes) -> list[tuple[str, str, bytes]]:
+def operations(body: bytes) -> list[tuple[str, str, bytes]]:
     """Of each operation of a bulk request its kind, its id and its lines."""
     lines = iter(body.splitlines(keepends=True))
-    operations = []
+    found = []
     for line in lines:
         ((kind, about),) = json.loads(line).items()
-        operations.append((kind, about["_id"], line if kind == "delete" else line + next(lines)))
-    return operations
+        found.append((kind, about["_id"], line if kind == "delete" else line + next(lines)))
+    return found
