@@ -1,0 +1,198 @@
+"""Faults between a client and a real node: a proxy that does to each request what the test's rule says.
+
+    with Proxy(node.url) as proxy:
+        proxy.rule = times(3, Answer(429), "_bulk")
+
+A rule sees each Request and returns what happens to it: None passes it on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import threading
+import time
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import TypeAlias
+
+    from typing_extensions import Self
+
+    Fault: TypeAlias = "Answer | Drop | Delay | BusyItems"
+    Rule: TypeAlias = Callable[["Request"], Fault | None]
+
+HEADERS = {"Content-Type": "application/json", "X-Elastic-Product": "Elasticsearch"}
+NOT_PASSED_ON = {"host", "connection", "content-length"}
+REASONS = {429: "es_rejected_execution_exception", 503: "unavailable_shards_exception"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asked.
+
+    :param path: with the query.
+    """
+
+    method: str
+    path: str
+    body: bytes
+
+    @property
+    def verb(self) -> str:
+        """What is asked of the index: ``_bulk``, ``_msearch``, ``_mget``, ``_refresh``, …"""
+        return urlsplit(self.path).path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The server never sees the request: it is answered with this status."""
+
+    status: int
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The connection is closed without an answer: before the server sees the request, or after it ``done`` it."""
+
+    done: bool
+
+
+@dataclass(frozen=True)
+class Delay:
+    """The request is passed on after these seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class BusyItems:
+    """Of a bulk request the operations on these ids are not passed on: each is answered with 429 at its place."""
+
+    ids: Collection[str]
+
+
+def times(count: int, fault: Fault, *verbs: str) -> Rule:
+    """A rule: this happens to the first ``count`` requests of these kinds."""
+    left = iter(range(count))
+    return lambda request: fault if request.verb in verbs and next(left, None) is not None else None
+
+
+class Proxy:
+    """A server in front of a node; ``rule`` may be changed at any time.
+
+    ``faults`` lists what was done to whom: a test can see that something happened at all.
+    """
+
+    def __init__(self, target: str, rule: Rule = lambda request: None) -> None:
+        self.rule = rule
+        self.faults: list[tuple[str, Fault]] = []
+        self._target = urlsplit(target).netloc
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": self}))
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=[0.02], daemon=True).start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def fault(self, request: Request) -> Fault | None:
+        """What happens to a request: one rule at a time, so that a rule may count."""
+        with self._lock:
+            fault = self.rule(request)
+            if fault is not None:
+                self.faults.append((request.verb, fault))
+            return fault
+
+    def forward(self, request: Request, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+        """The node's own answer, on a connection of its own: a node may have been restarted in between."""
+        with contextlib.closing(http.client.HTTPConnection(self._target, timeout=60)) as node:
+            node.request(request.method, request.path, body, headers)
+            answer = node.getresponse()
+            kept = {name: value for name in HEADERS if (value := answer.headers[name])}
+            return answer.status, kept, answer.read()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    proxy: Proxy
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def serve(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        request = Request(self.command, self.path, body)
+        fault = self.proxy.fault(request)
+        if fault == Drop(done=False):
+            self.close_connection = True
+            return
+        if isinstance(fault, Answer):
+            self._answer(fault.status, HEADERS, _error(fault.status))
+            return
+        if isinstance(fault, Delay):
+            time.sleep(fault.seconds)
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in NOT_PASSED_ON}
+        try:
+            if isinstance(fault, BusyItems):
+                answer = self._without(fault.ids, request, headers)
+            else:
+                answer = self.proxy.forward(request, headers, body)
+        except (OSError, http.client.HTTPException):  # the node is gone, and so are we
+            self.close_connection = True
+            return
+        if fault == Drop(done=True):
+            self.close_connection = True
+            return
+        self._answer(*answer)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = serve
+
+    def _without(self, ids: Collection[str], request: Request, headers: dict[str, str]) -> Any:
+        asked = operations(request.body)
+        passed_on = b"".join(lines for _, id, lines in asked if id not in ids)
+        answer: dict[str, Any] = {"took": 0, "errors": True, "items": []}
+        if passed_on:
+            status, kept, raw = self.proxy.forward(request, headers, passed_on)
+            if status != 200:
+                return status, kept, raw
+            answer = {**json.loads(raw), "errors": True}
+        items = iter(answer["items"])
+        busy = json.loads(_error(429))
+        merged = [{kind: {"_id": id, **busy}} if id in ids else next(items) for kind, id, _ in asked]
+        return 200, HEADERS, json.dumps({**answer, "items": merged}).encode()
+
+    def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
+        with contextlib.suppress(OSError):  # a client that does not wait is none of our business
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(b"" if self.command == "HEAD" else body)
+            self.wfile.flush()
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+def _error(status: int) -> bytes:
+    error = {"type": REASONS.get(status, "an_exception"), "reason": "a fault of the test"}
+    return json.dumps({"error": error, "status": status}).encode()
+
+
+def operations(body: bytes) -> list[tuple[str, str, bytes]]:
+    """Of each operation of a bulk request its kind, its id and its lines."""
+    lines = iter(body.splitlines(keepends=True))
+    found = []
+    for line in lines:
+        ((kind, about),) = json.loads(line).items()
+        found.append((kind, about["_id"], line if kind == "delete" else line + next(lines)))
+    return found

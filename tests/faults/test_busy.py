@@ -1,0 +1,84 @@
+"""A server that is too busy, for whole requests or for single documents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.es_node.proxy import Answer, BusyItems, Delay, operations, times
+from tests.faults import VERBS, contents, ingest, news, unharmed
+
+if TYPE_CHECKING:
+    from tests.es_node.proxy import Proxy, Request
+
+pytestmark = pytest.mark.elasticsearch
+
+NEWS = news()
+STUCK = {"0", "3", "7", "11", "12", "38"}
+
+
+def test_the_news_of_these_tests_have_copies_of_each_kind() -> None:
+    outcomes, _ = unharmed(NEWS)
+    assert min(Counter(outcome.outcome for outcome in outcomes).values()) >= 5
+    assert {o.outcome for o in outcomes} == {"new", "exact_duplicate", "near_duplicate"}
+    assert any(outcome.duplicate_of in STUCK for outcome in outcomes)
+
+
+@pytest.mark.parametrize(("kind", "status"), [("sync", 429), ("async", 503)])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_request_is_repeated_until_the_server_takes_it(
+    proxy: Proxy, address: str, direct: str, verb: str, status: int, kind: str
+) -> None:
+    proxy.rule = times(9, Answer(status), verb)  # the client itself repeats it three times
+    outcomes = ingest(address, NEWS, kind)
+    assert len(proxy.faults) == 9
+    assert (outcomes, contents(direct)) == unharmed(NEWS)
+
+
+def test_a_slow_server_changes_nothing(proxy: Proxy, address: str, direct: str) -> None:
+    proxy.rule = times(12, Delay(0.05), *VERBS)
+    assert (ingest(address, NEWS, workers=1), contents(direct)) == unharmed(NEWS)
+
+
+@pytest.mark.parametrize("on_duplicate", ["index", "skip"])
+def test_documents_that_the_server_has_no_time_for_are_sent_again(
+    proxy: Proxy, address: str, direct: str, on_duplicate: Any
+) -> None:
+    tried: Counter[str] = Counter()
+
+    def rule(request: Request) -> BusyItems | None:
+        """Every other document is turned away twice."""
+        if request.verb != "_bulk":
+            return None
+        tried.update(id for _, id, _ in operations(request.body))
+        return BusyItems({id for id, count in tried.items() if count <= 2 and int(id) % 2})
+
+    proxy.rule = rule
+    outcomes = ingest(address, NEWS, on_duplicate=on_duplicate)
+    assert (outcomes, contents(direct)) == unharmed(NEWS, on_duplicate=on_duplicate)
+    assert set(tried.values()) == {1, 3}
+
+
+@pytest.mark.parametrize("on_duplicate", ["index", "skip"])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_documents_that_the_server_never_has_time_for_have_failed_and_the_others_are_as_if_they_were_not(
+    proxy: Proxy, address: str, direct: str, workers: int, on_duplicate: Any
+) -> None:
+    proxy.rule = lambda request: BusyItems(STUCK) if request.verb == "_bulk" else None
+    outcomes = ingest(address, NEWS, deadline=0.3, workers=workers, on_duplicate=on_duplicate)
+    assert [outcome.id for outcome in outcomes] == [document["id"] for document in NEWS]
+    failed = [outcome for outcome in outcomes if outcome.outcome == "failed"]
+    # A copy of what is stored was not to be written, under skip.
+    assert {outcome.id for outcome in failed} <= STUCK
+    for outcome in failed:
+        assert outcome.reason == f"{outcome.place}: the server has been too busy for 0.3 s: ingest it again"
+        assert outcome.document == NEWS[int(outcome.id or "")]
+        assert not outcome.stored
+    others = [document for document in NEWS if document["id"] not in {outcome.id for outcome in failed}]
+    wanted, stored = unharmed(others, on_duplicate=on_duplicate)
+    assert contents(direct) == stored
+    assert [(o.id, o.outcome, o.duplicate_of, o.distance) for o in outcomes if o not in failed] == [
+        (o.id, o.outcome, o.duplicate_of, o.distance) for o in wanted
+    ]
