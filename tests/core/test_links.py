@@ -73,16 +73,16 @@ def test_links_are_those_of_comparing_each_with_each(drawn: list[Any], max_dista
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
     ids = [str(place) for place in range(len(texts))]
     fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
-    heads, originals = links(fingerprints, digests, ids, groups, max_distance, head)
+    heads, originals = links(fingerprints, 64, digests, ids, groups, max_distance, head)
     assert (heads.tolist(), originals.tolist()) == twin(texts, groups, max_distance, head)
 
 
 @pytest.mark.parametrize("head", HEADS)
 def test_blank_texts_are_alone(head: str) -> None:
-    heads, originals = links([None] * 3, [None] * 3, list("abc"), list("aaa"), 7, head)
+    heads, originals = links([None] * 3, 64, [None] * 3, list("abc"), list("aaa"), 7, head)
     assert (heads.tolist(), originals.tolist()) == ([0, 1, 2], [-1, -1, -1])
 
 
 def test_an_exact_copy_comes_before_an_earlier_text_with_the_same_fingerprint() -> None:
-    _, originals = links([7, 7, 7], ["other", "same", "same"], list("abc"), list("abc"), 3, "earliest")
+    _, originals = links([7, 7, 7], 64, ["other", "same", "same"], list("abc"), list("abc"), 3, "earliest")
     assert originals.tolist() == [-1, 0, 1]
