@@ -6,6 +6,7 @@ It is used twice: a flow asks a store, and inside the Elasticsearch store a requ
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Q = TypeVar("Q")
 T = TypeVar("T")
+
+_log = logging.getLogger("es_simhash")
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ def patiently(work: Generator[Q | Pause, Any, T], deadline: float) -> Generator[
                 try:
                     reply = yield request
                 except SimhashError as error:
+                    if waits is None and error.retryable and deadline:
+                        _log.warning("%s; it is tried again for up to %g s", error, deadline)
                     waits = waits or pauses(deadline)
                     if error.retryable and (pause := next(waits, None)) is not None:
                         yield pause

@@ -67,7 +67,7 @@ class AsyncStore(Protocol):
 # --- documents ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """What a store knows of a document's text.
 
@@ -88,7 +88,7 @@ class Row:
     duplicate_of: str | None
     written: int
     version: Any = field(default=None, compare=False)
-    bits: int = 64
+    bits: int = field(default=64, compare=False)
 
 
 @dataclass(frozen=True)

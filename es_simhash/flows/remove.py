@@ -26,14 +26,17 @@ def remove(
     :param versions: of some of the documents: what has another version by now stays.
     :returns: the ids that were there.
     """
-    yield from ask(Refresh())
-    gone = frozenset(ids)
-    yield from relink(gone, Memory(), max_distance, blank, gone=gone)
-    removed = yield from ask(Remove(tuple(ids), versions or {}))
-    yield from ask(Refresh())
-    # What others linked to them meanwhile.
-    if (yield from relink(removed, Memory(), max_distance, blank, gone=removed)):
+    removed: set[str] = set()
+    for start in range(0, len(ids), BATCH):
+        gone = frozenset(ids[start : start + BATCH])
         yield from ask(Refresh())
+        yield from relink(gone, Memory(), max_distance, blank, gone=gone)
+        found = yield from ask(Remove(tuple(gone), versions or {}))
+        removed |= found
+        yield from ask(Refresh())
+        # What others linked to them meanwhile.
+        if (yield from relink(found, Memory(), max_distance, blank, gone=found)):
+            yield from ask(Refresh())
     return removed
 
 

@@ -227,8 +227,8 @@ def _relink(op: Relink, index: str, name: str) -> Steps:
             raise from_body(result, result["status"], name)
     conflicts = {result["_id"] for result in results if "error" in result}
     rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index, name)
-    links = {id: (row.group, row.duplicate_of) for id, row in rows.items()}
-    return {id for id in conflicts if links.get(id) != (op.links[id].group, op.links[id].duplicate_of)}
+    found = {id: (row.group, row.duplicate_of) for id, row in rows.items()}
+    return {id for id in conflicts if found.get(id) != (op.links[id].group, op.links[id].duplicate_of)}
 
 
 def _condition(version: Any) -> dict[str, Any]:

@@ -132,5 +132,5 @@ class Database:
                     f"{self.name} can't be written or opened: check the path and its permissions"
                 ) from error
             if "full" in what:
-                raise StoreUnavailable(f"{self.name}: the disk is full: make room and try again") from error
+                raise StoreError(f"{self.name}: the disk is full: make room and try again") from error
             raise StoreError(f"{self.name}: {what}") from error
