@@ -309,7 +309,7 @@ class Documents:
         As many are drawn at each distance from 0 to 7, by distance; what one lacks the others make up for. Of documents
         with one and the same fingerprint only one is paired with others. The same store and seed give the same pairs.
 
-        Looks at all fingerprints first. Memory: some 250 bytes a document, for a million of them at most; of a larger
+        Looks at all fingerprints first. Memory: some 400 bytes a document, for a million of them at most; of a larger
         store a random million takes part. The texts are brought a hundred pairs at a time.
 
         :param size: how many pairs there are at most.

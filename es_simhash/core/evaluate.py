@@ -61,6 +61,11 @@ class Point:
     true_negatives: int
 
     @property
+    def pairs(self) -> int:
+        """All of them: the same at every max_distance."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+
+    @property
     def precision(self) -> float | None:
         """The share of the predicted pairs that are duplicates, from 0 to 1; None if nothing is predicted."""
         predicted = self.true_positives + self.false_positives

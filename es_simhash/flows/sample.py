@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from es_simhash.ops import Flow
 
 DOCUMENTS = 1_000_000
-"""Documents among which pairs are looked for; of more, so many are drawn. Some 250 bytes each."""
+"""Documents among which pairs are looked for; of more, so many are drawn. Some 400 bytes each."""
 BATCH = 100
 """Pairs whose texts are brought at once."""
 
