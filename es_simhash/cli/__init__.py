@@ -15,6 +15,7 @@ import click
 from es_simhash import __version__
 from es_simhash.cli.backfill import backfill
 from es_simhash.cli.compare import compare
+from es_simhash.cli.evaluate import evaluate
 from es_simhash.cli.export import export
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.group import group
@@ -48,7 +49,7 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, backfill, similar, group, export, remove, fingerprint, compare, idf, seen):
+for command in (init, ingest, backfill, similar, group, export, remove, fingerprint, compare, evaluate, idf, seen):
     cli.add_command(command)
 
 

@@ -17,9 +17,11 @@ from es_simhash.flows import opening
 from es_simhash.flows.group import group
 from es_simhash.flows.ingest import DEADLINE
 from es_simhash.flows.remove import remove, remove_matching
+from es_simhash.flows.sample import BATCH as SAMPLE_BATCH
+from es_simhash.flows.sample import DOCUMENTS, draw, with_texts
 from es_simhash.flows.similar import similar, similar_to_stored
-from es_simhash.ops import Count, Refresh, Scan, ask
-from es_simhash.reading.documents import MAX_TEXT
+from es_simhash.ops import Count, Fetch, Refresh, Scan, ask
+from es_simhash.reading.documents import MAX_TEXT, Reader
 from es_simhash.reading.source import BATCH
 from es_simhash.stores.address import open_async_store, open_store
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from es_simhash.flows.group import GroupReport, Head, Progress
     from es_simhash.flows.ingest import OnDuplicate
     from es_simhash.flows.outcome import Outcome
+    from es_simhash.flows.sample import SampledPair
     from es_simhash.flows.similar import Match
     from es_simhash.ops import AsyncStore, Flow, Row, Store
     from es_simhash.reading.state import IngestState
@@ -287,6 +290,44 @@ class Documents:
             page = self._run(ask(Scan(page.after, filter)))
             yield from page.rows
 
+    def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]:
+        """What :meth:`export` gives, of these documents, as last written: by id; those that are not there are left out.
+
+        All of them in one request: a thousand are fine.
+        """
+        self._check()
+        return self._run(ask(Fetch(tuple(dict.fromkeys(_ids(ids))))))
+
+    def sample_pairs(
+        self,
+        size: int,
+        *,
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        documents: int = DOCUMENTS,
+    ) -> Iterator[SampledPair]:
+        """Draw pairs of documents within 7 bits of each other, with their texts, for a person to label.
+
+        As many are drawn at each distance from 0 to 7, by distance; what one lacks the others make up for. Of documents
+        with one and the same fingerprint only one is paired with others. The same store and seed give the same pairs.
+
+        Looks at all fingerprints first. Memory: some 400 bytes a document, for a million of them at most; of a larger
+        store a random million takes part. The texts are brought a hundred pairs at a time.
+
+        :param size: how many pairs there are at most.
+        :param text_field: name of the field with the text, or several to be joined; a dot leads into an object.
+        :param filter: only documents that match this clause.
+        :param documents: how many documents take part at most.
+        :raises InputError: naming a document that has no text in the field.
+        """
+        self._check()
+        drawn = self._run(draw(self.fingerprinter.scheme, size, seed, documents, filter))
+        fields = _fields(text_field)
+        text = Reader(self.fingerprinter, "_id", fields).text
+        for start in range(0, len(drawn), SAMPLE_BATCH):
+            yield from self._run(with_texts(drawn[start : start + SAMPLE_BATCH], fields, text))
+
     def close(self) -> None:
         """Close the file, or the client if it is not yours."""
         self._store.close()
@@ -475,6 +516,29 @@ class AsyncDocuments:
             for row in page.rows:
                 yield row
 
+    async def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]:
+        """:meth:`Documents.fetch`."""
+        await self._check()
+        return await self._run(ask(Fetch(tuple(dict.fromkeys(_ids(ids))))))
+
+    async def sample_pairs(
+        self,
+        size: int,
+        *,
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        documents: int = DOCUMENTS,
+    ) -> AsyncIterator[SampledPair]:
+        """:meth:`Documents.sample_pairs`, as an async iterator."""
+        await self._check()
+        drawn = await self._run(draw(self.fingerprinter.scheme, size, seed, documents, filter))
+        fields = _fields(text_field)
+        text = Reader(self.fingerprinter, "_id", fields).text
+        for start in range(0, len(drawn), SAMPLE_BATCH):
+            for pair in await self._run(with_texts(drawn[start : start + SAMPLE_BATCH], fields, text)):
+                yield pair
+
     async def close(self) -> None:
         """:meth:`Documents.close`."""
         await self._store.close()
@@ -516,6 +580,10 @@ def _ids(ids: Iterable[Any]) -> list[str]:
         if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
             raise InputError(f"the id {id!r} can't be one: use a string or a whole number")
     return list(map(str, checked))
+
+
+def _fields(text_field: str | Sequence[str]) -> tuple[str, ...]:
+    return (text_field,) if isinstance(text_field, str) else tuple(text_field)
 
 
 def _texts(texts: Iterable[str]) -> Iterable[str]:

@@ -30,6 +30,9 @@ SHINGLE = 5
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 
+Measure = Literal["jaccard", "cosine"]
+MEASURES: tuple[Measure, ...] = ("jaccard", "cosine")
+
 
 @dataclass(frozen=True)
 class Pull:
@@ -96,9 +99,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
     ours, theirs = fingerprinter.fingerprint(a), fingerprinter.fingerprint(b)
     normalised = normalise(a), normalise(b)
     words = [fingerprinter.tokenize(text) for text in normalised]
-    features = [fingerprinter.weigh(each) for each in words]
-    if not all(features):  # too little for a fingerprint: what there is
-        features = [fingerprinter.weigh(each, min_features=1) for each in words]
+    features = _weighed(fingerprinter, words)
     distance = ours.distance(theirs)
     exact = ours.digest == theirs.digest and not ours.blank
     return Comparison(
@@ -112,6 +113,26 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
         cosine=1.0 if normalised[0] == normalised[1] else cosine(*features),
         verdicts=tuple(_verdict(exact, distance, k) for k in range(scheme.max_distance + 1)),
     )
+
+
+def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
+    """One of the two measures, as :func:`compare` gives it, without the rest: from 0 to 1.
+
+    >>> similarity("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
+    0.5
+
+    :param scheme: what cuts and weighs the words for ``cosine``; it has no part in ``jaccard``.
+    :raises InputError: if a text is not a string, or has a lone surrogate; if there is no such measure.
+    """
+    if measure not in MEASURES:
+        raise InputError(f"the similarity {measure!r} is not known: use one of {', '.join(MEASURES)}")
+    if measure == "jaccard":
+        return jaccard(a, b)
+    normalised = normalise(a), normalise(b)
+    if normalised[0] == normalised[1]:
+        return 1.0
+    fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
+    return cosine(*_weighed(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
 
 
 def shingles(normalised: str, width: int = SHINGLE) -> set[str]:
@@ -149,6 +170,13 @@ def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
         return 0.0
     # The quotient of whole numbers is rounded once: equal ones give 1.
     return sqrt(dot * dot / (sum(weight * weight for weight in a.values()) * sum(weight**2 for weight in b.values())))
+
+
+def _weighed(fingerprinter: Fingerprinter, words: list[list[str]]) -> list[dict[str, int]]:
+    features = [fingerprinter.weigh(each) for each in words]
+    if not all(features):  # too little for a fingerprint: what there is
+        features = [fingerprinter.weigh(each, min_features=1) for each in words]
+    return features
 
 
 def _side(
