@@ -14,6 +14,7 @@ from es_simhash.ops import (
     Describe,
     Entry,
     Fetch,
+    Link,
     Probe,
     Refresh,
     Relink,
@@ -227,8 +228,11 @@ def _relink(op: Relink, index: str, name: str) -> Steps:
             raise from_body(result, result["status"], name)
     conflicts = {result["_id"] for result in results if "error" in result}
     rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index, name)
-    found = {id: (row.group, row.duplicate_of) for id, row in rows.items()}
-    return {id for id in conflicts if found.get(id) != (op.links[id].group, op.links[id].duplicate_of)}
+    return {id for id in conflicts if id not in rows or not _has(rows[id], op.links[id])}
+
+
+def _has(row: Row, link: Link) -> bool:
+    return (row.group, row.duplicate_of) == (link.group, link.duplicate_of)
 
 
 def _condition(version: Any) -> dict[str, Any]:
