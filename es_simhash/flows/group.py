@@ -32,6 +32,10 @@ LARGEST = 10
 Head = Literal["earliest", "latest", "kept"]
 
 
+def unseen_progress(stage: str, documents: int) -> None:
+    """Progress that nobody wants to see."""
+
+
 @dataclass(frozen=True)
 class GroupReport:
     """What :func:`group` found and did.
@@ -58,7 +62,7 @@ def group(
     max_distance: int,
     clause: Mapping[str, Any] | None = None,
     head: Head = "earliest",
-    progress: Progress = lambda stage, documents: None,
+    progress: Progress = unseen_progress,
 ) -> Flow[GroupReport]:
     """Recompute all groups.
 

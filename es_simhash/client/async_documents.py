@@ -1,0 +1,260 @@
+"""The door to documents for async programs: what ``documents.py`` has, awaited."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from es_simhash.client.arguments import checked_distance, checked_fields, checked_ids, checked_slice, checked_texts
+from es_simhash.client.backfill import apages, first_pass, next_pass
+from es_simhash.client.documents import DEFAULT_MAX_DISTANCE
+from es_simhash.client.runs import Choices, Run
+from es_simhash.core.clause import satisfies
+from es_simhash.core.fingerprint import Fingerprinter
+from es_simhash.core.scheme import DEFAULT, Scheme
+from es_simhash.core.text import digest
+from es_simhash.drive import arun
+from es_simhash.flows import opening
+from es_simhash.flows.group import group, unseen_progress
+from es_simhash.flows.ingest import DEADLINE
+from es_simhash.flows.remove import remove, remove_matching
+from es_simhash.flows.sample import BATCH as SAMPLE_BATCH
+from es_simhash.flows.sample import DOCUMENTS, draw, with_texts
+from es_simhash.flows.similar import similar, similar_to_stored
+from es_simhash.ops import Count, Fetch, Refresh, Scan, ask
+from es_simhash.reading.documents import MAX_TEXT, Reader
+from es_simhash.reading.source import BATCH
+from es_simhash.stores.address import open_async_store
+
+if TYPE_CHECKING:
+    from collections.abc import (
+        AsyncIterable,
+        AsyncIterator,
+        Iterable,
+        Mapping,
+        Sequence,
+    )
+
+    from elasticsearch import AsyncElasticsearch
+    from typing_extensions import Self
+
+    from es_simhash.flows.group import GroupReport, Head, Progress
+    from es_simhash.flows.ingest import OnDuplicate
+    from es_simhash.flows.outcome import Outcome
+    from es_simhash.flows.sample import SampledPair
+    from es_simhash.flows.similar import Match
+    from es_simhash.ops import AsyncStore, Flow, Row
+    from es_simhash.reading.state import IngestState
+
+T = TypeVar("T")
+
+
+class AsyncDocuments:
+    """:class:`Documents` for async programs: the same methods, awaited; ``ingest`` is an async iterator."""
+
+    def __init__(
+        self,
+        store: str | AsyncElasticsearch | AsyncStore | None = None,
+        *,
+        index: str | None = None,
+        scheme: Scheme = DEFAULT,
+        segmenter: str | None = None,
+        fingerprinter: Fingerprinter | None = None,
+        **client_options: Any,
+    ) -> None:
+        self.fingerprinter = fingerprinter or Fingerprinter(scheme, segmenter)
+        self._store = open_async_store(store, index, **client_options)
+        self._checked = False
+
+    @property
+    def name(self) -> str:
+        """The store's address, without secrets."""
+        return self._store.name
+
+    async def setup(self) -> str:
+        """:meth:`Documents.setup`."""
+        return await self._run(opening.set_up(self.fingerprinter.scheme, self._store.name))
+
+    def ingest(
+        self,
+        documents: AsyncIterable[Any] | Iterable[Any],
+        *,
+        id_field: str = "id",
+        text_field: str | Sequence[str] = "text",
+        max_distance: int = DEFAULT_MAX_DISTANCE,
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+        state: str | IngestState | None = None,
+    ) -> AsyncIterator[Outcome]:
+        """:meth:`Documents.ingest`; the documents may come from an async iterator."""
+        choices = Choices(
+            id_field,
+            text_field,
+            self._distance(max_distance),
+            on_duplicate,
+            filter,
+            batch_size,
+            max_text,
+            workers,
+            deadline,
+            state,
+        )
+        if filter is not None:
+            satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
+        return self._ingest(Run(self.fingerprinter, documents, choices))
+
+    async def _ingest(self, run: Run) -> AsyncIterator[Outcome]:
+        await self._check(set_up_if_missing=self._store.embedded)
+        async with aclosing(run.aoutcomes(self._store)) as outcomes:
+            async for outcome in outcomes:
+                yield outcome
+
+    def backfill(
+        self,
+        text_field: str | Sequence[str],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        again: bool = False,
+        slice: tuple[int, int] | None = None,
+        max_distance: int = DEFAULT_MAX_DISTANCE,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+    ) -> AsyncIterator[Outcome]:
+        """:meth:`Documents.backfill`, as an async iterator."""
+        choices = Choices(
+            "_id",
+            text_field,
+            self._distance(max_distance),
+            "index",
+            filter,
+            batch_size,
+            max_text,
+            workers,
+            deadline,
+        )
+        return self._backfill(choices, checked_slice(slice), again)
+
+    async def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> AsyncIterator[Outcome]:
+        await self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
+        scan: Scan | None = first_pass(choices, slice, again)
+        while scan is not None:
+            await self._run(ask(Refresh()))
+            run = Run(self.fingerprinter, apages(scan, self._store.perform), choices)
+            async with aclosing(run.aoutcomes(self._store)) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome
+            scan = next_pass(scan, choices, run.ingest.conflicts)
+
+    async def missing(self, *, filter: Mapping[str, Any] | None = None) -> int:
+        """:meth:`Documents.missing`."""
+        return await self._run(ask(Count(Scan(None, filter, (), missing=True))))
+
+    async def similar(
+        self, text: str, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+    ) -> list[Match]:
+        """:meth:`Documents.similar`."""
+        return (await self.similar_many([text], max_distance=max_distance, filter=filter))[0]
+
+    async def similar_many(
+        self, texts: Iterable[str], *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+    ) -> list[list[Match]]:
+        """:meth:`Documents.similar_many`."""
+        await self._check()
+        fingerprints = self.fingerprinter.fingerprints(checked_texts(texts))
+        return await self._run(similar(fingerprints, self._distance(max_distance), filter))
+
+    async def similar_to(
+        self, id: str | int, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+    ) -> list[Match]:
+        """:meth:`Documents.similar_to`."""
+        await self._check()
+        return await self._run(similar_to_stored(checked_ids([id])[0], self._distance(max_distance), filter))
+
+    async def remove(self, ids: Iterable[str | int], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> set[str]:
+        """:meth:`Documents.remove`."""
+        await self._check()
+        return await self._run(remove(checked_ids(ids), self._distance(max_distance), self._blank))
+
+    async def remove_matching(self, filter: Mapping[str, Any], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> int:
+        """:meth:`Documents.remove_matching`."""
+        await self._check()
+        return await self._run(remove_matching(filter, self._distance(max_distance), self._blank))
+
+    async def group(
+        self,
+        *,
+        max_distance: int = DEFAULT_MAX_DISTANCE,
+        filter: Mapping[str, Any] | None = None,
+        head: Head = "earliest",
+        progress: Progress = unseen_progress,
+    ) -> GroupReport:
+        """:meth:`Documents.group`."""
+        await self._check()
+        return await self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter, head, progress))
+
+    async def export(self, *, filter: Mapping[str, Any] | None = None) -> AsyncIterator[Row]:
+        """:meth:`Documents.export`, as an async iterator."""
+        await self._check()
+        await self._run(ask(Refresh()))
+        page = await self._run(ask(Scan(None, filter)))
+        for row in page.rows:
+            yield row
+        while page.after is not None:
+            page = await self._run(ask(Scan(page.after, filter)))
+            for row in page.rows:
+                yield row
+
+    async def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]:
+        """:meth:`Documents.fetch`."""
+        await self._check()
+        return await self._run(ask(Fetch(tuple(dict.fromkeys(checked_ids(ids))))))
+
+    async def sample_pairs(
+        self,
+        size: int,
+        *,
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        documents: int = DOCUMENTS,
+    ) -> AsyncIterator[SampledPair]:
+        """:meth:`Documents.sample_pairs`, as an async iterator."""
+        await self._check()
+        drawn = await self._run(draw(self.fingerprinter.scheme, size, seed, documents, filter))
+        fields = checked_fields(text_field)
+        text = Reader(self.fingerprinter, "_id", fields).text
+        for start in range(0, len(drawn), SAMPLE_BATCH):
+            for pair in await self._run(with_texts(drawn[start : start + SAMPLE_BATCH], fields, text)):
+                yield pair
+
+    async def close(self) -> None:
+        """:meth:`Documents.close`."""
+        await self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def _run(self, flow: Flow[T]) -> T:
+        return await arun(flow, self._store.perform)
+
+    async def _check(self, *, set_up_if_missing: bool = False) -> None:
+        if not self._checked:
+            flow = opening.check(self.fingerprinter.scheme, self._store.name, set_up_if_missing=set_up_if_missing)
+            await self._run(flow)
+            self._checked = True
+
+    @property
+    def _blank(self) -> str:
+        return digest("", self.fingerprinter.scheme.digest)
+
+    def _distance(self, max_distance: int) -> int:
+        return checked_distance(max_distance, self.fingerprinter.scheme)
