@@ -82,7 +82,9 @@ def evaluate(
     {"a_id": "news-1", "b_id": "news-2", "duplicate": 0}
     {"a": "TEXT", "b": "TEXT", "similarity": 0.87}      a label by --truth 0.8
 
-    A line that can't be used is reported with its place and stops nothing.
+    Ids and --sample need a --store: here it has no default. Of a line with texts and ids the stored fingerprints are
+    taken where there is a --store, else those of the texts. A line that can't be used is reported with its place and
+    stops nothing.
 
     \b
     es-simhash evaluate pairs.jsonl
@@ -90,9 +92,9 @@ def evaluate(
     es-simhash evaluate --sample 200 --store http://localhost:9200/news > pairs.jsonl
     es-simhash evaluate labelled.jsonl --store http://localhost:9200/news
 
-    Precision is undefined, '-' or null, where nothing is predicted; F1 is 0 where nothing is rightly. The k to choose
-    has the highest F1, and is the smallest of several. A text with too little to say for a fingerprint is found only
-    as an exact copy, at every k.
+    Precision is undefined, '-' or null, where nothing is predicted; F1 is 0 where nothing is rightly predicted. The k
+    to choose has the highest F1, and is the smallest of several. A text with too little to say for a fingerprint is
+    found only as an exact copy, at every k.
 
     --sample prints lines {"a_id", "b_id", "distance", "a", "b"}: add "duplicate" to each. As many are drawn at each
     distance from 0 to 7, so precision is that of these pairs, not of the store; and recall is that of what is within 7

@@ -24,9 +24,7 @@ def check_plot(file: str) -> None:
     :raises InputError: for another kind of file, or without matplotlib.
     """
     if Path(file).suffix.lower() not in SUFFIXES:
-        raise InputError(
-            f"{display(file)} is no kind of picture that can be made: name a {' or a '.join(SUFFIXES)} file"
-        )
+        raise InputError(f"{display(file)} is no picture that can be made: name a {' or '.join(SUFFIXES)} file")
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -77,7 +75,8 @@ def _draw_curve(made: Evaluation, axes: Axes) -> None:
     for (recall, precision), several in places.items():
         name = str(several[0]) if len(several) == 1 else f"{several[0]}\u2013{several[-1]}"
         axes.annotate(name, (recall, precision), xytext=(5, 7), textcoords="offset points")
-    axes.set(xlabel="recall", ylabel="precision", xlim=(-0.03, 1.06), ylim=(-0.03, 1.08))
+    axes.margins(0.1)  # what is good lies close together: the axes show what there is, and not all from 0 to 1
+    axes.set(xlabel="recall", ylabel="precision")
     axes.set_title("Precision and recall at each max_distance k")
 
 

@@ -97,9 +97,7 @@ class PairReader:
             return f"{line.place}: {error}"
         if not isinstance(label, bool):
             if self._truth is None:
-                raise InputError(
-                    f"{line.place}: a similarity and no label: say from which on they are duplicates, --truth"
-                )
+                raise InputError(f"{line.place}: a similarity and no label: say from which on it is one (--truth)")
             label = label >= self._truth
         if self._fetch is None and None in (a.text, b.text):
             raise InputError(f"{line.place}: ids and no texts: name the store of these documents (--store URL)")

@@ -1,0 +1,267 @@
+"""``es-simhash evaluate`` prints and draws what the library finds, and draws pairs to be labelled."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from matplotlib.image import imread
+
+from es_simhash import Documents, Fingerprinter, Scheme
+from es_simhash.cli.plot import DPI, HEIGHT, WIDTH, plot
+from es_simhash.core.evaluate import LabelledPair, evaluate, labelled
+from tests.cli import (
+    HARVEST,
+    STORM,
+    STORM_FARTHER,
+    STORM_FARTHEST,
+    STORM_NEAR,
+    Done,
+    complaint,
+    es_simhash,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAIRS = [
+    (STORM, STORM.replace("，", ","), True),
+    (STORM, STORM_NEAR, True),
+    (STORM, STORM_FARTHER, True),
+    (STORM, STORM_FARTHEST, False),
+    (STORM, HARVEST, False),
+    (STORM, "你好", True),
+    ("你好", "你好", True),
+]
+
+
+def lines(*pairs: tuple[str, str, Any]) -> bytes:
+    some = [{"a": a, "b": b, "duplicate": duplicate} for a, b, duplicate in pairs]
+    return b"".join(json.dumps(pair, ensure_ascii=False).encode() + b"\n" for pair in some)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pairs.jsonl").write_bytes(lines(*PAIRS))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "scheme", "confirm", "measure"),
+    [
+        ([], Scheme(), None, "jaccard"),
+        (["--confirm", "0.9"], Scheme(), 0.9, "jaccard"),
+        (
+            ["--confirm", "0.97", "--similarity", "cosine", "--bits", "128", "--weights", "tf"],
+            Scheme(bits=128, weights="tf"),
+            0.97,
+            "cosine",
+        ),
+    ],
+)
+def test_the_json_form_has_all_that_the_library_finds(
+    folder: Path, options: list[str], scheme: Scheme, confirm: float | None, measure: Any
+) -> None:
+    [shown] = es_simhash("evaluate", "pairs.jsonl", *options, "--json", cwd=folder).json
+    ours = Fingerprinter(scheme)
+    made = evaluate((labelled(*pair, ours, measure) for pair in PAIRS), scheme, confirm)
+    points = [
+        asdict(point) | {"precision": point.precision, "recall": point.recall, "f1": point.f1} for point in made.points
+    ]
+    assert shown == {
+        "pairs": 7,
+        "duplicates": 5,
+        "rejected": 0,
+        "too_little_to_say": {"pairs": 2, "duplicates": 2, "copies": 1},
+        "confirm": confirm,
+        "similarity": confirm and measure,
+        "points": points,
+        "choose": made.chosen.max_distance,
+        "distances": {"duplicates": list(made.duplicates), "different": list(made.different)},
+        "scheme": scheme.version,
+    }
+
+
+def test_the_text_form_is_a_table_that_marks_the_k_to_choose_and_says_the_rule(folder: Path) -> None:
+    done = es_simhash("evaluate", "pairs.jsonl", "--confirm", "0.5", cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    made = evaluate((labelled(*pair, Fingerprinter(), "jaccard") for pair in PAIRS), confirm=0.5)
+    head, *rows = done.out.splitlines()
+    assert head.split()[:4] == ["k", "precision", "recall", "F1"]
+    for point, row in zip(made.points, rows[:8], strict=True):
+        counts = (point.true_positives, point.false_positives, point.false_negatives, point.true_negatives)
+        figures = [f"{point.precision:.4f}", f"{point.recall:.4f}", f"{point.f1:.4f}", *map(str, counts)]
+        assert row.split() == [str(point.max_distance), *figures, *["<"] * (point == made.chosen)]
+    assert rows[8:] == [
+        f"choose k = {made.chosen.max_distance}: it has the highest F1, and is the smallest of those that have it",
+        "found are only pairs with a jaccard similarity of 0.5 or more",
+        "2 pairs, 2 of duplicates, have a text with too little to say: 1 are exact copies, found at every k, "
+        "the others at none",
+    ]
+
+
+def test_precision_that_is_undefined_is_a_dash_and_null(tmp_path: Path) -> None:
+    some = lines((STORM, STORM_FARTHER, True), (STORM, HARVEST, False))
+    assert es_simhash("evaluate", cwd=tmp_path, stdin=some).out.splitlines()[1].split()[:4] == [
+        "0",
+        "-",
+        "0.0000",
+        "0.0000",
+    ]
+    [shown] = es_simhash("evaluate", "-", "--json", cwd=tmp_path, stdin=some).json
+    assert (shown["points"][0]["precision"], shown["points"][0]["f1"]) == (None, 0)
+
+
+def test_a_broken_line_is_reported_with_its_place_and_stops_nothing(folder: Path) -> None:
+    clean = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    with (folder / "pairs.jsonl").open("ab") as file:
+        file.write(b"{\n" + lines((STORM, STORM, "maybe")))
+    done = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    assert (done.code, done.out) == (3, clean.out)
+    assert [said.split(": ")[:2] for said in done.err.splitlines()] == [
+        ["rejected", "pairs.jsonl:8"],
+        ["rejected", "pairs.jsonl:9"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "problem"),
+    [
+        (b"", [], 'no usable pairs in stdin: lines {"a": "…", "b": "…", "duplicate": true} are wanted'),
+        (lines(*PAIRS[:3]), [], "all of the 3 pairs are labelled as duplicates: some of either kind are wanted"),
+        (lines(PAIRS[4]), [], "none of the 1 pairs is labelled as duplicates: some of either kind are wanted"),
+        (
+            b'{"a_id": 1, "b_id": 2, "duplicate": true}',
+            [],
+            "stdin:1: ids and no texts: name the store of these documents (--store URL)",
+        ),
+        (
+            b'{"a": "x", "b": "y", "similarity": 0.9}',
+            [],
+            "stdin:1: a similarity and no label: say from which on it is one (--truth)",
+        ),
+        (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1"),
+        (lines(*PAIRS), ["--plot", "curve.pdf"], "curve.pdf is no picture that can be made: name a .png or .svg file"),
+        (lines(*PAIRS), ["--plot", "none/curve.png"], "none/curve.png can't be written: No such file or directory"),
+    ],
+)
+def test_what_can_not_be_evaluated_is_one_line_with_the_fix(
+    tmp_path: Path, data: bytes, options: list[str], problem: str
+) -> None:
+    assert complaint(es_simhash("evaluate", *options, cwd=tmp_path, stdin=data)) == f"es-simhash: {problem}"
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- stores ------------------------------------------------------------------------------------------------
+
+TEXTS = {"storm": STORM, "copy": STORM, "near": STORM_NEAR, "farther": STORM_FARTHER, "other": HARVEST, "short": "你好"}
+
+
+@pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        address = f"sqlite:///{tmp_path / 'news.db'}"
+    else:
+        address = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('index_name')}"
+    with Documents(address) as documents:
+        documents.setup()
+        assert all(outcome.stored for outcome in documents.ingest({"id": id, "text": t} for id, t in TEXTS.items()))
+    return address
+
+
+def by_ids(*pairs: tuple[str, str, bool]) -> bytes:
+    return b"".join(json.dumps({"a_id": a, "b_id": b, "duplicate": d}).encode() + b"\n" for a, b, d in pairs)
+
+
+def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
+    some = [("storm", "copy", True), ("near", "storm", True), ("other", "storm", False), ("short", "near", False)]
+    [shown] = es_simhash("evaluate", "--store", store, "--json", cwd=tmp_path, stdin=by_ids(*some)).json
+    texts = lines(*((TEXTS[a], TEXTS[b], duplicate) for a, b, duplicate in some))
+    assert [shown] == es_simhash("evaluate", "--json", cwd=tmp_path, stdin=texts).json
+    gone = es_simhash("evaluate", "--store", store, cwd=tmp_path, stdin=by_ids(*some, ("storm", "gone", True)))
+    assert gone.code == 3
+    assert "rejected: stdin:5: there is no document with the id 'gone': ingest it first, or give the texts" in gone.err
+    said = complaint(es_simhash("evaluate", "--store", store, "--weights", "tf", cwd=tmp_path, stdin=by_ids(*some)))
+    assert "holds fingerprints of Scheme" in said
+
+
+def test_pairs_that_were_drawn_and_labelled_are_evaluated(store: str, tmp_path: Path) -> None:
+    def drawn(*options: str) -> Done:
+        return es_simhash("evaluate", "--sample", "3", "--store", store, *options, cwd=tmp_path)
+
+    done = drawn("--seed", "4")
+    assert done.code == 0
+    assert done.out == drawn("--seed", "4").out
+    assert len({drawn("--seed", str(seed)).out for seed in range(3)}) > 1
+    with Documents(store) as documents:
+        assert done.json == [asdict(pair) for pair in documents.sample_pairs(3, seed=4)]
+    assert list(done.json[0]) == ["a_id", "b_id", "distance", "a", "b"]
+    assert done.err.startswith("3 pairs; of each distance in bits: 1 at 0, ")
+    some = b"".join(json.dumps({**pair, "duplicate": not pair["distance"]}).encode() + b"\n" for pair in done.json)
+    for options in ([], ["--store", store], ["--store", store, "--confirm", "0.1"]):
+        [shown] = es_simhash("evaluate", *options, "--json", cwd=tmp_path, stdin=some).json
+        assert (shown["pairs"], shown["choose"], shown["points"][0]["f1"]) == (3, 0, 1)
+
+
+def test_where_nothing_is_near_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
+        assert all(outcome.stored for outcome in documents.ingest([{"id": 1, "text": STORM}]))
+    said = complaint(es_simhash("evaluate", "--sample", "5", "--store", "sqlite:///news.db", cwd=tmp_path))
+    assert said == "es-simhash: no two documents in sqlite:///news.db are within 7 bits of each other"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--sample", "5"], "--sample draws pairs from a store: name it, --store URL"),
+        (["--sample", "5", "--store", "sqlite:///news.db", "pairs.jsonl"], "--sample draws pairs to label"),
+        (["--sample", "5", "--store", "sqlite:///news.db", "--confirm", "1"], "--sample draws pairs to label"),
+        (["--confirm", "1.5", "pairs.jsonl"], "1.5 is not in the range 0<=x<=1"),
+    ],
+)
+def test_options_that_do_not_go_together_are_not_understood(tmp_path: Path, arguments: list[str], problem: str) -> None:
+    done = es_simhash("evaluate", *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert problem in " ".join(done.err.split())
+
+
+# --- pictures ----------------------------------------------------------------------------------------------
+
+
+def test_a_picture_is_drawn_beside_the_table(folder: Path) -> None:
+    plain = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    done = es_simhash("evaluate", "pairs.jsonl", "--plot", "curve.PNG", cwd=folder)
+    assert (done.code, done.out) == (0, plain.out)
+    assert imread(folder / "curve.PNG", format="png").shape == (HEIGHT * DPI, WIDTH * DPI, 4)
+
+
+NOTHING_PREDICTED = [LabelledPair(True, None, False), LabelledPair(False, None, False)]
+SOME = [LabelledPair(True, 2, False), LabelledPair(True, 9, False), LabelledPair(False, 5, False)]
+
+
+@pytest.mark.parametrize("pairs", [SOME, NOTHING_PREDICTED], ids=["some", "nothing predicted"])
+def test_an_svg_is_one_and_the_same_for_the_same_evaluation(tmp_path: Path, pairs: list[LabelledPair]) -> None:
+    drawn = []
+    for name in ("one.svg", "two.svg"):
+        plot(evaluate(pairs), str(tmp_path / name))
+        drawn.append((tmp_path / name).read_bytes())
+    assert drawn[0] == drawn[1]
+    root = ElementTree.fromstring(drawn[0])
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert (root.get("width"), root.get("height")) == (f"{WIDTH * 72}pt", f"{HEIGHT * 72}pt")
+
+
+def test_a_png_shows_more_than_one_colour(tmp_path: Path) -> None:
+    plot(evaluate(SOME), str(tmp_path / "curve.png"))
+    picture = imread(tmp_path / "curve.png")
+    assert picture.shape == (HEIGHT * DPI, WIDTH * DPI, 4)
+    assert len({tuple(pixel) for pixel in picture.reshape(-1, 4).round(2).tolist()}) > 10
+
+
+def test_without_matplotlib_it_is_said_what_to_install_before_anything_is_read(folder: Path) -> None:
+    (folder / "matplotlib.py").write_text("raise ImportError\n", encoding="utf-8")
+    done = es_simhash("evaluate", "none.jsonl", "--plot", "a.png", cwd=folder, env={"PYTHONPATH": str(folder)})
+    assert complaint(done) == "es-simhash: a plot needs matplotlib: pip install 'es-simhash[plot]'"
