@@ -66,13 +66,8 @@ class Workers:
             if self._count:
                 _log.warning("a worker process died (killed, or out of memory): fingerprinting goes on without them")
                 self._count = 0
-        except (
-            pickle.PicklingError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ):  # a dict holds what can't be sent to a worker
-            pass
+        except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
+            pass  # a dict holds what can't be sent to a worker
         return self._reader.read_all(lines)
 
     def close(self) -> None:
