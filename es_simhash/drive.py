@@ -45,10 +45,13 @@ def pauses(deadline: float, first: float = 0.05, longest: float = 10.0) -> Gener
         length = min(2 * length, longest)
 
 
-def patiently(work: Generator[Q | Pause, Any, T], deadline: float) -> Generator[Q | Pause, Any, T]:
+def patiently(
+    work: Generator[Q | Pause, Any, T], deadline: float, ended: Callable[[], bool] = lambda: False
+) -> Generator[Q | Pause, Any, T]:
     """The same work, whose requests are repeated while they fail for a reason that passes.
 
     :param deadline: seconds for which one request is repeated; then its error is raised.
+    :param ended: tells that nobody waits for the result any more.
     """
     try:
         request = next(work)
@@ -61,7 +64,7 @@ def patiently(work: Generator[Q | Pause, Any, T], deadline: float) -> Generator[
                     if waits is None and error.retryable and deadline:
                         _log.warning("%s; it is tried again for up to %g s", error, deadline)
                     waits = waits or pauses(deadline)
-                    if error.retryable and (pause := next(waits, None)) is not None:
+                    if error.retryable and not ended() and (pause := next(waits, None)) is not None:
                         yield pause
                         continue
                     request = work.throw(error)

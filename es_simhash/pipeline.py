@@ -8,6 +8,7 @@ worker processes, and no more than that many are read ahead: memory doesn't grow
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -213,10 +214,12 @@ def run_stages(
     with ExitStack() as stack:
         stack.enter_context(closing(workers))
         begin = stack.enter_context(ThreadPoolExecutor(1)).submit if overlap else _at_once
+        ended = threading.Event()
+        stack.callback(ended.set)  # before the thread is waited for: it may be repeating a request
         stack.enter_context(closing(stages))
 
         def perform(flow: Flow[Any]) -> Any:
-            return run(patiently(flow, deadline), store.perform)
+            return run(patiently(flow, deadline, ended.is_set), store.perform)
 
         request = next(stages, None)
         while request is not None:

@@ -150,18 +150,22 @@ def ingest(
         documents = stack.enter_context(open_documents(**store))
         progress = stack.enter_context(progress_bar(paths))
         interruptible = stack.enter_context(Interruptible())
-        outcomes = documents.ingest(
-            interruptible.until_interrupted(lines_of(paths, progress)),
-            id_field=id_field,
-            text_field=[field.strip() for field in text_field.split(",")],
-            max_distance=max_distance,
-            on_duplicate=on_duplicate,
-            filter=clause,
-            batch_size=batch_size,
-            max_text=max_text,
-            workers=workers,
-            deadline=deadline,
-            state=state,
+        outcomes = stack.enter_context(
+            closing(
+                documents.ingest(
+                    interruptible.until_interrupted(lines_of(paths, progress)),
+                    id_field=id_field,
+                    text_field=[field.strip() for field in text_field.split(",")],
+                    max_distance=max_distance,
+                    on_duplicate=on_duplicate,
+                    filter=clause,
+                    batch_size=batch_size,
+                    max_text=max_text,
+                    workers=workers,
+                    deadline=deadline,
+                    state=state,
+                )
+            )
         )
         try:
             for outcome in outcomes:

@@ -26,6 +26,7 @@ from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:
     from collections.abc import (
+        Generator,
         Iterable,
         Iterator,
         Mapping,
@@ -106,7 +107,7 @@ class Documents:
         workers: int = 0,
         deadline: float = DEADLINE,
         state: str | IngestState | None = None,
-    ) -> Iterator[Outcome]:
+    ) -> Generator[Outcome, None, None]:
         """Store documents, and say of each what it is.
 
         Works as you take the outcomes, to the end of the iterator; memory does not grow with the number of documents.
@@ -149,7 +150,7 @@ class Documents:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
         return self._ingest(Run(self.fingerprinter, documents, choices))
 
-    def _ingest(self, run: Run) -> Iterator[Outcome]:
+    def _ingest(self, run: Run) -> Generator[Outcome, None, None]:
         self._check(set_up_if_missing=self._store.embedded)
         yield from run.outcomes(self._store)
 
