@@ -190,7 +190,7 @@ class Pipeline:
             lines = yield from self._take_again(pending.documents, pending.mark, state)
             items = claim((yield Wait((yield Read(lines)))), self._ids)
             looked = yield Wait((yield LookUp(self._ingest.look_up(items))))
-            yield from self._emit((yield Do(self._ingest.settle(looked, pending.decisions))))
+            yield from self._emit((yield Do(self._ingest.settle(looked, pending.decisions, again=True))))
 
     def _pass_over(self, count: int, last: str, state: IngestState) -> Generator[Any, Any, None]:
         while count > _STEP:

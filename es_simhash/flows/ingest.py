@@ -139,9 +139,10 @@ class Ingest:
         """What each document of a batch is, before anything is written."""
         return self._decide(looked, self._neighbours(looked), looked.documents, {})
 
-    def settle(self, looked: Looked, decided: Mapping[str, Decision]) -> Flow[list[Outcome]]:
+    def settle(self, looked: Looked, decided: Mapping[str, Decision], *, again: bool = False) -> Flow[list[Outcome]]:
         """Write a batch as it was decided.
 
+        :param again: it may have been written already, by a run that then broke off.
         :returns: an Outcome for each item, in their order, without those of which others wrote another version
             meanwhile. After a duplicate under ``fail`` the rest of the batch is not looked at, and ``stopped`` holds
             the error to raise.
@@ -169,7 +170,7 @@ class Ingest:
             pending = self._decide(looked, neighbours, unsettled, entries)
             decisions |= pending
         self.conflicts += conflicts
-        yield from self._remember(looked, documents, entries)
+        yield from self._remember(looked, documents, entries, again)
         reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, looked.items)
         return [
             item if isinstance(item, Outcome) else decisions[item.id].outcome
@@ -312,7 +313,9 @@ class Ingest:
                 yield pause
         return refused, conflicts
 
-    def _remember(self, looked: Looked, documents: Mapping[str, Document], entries: Mapping[str, Entry]) -> Flow[None]:
+    def _remember(
+        self, looked: Looked, documents: Mapping[str, Document], entries: Mapping[str, Entry], again: bool
+    ) -> Flow[None]:
         memory = self._memory
         for id, entry in entries.items():
             memory.keep(as_row(entry), replaces=id in looked.stored)
@@ -323,8 +326,10 @@ class Ingest:
                 memory.keep(looked.stored[id], replaces=False)
         moved = [id for id in entries if id in looked.stored and looked.stored[id].digest]
         if moved:
-            left = [id for id in moved if entries[id].group != id or looked.stored[id].written != entries[id].written]
-            yield from relink(moved, memory, self.max_distance, self._blank, heads=left, clause=self._clause)
+            # A head that stays one keeps its members; once written, what was before can't be told any more.
+            stay = [id for id in moved if entries[id].group == id and looked.stored[id].written == entries[id].written]
+            heads = set(moved) - set(() if again else stay)
+            yield from relink(moved, memory, self.max_distance, self._blank, heads=heads, clause=self._clause)
         if not self._unrefreshed:
             self._forget()  # the store finds what is written at once
         elif len(memory.known) >= WINDOW:

@@ -78,26 +78,54 @@ def relink(
     :param clause: only documents that satisfy it become originals.
     :returns: how many documents were changed.
     """
-    originals, groups = set(moved), set(moved if heads is None else heads)
+    planned, levels = yield from _plan(
+        set(moved), set(moved if heads is None else heads), memory, max_distance, blank, gone, clause
+    )
+    # The farthest first: what is not passed on yet, because this breaks off, is found again from what is nearer.
+    order = sorted(planned, key=lambda id: (-levels[id], id))
     changed = 0
+    for start in range(0, len(order), BATCH):
+        rows = {id: planned[id] for id in order[start : start + BATCH]}
+        links = {id: Link(row.group, row.duplicate_of, row.version) for id, row in rows.items()}
+        conflicts = yield from ask(Relink(links))
+        for id, row in rows.items():
+            if id not in conflicts:  # else somebody else wrote it, and decided for it
+                changed += 1
+                memory.mend(row)
+    return changed
+
+
+def _plan(
+    originals: set[str],
+    groups: set[str],
+    memory: Memory,
+    max_distance: int,
+    blank: str,
+    gone: Collection[str],
+    clause: Mapping[str, Any] | None,
+) -> Flow[tuple[dict[str, Row], dict[str, int]]]:
+    """What is to be changed, as it will be; and how many links it is away from what began it."""
+    planned: dict[str, Row] = {}
+    levels: dict[str, int] = {}
+    level = 0
     while originals:
+        level += 1
         found = yield from ask(Dependents(tuple(sorted(originals)), tuple(sorted(groups))))
-        found |= {row.id for row in memory.known.values() if _depends(row, originals, groups)}
+        known = [*memory.known.values(), *planned.values()]
+        found |= {row.id for row in known if _depends(row, originals, groups)}
         ids = sorted(found - set(gone))
         passed_on: set[str] = set()
         for start in range(0, len(ids), BATCH):
             rows = yield from ask(Fetch(tuple(ids[start : start + BATCH])))
+            rows = {id: planned.get(id, row) for id, row in rows.items()}
             waiting = [row for row in rows.values() if _depends(row, originals, groups)]
-            links = yield from _decide(waiting, memory, max_distance, blank, gone, clause)
-            conflicts = (yield from ask(Relink(links))) if links else set()
-            for id, link in links.items():
-                if id not in conflicts:  # else somebody else wrote it, and decided for it
-                    changed += 1
-                    memory.mend(replace(rows[id], group=link.group, duplicate_of=link.duplicate_of))
-                    if link.group != rows[id].group:
-                        passed_on.add(id)
+            decided = yield from _decide(waiting, planned, memory, max_distance, blank, gone, clause)
+            for id, row in decided.items():
+                planned[id], levels[id] = row, level
+                if row.group != rows[id].group:
+                    passed_on.add(id)
         originals, groups = passed_on, passed_on  # links lead to what is earlier: this comes to an end
-    return changed
+    return planned, levels
 
 
 def _depends(row: Row, originals: Collection[str], groups: Collection[str]) -> bool:
@@ -106,13 +134,14 @@ def _depends(row: Row, originals: Collection[str], groups: Collection[str]) -> b
 
 def _decide(
     waiting: list[Row],
+    planned: Mapping[str, Row],
     memory: Memory,
     max_distance: int,
     blank: str,
     gone: Collection[str],
     clause: Mapping[str, Any] | None,
-) -> Flow[dict[str, Link]]:
-    """The links that are to be changed."""
+) -> Flow[dict[str, Row]]:
+    """Those of the Rows whose links are to be changed, as they will be."""
     if not waiting:
         return {}
     named = tuple(sorted({row.duplicate_of for row in waiting if row.duplicate_of is not None} - set(gone)))
@@ -126,23 +155,23 @@ def _decide(
     others = memory.over({row.id: row for row in candidates})
     neighbours = Neighbours(alone, [row for id, row in others.items() if id not in gone], max_distance)
     loose_ids = {row.id for row in loose}
-    current = originals | {row.id: row for row in waiting}
-    links: dict[str, Link] = {}
+    current = {**originals, **planned, **{row.id: row for row in waiting}}
+    decided: dict[str, Row] = {}
     for row in sorted(waiting, key=lambda row: (row.written, row.id)):
         original = current.get(row.duplicate_of or "")
         if row.id in loose_ids:
             original, _ = neighbours.nearest(row.id, {}, before=row.written)
             if original is not None:
                 original = current.get(original.id, original)
-        link = Link(
+        linked = replace(
+            row,
             group=row.id if original is None else original.group,
             duplicate_of=None if original is None else original.id,
-            version=row.version,
         )
-        current[row.id] = replace(row, group=link.group, duplicate_of=link.duplicate_of)
-        if (link.group, link.duplicate_of) != (row.group, row.duplicate_of):
-            links[row.id] = link
-    return links
+        current[row.id] = linked
+        if (linked.group, linked.duplicate_of) != (row.group, row.duplicate_of):
+            decided[row.id] = linked
+    return decided
 
 
 def _holds(row: Row, originals: Mapping[str, Row], max_distance: int, blank: str) -> bool:
