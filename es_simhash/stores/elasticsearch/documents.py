@@ -14,6 +14,7 @@ from es_simhash.ops import (
     Describe,
     Entry,
     Fetch,
+    Link,
     Probe,
     Refresh,
     Relink,
@@ -49,7 +50,11 @@ SCAN_KEEP_ALIVE = "10m"
 TERMS = 10_000
 """Ids in one query; a server takes 65,536."""
 CHANGED_SINCE = frozenset({404, 409})
-"""Removed or written since the document was read."""
+"""Removed or written since the document was read.
+
+Perhaps by ourselves: if the answer to a request gets lost, the request is sent again, by the client or by who asked. So
+what is there then as it was to be written is no conflict.
+"""
 
 _ROW_FIELDS = ["simhash.fp", "simhash.digest", "simhash.group", "simhash.duplicate_of", "simhash.written"]
 
@@ -132,7 +137,14 @@ def _write(op: Write, index: str, name: str) -> Steps:
             busy.add(entry.id)
         elif result["status"] >= 300:
             refused[entry.id] = f"the server refused it: {item_reason(result['error'])}"
+    if conflicts:
+        rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index, name)
+        conflicts -= {entry.id for entry in op.entries if entry.id in conflicts and rows.get(entry.id) == _row(entry)}
     return Written(refused, searchable=False, busy=frozenset(busy), conflicts=frozenset(conflicts))
+
+
+def _row(entry: Entry) -> Row:
+    return Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, entry.written)
 
 
 def _write_by_halves(op: Write, index: str, name: str, error: TooLarge) -> Steps:
@@ -212,7 +224,13 @@ def _relink(op: Relink, index: str, name: str) -> Steps:
     for result in results:
         if "error" in result and result["status"] not in CHANGED_SINCE:
             raise from_body(result, result["status"], name)
-    return {result["_id"] for result in results if "error" in result}
+    conflicts = {result["_id"] for result in results if "error" in result}
+    rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index, name)
+    return {id for id in conflicts if id not in rows or not _has(rows[id], op.links[id])}
+
+
+def _has(row: Row, link: Link) -> bool:
+    return (row.group, row.duplicate_of) == (link.group, link.duplicate_of)
 
 
 def _condition(version: Any) -> dict[str, Any]:
