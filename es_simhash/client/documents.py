@@ -11,7 +11,7 @@ from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.text import digest
-from es_simhash.drive import arun, run
+from es_simhash.drive import arun, patiently, run
 from es_simhash.errors import InputError
 from es_simhash.flows import opening
 from es_simhash.flows.group import group
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from es_simhash.flows.ingest import OnDuplicate
     from es_simhash.flows.outcome import Outcome
     from es_simhash.flows.similar import Match
-    from es_simhash.ops import AsyncStore, Flow, Row, Store
+    from es_simhash.ops import AsyncStore, Flow, Op, Row, Store
     from es_simhash.reading.state import IngestState
 
 T = TypeVar("T")
@@ -190,11 +190,14 @@ class Documents:
         return self._backfill(choices, _slice(slice), again)
 
     def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> Iterator[Outcome]:
+        def perform(op: Op[T]) -> T:
+            return self._run(patiently(ask(op), choices.deadline))
+
         self.setup()
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
-            self._run(ask(Refresh()))
-            run = Run(self.fingerprinter, pages(scan, self._store.perform), choices)
+            perform(Refresh())
+            run = Run(self.fingerprinter, pages(scan, perform), choices)
             yield from run.outcomes(self._store)
             scan = next_pass(scan, choices, run.ingest.conflicts)
 
@@ -402,11 +405,14 @@ class AsyncDocuments:
         return self._backfill(choices, _slice(slice), again)
 
     async def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> AsyncIterator[Outcome]:
+        async def perform(op: Op[T]) -> T:
+            return await self._run(patiently(ask(op), choices.deadline))
+
         await self.setup()
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
-            await self._run(ask(Refresh()))
-            run = Run(self.fingerprinter, apages(scan, self._store.perform), choices)
+            await perform(Refresh())
+            run = Run(self.fingerprinter, apages(scan, perform), choices)
             async with aclosing(run.aoutcomes(self._store)) as outcomes:
                 async for outcome in outcomes:
                     yield outcome
