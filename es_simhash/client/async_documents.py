@@ -13,7 +13,7 @@ from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.text import digest
-from es_simhash.drive import arun
+from es_simhash.drive import arun, patiently
 from es_simhash.flows import opening
 from es_simhash.flows.group import group, unseen_progress
 from es_simhash.flows.ingest import DEADLINE
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from es_simhash.flows.outcome import Outcome
     from es_simhash.flows.sample import SampledPair
     from es_simhash.flows.similar import Match
-    from es_simhash.ops import AsyncStore, Flow, Row
+    from es_simhash.ops import AsyncStore, Flow, Op, Row
     from es_simhash.reading.state import IngestState
 
 T = TypeVar("T")
@@ -141,11 +141,14 @@ class AsyncDocuments:
         return self._backfill(choices, checked_slice(slice), again)
 
     async def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> AsyncIterator[Outcome]:
+        async def perform(op: Op[T]) -> T:
+            return await self._run(patiently(ask(op), choices.deadline))
+
         await self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
-            await self._run(ask(Refresh()))
-            run = Run(self.fingerprinter, apages(scan, self._store.perform), choices)
+            await perform(Refresh())
+            run = Run(self.fingerprinter, apages(scan, perform), choices)
             async with aclosing(run.aoutcomes(self._store)) as outcomes:
                 async for outcome in outcomes:
                     yield outcome

@@ -11,7 +11,7 @@ from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.text import digest
-from es_simhash.drive import run
+from es_simhash.drive import patiently, run
 from es_simhash.flows import opening
 from es_simhash.flows.group import group, unseen_progress
 from es_simhash.flows.ingest import DEADLINE
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from es_simhash.flows.outcome import Outcome
     from es_simhash.flows.sample import SampledPair
     from es_simhash.flows.similar import Match
-    from es_simhash.ops import Flow, Row, Store
+    from es_simhash.ops import Flow, Op, Row, Store
     from es_simhash.reading.state import IngestState
 
 T = TypeVar("T")
@@ -194,11 +194,14 @@ class Documents:
         return self._backfill(choices, checked_slice(slice), again)
 
     def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> Iterator[Outcome]:
+        def perform(op: Op[T]) -> T:
+            return self._run(patiently(ask(op), choices.deadline))
+
         self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
-            self._run(ask(Refresh()))
-            run = Run(self.fingerprinter, pages(scan, self._store.perform), choices)
+            perform(Refresh())
+            run = Run(self.fingerprinter, pages(scan, perform), choices)
             yield from run.outcomes(self._store)
             scan = next_pass(scan, choices, run.ingest.conflicts)
 

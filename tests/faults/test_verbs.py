@@ -143,3 +143,15 @@ def test_a_backfill_that_broke_off_is_completed_by_the_next(
         assert until_done(proxy, fault, lambda: backfill(door, deadline=0)) > 3
         assert contents_of(door).keys() == {document["id"] for document in NEWS}
         assert every_copy_is_known(door)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_backfill_asks_again_for_the_documents_themselves(
+    bare: None, proxy: Proxy, address: str, workers: int
+) -> None:
+    proxy.rule = times(9, Answer(503), "_search", "_refresh", "_pit")
+    with Documents(address) as door:
+        outcomes = backfill(door, workers=workers)
+        assert len(proxy.faults) == 9
+        assert {outcome.id for outcome in outcomes} == contents_of(door).keys()
+        assert len(outcomes) == len(NEWS)

@@ -1,0 +1,115 @@
+"""Documents that the server refuses, or finds too large: they have failed, can be mended, and harm no other."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from tests.cli import es_simhash
+from tests.es_node.proxy import Answer
+from tests.faults import BATCH, MAX_DISTANCE, contents, ingest, news, unharmed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.es_node.proxy import Proxy
+
+pytestmark = pytest.mark.elasticsearch
+
+NEWS = news()
+BAD = {
+    "0": ({"views": "many"}, "document_parsing_exception"),
+    "3": ({"tag": "长" * 20_000}, "whose UTF8 encoding is longer than the max length 32766"),
+    "7": ({"place": {"city": "成都"}}, "strict_dynamic_mapping_exception"),
+    "11": ({"views": 2**70}, "document_parsing_exception"),
+}
+MIXED = [{**document, **BAD[document["id"]][0]} if document["id"] in BAD else document for document in NEWS]
+GOOD = [document for document in NEWS if document["id"] not in BAD]
+
+
+@pytest.fixture
+def narrow(direct: str, elasticsearch_url: str, index_name: str) -> str:
+    """An index with fields of its own, and no others."""
+    fields = {
+        "id": {"type": "keyword"},
+        "text": {"type": "text"},
+        "views": {"type": "long"},
+        "tag": {"type": "keyword"},
+    }
+    with Elasticsearch(elasticsearch_url) as client:
+        client.indices.put_mapping(index=index_name, dynamic="strict", properties=fields)
+    return direct
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("on_duplicate", ["index", "skip"])
+def test_what_the_index_refuses_has_failed_and_the_others_are_as_if_it_were_not(
+    narrow: str, on_duplicate: Any, kind: str
+) -> None:
+    outcomes = ingest(narrow, MIXED, kind, on_duplicate=on_duplicate)
+    assert [outcome.id for outcome in outcomes] == [document["id"] for document in MIXED]
+    failed = {outcome.id or "": outcome for outcome in outcomes if outcome.outcome == "failed"}
+    tried = {"0", "3", "7", "11"} if on_duplicate == "index" else failed.keys()
+    assert failed.keys() == tried <= BAD.keys()
+    for id, outcome in failed.items():
+        assert (outcome.reason or "").startswith(f"document {int(id) + 1}: the server refused it: ")
+        assert BAD[id][1] in (outcome.reason or "")
+        assert outcome.document == MIXED[int(id)]
+    taken = [document for document in NEWS if document["id"] not in failed]
+    wanted, stored = unharmed(taken, on_duplicate=on_duplicate)
+    assert contents(narrow) == stored
+    assert [(o.id, o.outcome, o.duplicate_of) for o in outcomes if o.id not in failed] == [
+        (o.id, o.outcome, o.duplicate_of) for o in wanted
+    ]
+
+
+@pytest.mark.parametrize("on_duplicate", ["index", "skip"])
+def test_dead_letters_are_mended_and_ingested_again(narrow: str, tmp_path: Path, on_duplicate: str) -> None:
+    options = ["--store", narrow, "--max-distance", str(MAX_DISTANCE), "--on-duplicate", on_duplicate, "--workers", "0"]
+    bad = b"{broken\n"
+    (tmp_path / "news.jsonl").write_text("".join(json.dumps(document) + "\n" for document in MIXED))
+    with (tmp_path / "news.jsonl").open("ab") as file:
+        file.write(bad)
+    first = es_simhash("ingest", "--json", "news.jsonl", "--dead-letter", "dead", *options, cwd=tmp_path)
+    assert first.code == 3
+    letters = [json.loads(line) for line in (tmp_path / "dead").read_bytes().splitlines()]
+    failed = {letter["document"]["id"] for letter in letters[:-1]}
+    assert failed == {each["id"] for each in first.json[:-1] if each["outcome"] == "failed"} <= BAD.keys()
+    assert letters[-1]["line"] == "{broken"
+    # As they are, they fail once more, for the same reasons.
+    again = es_simhash("ingest", "--json", "dead", "--dead-letter", "dead.2", *options, cwd=tmp_path)
+    assert (again.code, again.json[-1]["failed"], again.json[-1]["rejected"]) == (1, len(failed), 1)
+    twice = [json.loads(line) for line in (tmp_path / "dead.2").read_bytes().splitlines()]
+    assert [letter.get("document") for letter in twice] == [letter.get("document") for letter in letters]
+    for letter in letters[:-1]:
+        letter["document"] = {key: letter["document"][key] for key in ("id", "text")}
+    letters[-1]["line"] = json.dumps({"id": "mended", "text": "你好"})
+    (tmp_path / "mended").write_text("".join(json.dumps(letter) + "\n" for letter in letters))
+    last = es_simhash("ingest", "--json", "mended", *options, cwd=tmp_path)
+    assert last.code == 0
+    everything = [*(document for document in NEWS if document["id"] not in failed)]
+    everything += [*(document for document in NEWS if document["id"] in failed), {"id": "mended", "text": "你好"}]
+    assert contents(narrow) == unharmed(everything, on_duplicate=on_duplicate)[1]
+
+
+@pytest.mark.parametrize("batch_size", [BATCH, 40])
+def test_a_request_that_is_too_large_is_split_and_only_what_is_too_large_alone_fails(
+    proxy: Proxy, address: str, direct: str, batch_size: int
+) -> None:
+    limit = 2_000
+    wanted, _ = unharmed(NEWS)
+    huge = {each["id"] for each in NEWS[3::9]} - {outcome.duplicate_of for outcome in wanted}
+    assert len(huge) > 2
+    documents = [{**each, "more": "x" * limit} if each["id"] in huge else each for each in NEWS]
+    proxy.rule = lambda r: Answer(413) if r.verb == "_bulk" and len(r.body) > limit else None
+    outcomes = ingest(address, documents, batch_size=batch_size)
+    assert proxy.faults
+    assert {o.id for o in outcomes if o.outcome == "failed"} == huge
+    for outcome in outcomes:
+        if outcome.outcome == "failed":
+            assert "takes no request of this size (http.max_content_length)" in (outcome.reason or "")
+            assert outcome.document == documents[int(outcome.id or "")]
+    assert contents(direct) == unharmed([each for each in NEWS if each["id"] not in huge])[1]

@@ -1,0 +1,72 @@
+"""With a state a run goes on from wherever it broke off, and ends as if it had not: nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from es_simhash.errors import StoreUnavailable
+from tests.es_node.proxy import Drop
+from tests.faults import BATCH, MAX_DISTANCE, VERBS, contents, contents_of, ingest, later, news
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.es_node.proxy import Proxy, Rule
+
+pytestmark = pytest.mark.elasticsearch
+
+
+def gone_after(writes: int, *, done: bool) -> Rule:
+    """So many writes are answered; the next one is not, whether it was ``done`` or not, and nothing after it."""
+    left = iter(range(writes))
+    gone: list[bool] = []
+
+    def rule(request: Any) -> Drop | None:
+        if request.verb not in VERBS or (not gone and (request.verb != "_bulk" or next(left, None) is not None)):
+            return None
+        gone.append(True)
+        return Drop(done=done and len(gone) == 1)
+
+    return rule
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize(("seed", "on_duplicate"), [(3, "index"), (4, "skip"), (24, "index")])
+def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
+    proxy: Proxy, address: str, direct: str, tmp_path: Path, seed: int, on_duplicate: Any, grouped: bool
+) -> None:
+    before = news(30, seed)
+    after = later(before, seed)
+    options: dict[str, Any] = {"max_distance": MAX_DISTANCE, "batch_size": BATCH, "on_duplicate": on_duplicate}
+    with Documents("sqlite:///:memory:") as twin:
+        list(twin.ingest(before, max_distance=3))
+        ingest(direct, before, max_distance=3)
+        if grouped:
+            twin.group(max_distance=MAX_DISTANCE)
+            with Documents(direct) as door:
+                door.group(max_distance=MAX_DISTANCE)
+        wanted, stored = list(twin.ingest(after, **options)), contents_of(twin)
+    rng = random.Random(seed)
+    outcomes: list[Any] = []
+    broken = 0
+    for _ in range(100):
+        proxy.rule = gone_after(rng.randint(1, 2), done=rng.random() < 0.7)
+        try:
+            with Documents(address, max_retries=0) as door:
+                outcomes.extend(door.ingest(after, state=str(tmp_path / "state"), deadline=0, **options))
+        except StoreUnavailable:
+            broken += 1
+        else:
+            break
+    assert broken > 2
+    assert outcomes == wanted
+    # Not the groups: what was to be passed on along a chain of links when the run broke off is left to group().
+    assert without_groups(contents(direct)) == without_groups(stored)
+
+
+def without_groups(contents: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    return {id: (fingerprint, digest, original) for id, (fingerprint, digest, _, original) in contents.items()}
