@@ -24,7 +24,7 @@ import pytest
 from elastic_transport import HttpHeaders, Urllib3HttpNode
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, Scheme
+from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.cli import main
 from es_simhash.errors import WrongServer
 from es_simhash.stores.sqlite import database
@@ -459,8 +459,30 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
 def test_another_scheme_is_refused_with_both_versions(tmp_path: Path, arguments: list[str]) -> None:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}", scheme=Scheme(weights="tf")) as documents:
         documents.setup()
-    said = complaint(es_simhash(*arguments, cwd=tmp_path, stdin=line("n1")))
+    said = complaint(es_simhash(*arguments, "--weights", "sqrt_tf", cwd=tmp_path, stdin=line("n1")))
     assert f"of Scheme {Scheme(weights='tf').version}, this program makes {Scheme().version}: open it with" in said
+
+
+def test_what_is_not_chosen_is_as_the_store_has_it(tmp_path: Path) -> None:
+    scheme = Scheme(weights="tf", bits=128, hash="jenkins")
+    choices = ("--weights", "tf", "--bits", "128", "--hash", "jenkins")
+    assert es_simhash("init", *choices, cwd=tmp_path).code == 0
+    for arguments in (["ingest", "--json"], ["ingest", "--json", "--weights", "tf"], ["group"], ["init"]):
+        done = es_simhash(*arguments, cwd=tmp_path, stdin=line("n1"))
+        assert done.code == 0, done.err
+    (found,) = es_simhash("similar", STORM, "--json", "--max-distance", "15", cwd=tmp_path).json
+    assert (found["id"], found["distance"]) == ("n1", 0)
+    (row,) = es_simhash("export", cwd=tmp_path).json
+    assert row["fingerprint"] == fingerprint(STORM, scheme).hex
+
+
+def test_a_table_of_ones_own_must_be_given_again(tmp_path: Path) -> None:
+    (tmp_path / "stop.txt").write_text("预警\n", encoding="utf-8")
+    assert es_simhash("init", "--stop-words", "stop.txt", cwd=tmp_path).code == 0
+    assert "give the Fingerprinter that list of stop words" in complaint(
+        es_simhash("ingest", cwd=tmp_path, stdin=line("n1"))
+    )
+    assert es_simhash("ingest", "--stop-words", "stop.txt", cwd=tmp_path, stdin=line("n1")).code == 0
 
 
 @pytest.mark.elasticsearch

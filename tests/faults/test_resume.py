@@ -1,4 +1,4 @@
-"""With a state a run goes on from wherever it broke off, and ends as if it had not: nothing is lost or doubled."""
+"""With a state a run goes on from wherever it broke off, and ends as if it had not: nothing lost, nothing twice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def gone_after(writes: int, *, done: bool) -> Rule:
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize(("seed", "on_duplicate"), [(3, "index"), (4, "skip"), (24, "index")])
+@pytest.mark.parametrize(("seed", "on_duplicate"), [(24, "index"), (25, "index"), (28, "index"), (30, "index")])
 def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
     proxy: Proxy, address: str, direct: str, tmp_path: Path, seed: int, on_duplicate: Any, grouped: bool
 ) -> None:
@@ -64,9 +64,4 @@ def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
             break
     assert broken > 2
     assert outcomes == wanted
-    # Not the groups: what was to be passed on along a chain of links when the run broke off is left to group().
-    assert without_groups(contents(direct)) == without_groups(stored)
-
-
-def without_groups(contents: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
-    return {id: (fingerprint, digest, original) for id, (fingerprint, digest, _, original) in contents.items()}
+    assert contents(direct) == stored
