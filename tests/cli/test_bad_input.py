@@ -224,7 +224,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
             """not JSON (Expecting value: line 1 column 1 (char 0)); such as""",
         ),
         (["similar", STORM, "--filter", '["zh"]'], """an object is wanted, such as '{"term": {"lang": "zh"}}'"""),
-        (["ingest", "--max-distance", "8"], "8 is not in the range 0<=x<=7"),
+        (["ingest", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
         (["init", "--timeout", "nan"], "use a number of seconds above 0"),
     ],
     ids=["filter not JSON", "filter no object", "distance", "timeout"],

@@ -196,4 +196,4 @@ def test_the_environment_names_store_and_credentials_and_options_come_first(
             env={name: value.format(host=host) for name, value in named.items()},
         )
     assert f"http://{host}/{index} is not set up for fingerprints: run `es-simhash init --store" in complaint(done)
-    assert [(unquote(path), given) for path, given in requests] == [(f"/{index}/_mapping", authorization)]
+    assert {(unquote(path), given) for path, given in requests} == {(f"/{index}/_mapping", authorization)}

@@ -285,11 +285,16 @@ def test_tables_of_ones_own_and_a_scheme_that_names_them_are_made_together() -> 
 @pytest.mark.parametrize(
     ("choices", "tables", "problem"),
     [
-        ({"idf": TABLE.identity}, {}, f"Scheme.idf is {TABLE.identity}: give the Fingerprinter that IDF table, idf=…"),
+        (
+            {"idf": TABLE.identity},
+            {},
+            f"Scheme.idf is {TABLE.identity}: give the Fingerprinter that IDF table, idf=… (--idf FILE)",
+        ),
         (
             {"stop_words": LIST.identity},
             {},
-            f"Scheme.stop_words is {LIST.identity}: give the Fingerprinter that list of stop words, stop_words=…",
+            f"Scheme.stop_words is {LIST.identity}: give the Fingerprinter that list of stop words, "
+            "stop_words=… (--stop-words FILE)",
         ),
         (
             {"idf": "sha256:0123456789abcdef"},

@@ -78,7 +78,7 @@ def test_dead_letters_are_mended_and_ingested_again(narrow: str, tmp_path: Path,
     letters = [json.loads(line) for line in (tmp_path / "dead").read_bytes().splitlines()]
     failed = {letter["document"]["id"] for letter in letters[:-1]}
     assert failed == {each["id"] for each in first.json[:-1] if each["outcome"] == "failed"} <= BAD.keys()
-    assert letters[-1]["line"] == "{broken"
+    assert letters[-1]["line"] == "{broken\n"
     # As they are, they fail once more, for the same reasons.
     again = es_simhash("ingest", "--json", "dead", "--dead-letter", "dead.2", *options, cwd=tmp_path)
     assert (again.code, again.json[-1]["failed"], again.json[-1]["rejected"]) == (1, len(failed), 1)
