@@ -10,17 +10,16 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
-
-from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash.core.text import check_surrogates
 from es_simhash.errors import InputError
-from es_simhash.stores.elasticsearch import AsyncElasticsearchStore, ElasticsearchStore
 from es_simhash.stores.sqlite import AsyncSqliteStore, SqliteStore
 
 if TYPE_CHECKING:
+    from elasticsearch import AsyncElasticsearch, Elasticsearch
+
     from es_simhash.ops import AsyncStore, Store
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
@@ -40,15 +39,23 @@ def open_store(address: str | Elasticsearch | Store | None, index: str | None = 
     :param options: passed on to :class:`elasticsearch.Elasticsearch`.
     :raises InputError: if the address is of no known form.
     """
+    if isinstance(address, str | None):
+        address = _given_or_default(address)
+        if (path := _sqlite_path(address, index, options)) is not None:
+            return SqliteStore(path)
+    elif hasattr(address, "perform"):
+        return cast("Store", address)
+    # Not at the top: the client takes as long to import as all the rest, and a file needs none of it.
+    from elasticsearch import AsyncElasticsearch, Elasticsearch
+
+    from es_simhash.stores.elasticsearch.store import ElasticsearchStore
+
     if isinstance(address, AsyncElasticsearch):
         raise InputError("this is an AsyncElasticsearch client: use the Async classes, or give an Elasticsearch client")
     if isinstance(address, Elasticsearch):
         return ElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
-    if not isinstance(address, str | None):
-        return address
-    address = _given_or_default(address)
-    if (path := _sqlite_path(address, index, options)) is not None:
-        return SqliteStore(path)
+    if not isinstance(address, str):
+        raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
     host, index, name, options = _elasticsearch(address, index, options)
     return ElasticsearchStore(_client(Elasticsearch, host, options), index, name, owned=True)
 
@@ -57,17 +64,24 @@ def open_async_store(
     address: str | AsyncElasticsearch | AsyncStore | None, index: str | None = None, **options: Any
 ) -> AsyncStore:
     """:func:`open_store` for async programs."""
+    if isinstance(address, str | None):
+        address = _given_or_default(address)
+        if (path := _sqlite_path(address, index, options)) is not None:
+            return AsyncSqliteStore(path)
+    elif hasattr(address, "perform"):
+        return cast("AsyncStore", address)
+    from elasticsearch import AsyncElasticsearch, Elasticsearch
+
+    from es_simhash.stores.elasticsearch.store import AsyncElasticsearchStore
+
     if isinstance(address, Elasticsearch):
         raise InputError(
             "this is a sync Elasticsearch client: use the sync classes, or give an AsyncElasticsearch client"
         )
     if isinstance(address, AsyncElasticsearch):
         return AsyncElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
-    if not isinstance(address, str | None):
-        return address
-    address = _given_or_default(address)
-    if (path := _sqlite_path(address, index, options)) is not None:
-        return AsyncSqliteStore(path)
+    if not isinstance(address, str):
+        raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
     host, index, name, options = _elasticsearch(address, index, options)
     return AsyncElasticsearchStore(_client(AsyncElasticsearch, host, options), index, name, owned=True)
 
