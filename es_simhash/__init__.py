@@ -7,7 +7,7 @@ from es_simhash.core.scheme import Scheme
 from es_simhash.errors import SimhashError
 from es_simhash.flows.outcome import Outcome
 from es_simhash.flows.similar import Match
-from es_simhash.stores.elasticsearch.clause import plain_clause, ring_clause
+from es_simhash.stores.elasticsearch.clause import candidates_clause, plain_clause, ring_clause
 
 __version__ = "0.1.0"
 
@@ -23,6 +23,7 @@ __all__ = [
     "Scheme",
     "SeenItems",
     "SimhashError",
+    "candidates_clause",
     "fingerprint",
     "plain_clause",
     "ring_clause",

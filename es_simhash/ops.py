@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Generator, Mapping, Sequence
     from typing import TypeAlias
 
     from es_simhash.core.scheme import Scheme
@@ -139,9 +139,21 @@ class Fetch(Op["dict[str, Row]"]):
 
 
 @dataclass(frozen=True)
+class FetchFields(Op["dict[str, dict[str, Any]]"]):
+    """These fields of documents, as last written (never by search); ids that are not there are left out.
+
+    :param fields: what a document lacks is left out; a dot leads into an object.
+    """
+
+    ids: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Candidates(Op["list[Row]"]):
     """Rows among which is everything within ``max_distance`` of a Probe's fingerprint, or with its digest.
 
+    :param max_distance: below 0 fingerprints are not looked at.
     :param filter: a query clause that they must match.
     :param without: ids that are not wanted.
     :param one_per_digest: of documents with one digest, the one written first is enough.
@@ -152,6 +164,10 @@ class Candidates(Op["list[Row]"]):
     filter: Mapping[str, Any] | None = None
     without: tuple[str, ...] = ()
     one_per_digest: bool = False
+
+    def fingerprints(self, probes: Sequence[Probe]) -> list[int]:
+        """The fingerprints to look for, of some of the Probes."""
+        return [p.fingerprint for p in probes if p.fingerprint is not None and self.max_distance >= 0]
 
     @property
     def bits(self) -> int:

@@ -126,7 +126,7 @@ class Pipeline:
                 looked = yield Wait(looking.begun)
                 if self._read_ahead:
                     following = yield from self._look_up_next(looked)
-                decisions = self._ingest.decide(looked)
+                decisions = yield Do(self._ingest.decide(looked))
                 if self._state is not None:
                     claims = [(document.id, document.place) for document in looked.documents]
                     self._state.decided(looking.documents, looking.mark, claims, decisions)

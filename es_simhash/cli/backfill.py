@@ -13,9 +13,10 @@ from es_simhash.cli.ingest import SOME_NOT_STORED, print_counts, report, workers
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
     json_option,
-    max_distance_option,
+    near_options,
     parse_clause,
     store_options,
+    text_field_option,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.flows.outcome import Counts
@@ -33,19 +34,21 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 @click.command()
 @store_options
 @scheme_options
-@click.option("--text-field", required=True, metavar="FIELD[,FIELD]", help="Where the text is; several are joined.")
+@text_field_option("Where the text is; several are joined.", default=None)
 @click.option(
     "--query", "clause", metavar="JSON", callback=parse_clause, help="A query clause: only documents that match it."
 )
-@max_distance_option
+@near_options
 @click.option("--again", is_flag=True, help="Look at documents with a fingerprint too: their text may have changed.")
 @click.option("--slice", metavar="I/N", callback=_parse_slice, help="One part of N, for several programs at once.")
 @workers_option
 @json_option
 def backfill(
-    text_field: str,
+    text_field: list[str],
     clause: dict[str, Any] | None,
-    max_distance: int,
+    max_distance: Any,
+    confirm: float | None,
+    measure: Any,
     again: bool,
     slice: tuple[int, int] | None,
     workers: int,
@@ -68,11 +71,13 @@ def backfill(
     with open_documents(**store) as documents, Interruptible() as interruptible:
         total = None if again else documents.missing(filter=clause) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
-            [field.strip() for field in text_field.split(",")],
+            text_field,
             filter=clause,
             again=again,
             slice=slice,
             max_distance=max_distance,
+            confirm=confirm,
+            measure=measure,
             workers=workers,
         )
         with tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:

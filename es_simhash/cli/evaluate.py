@@ -11,11 +11,20 @@ import click
 
 from es_simhash.cli.evaluation import plain, table
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
-from es_simhash.cli.options import client_options, display, filter_option, json_option, print_json, store_options
+from es_simhash.cli.options import (
+    client_options,
+    confirm_option,
+    display,
+    filter_option,
+    json_option,
+    measure_option,
+    print_json,
+    store_options,
+    text_field_option,
+)
 from es_simhash.cli.plot import check_plot, plot
 from es_simhash.cli.scheme import make_fingerprinter, scheme_options
 from es_simhash.client.documents import Documents
-from es_simhash.core.compare import MEASURES
 from es_simhash.core.evaluate import evaluate as evaluate_pairs
 from es_simhash.errors import InputError
 from es_simhash.reading.pairs import PairReader
@@ -33,29 +42,14 @@ _STORE = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")
 @click.command()
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
 @click.option("--truth", metavar="T", type=float, help="From which similarity on a pair is one of duplicates.")
-@click.option(
-    "--confirm", metavar="S", type=click.FloatRange(0, 1), help="Predict only pairs whose texts are so similar, 0 to 1."
-)
-@click.option(
-    "--similarity",
-    "measure",
-    type=click.Choice(MEASURES),
-    default=MEASURES[0],
-    show_default=True,
-    help="What --confirm goes by: shingles of characters, or weighed words.",
-)
+@confirm_option
+@measure_option
 @click.option("--plot", "picture", metavar="FILE", help="Draw it: a .png or .svg file. Needs es-simhash[plot].")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Draw N pairs from the store instead, to label.")
 @click.option(
     "--seed", metavar="NUMBER", type=int, default=0, show_default=True, help="Of --sample: draws other pairs."
 )
-@click.option(
-    "--text-field",
-    default="text",
-    show_default=True,
-    metavar="FIELD[,FIELD]",
-    help="Of --sample: where a document's text is; several fields are joined.",
-)
+@text_field_option("Of --sample: where a document's text is; several fields are joined.")
 @filter_option("documents of --sample must match")
 @store_options
 @scheme_options
@@ -68,7 +62,7 @@ def evaluate(
     picture: str | None,
     sample: int | None,
     seed: int,
-    text_field: str,
+    text_field: list[str],
     clause: dict[str, Any] | None,
     as_json: bool,
     **choices: Any,
@@ -157,8 +151,7 @@ class _Pairs:
             raise InputError(f"no usable pairs in {', '.join(map(display, self._paths))}: {wanted}")
 
 
-def _print_sample(documents: Documents, size: int, text_field: str, clause: dict[str, Any] | None, seed: int) -> None:
-    fields = [field.strip() for field in text_field.split(",")]
+def _print_sample(documents: Documents, size: int, fields: list[str], clause: dict[str, Any] | None, seed: int) -> None:
     drawn: dict[int, int] = {}
     for pair in documents.sample_pairs(size, text_field=fields, filter=clause, seed=seed):
         print_json(asdict(pair))

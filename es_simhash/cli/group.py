@@ -11,9 +11,10 @@ from tqdm import tqdm
 from es_simhash.cli.options import (
     filter_option,
     json_option,
-    max_distance_option,
+    near_options,
     print_json,
     store_options,
+    text_field_option,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.core.groups import HEADS
@@ -24,7 +25,8 @@ GIANT = 1_000
 @click.command()
 @store_options
 @scheme_options
-@max_distance_option
+@near_options
+@text_field_option("Where a document's text is, for --confirm; several fields are joined.")
 @filter_option("limits which documents are looked at; they are grouped as if there were no others")
 @click.option(
     "--head",
@@ -35,7 +37,16 @@ GIANT = 1_000
     "most members are already.",
 )
 @json_option
-def group(max_distance: int, clause: dict[str, Any] | None, head: Any, as_json: bool, **store: Any) -> None:
+def group(
+    max_distance: Any,
+    confirm: float | None,
+    measure: Any,
+    text_field: list[str],
+    clause: dict[str, Any] | None,
+    head: Any,
+    as_json: bool,
+    **store: Any,
+) -> None:
     """Recompute which documents belong together, and write each one's group and what it duplicates.
 
     Ingest gives a document the group of what it duplicates; this also finds what several ingests added at the same
@@ -44,7 +55,7 @@ def group(max_distance: int, clause: dict[str, Any] | None, head: Any, as_json: 
 
     \b
     es-simhash group --store http://localhost:9200/news
-    es-simhash group --max-distance 7 --json
+    es-simhash group --confirm 0.8 --json
     """
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
 
@@ -52,7 +63,15 @@ def group(max_distance: int, clause: dict[str, Any] | None, head: Any, as_json: 
             bar.set_description(stage)
             bar.update(count)
 
-        report = documents.group(max_distance=max_distance, filter=clause, head=head, progress=progress)
+        report = documents.group(
+            max_distance=max_distance,
+            confirm=confirm,
+            measure=measure,
+            text_field=text_field,
+            filter=clause,
+            head=head,
+            progress=progress,
+        )
     if as_json:
         print_json(asdict(report))
         return

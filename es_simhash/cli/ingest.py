@@ -17,9 +17,10 @@ from es_simhash.cli.options import (
     display,
     filter_option,
     json_option,
-    max_distance_option,
+    near_options,
     print_json,
     store_options,
+    text_field_option,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
@@ -62,14 +63,8 @@ workers_option = click.option(
 @store_options
 @scheme_options
 @click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Where a document's id is.")
-@click.option(
-    "--text-field",
-    default="text",
-    show_default=True,
-    metavar="FIELD[,FIELD]",
-    help="Where its text is; several fields are joined.",
-)
-@max_distance_option
+@text_field_option("Where its text is; several fields are joined.")
+@near_options
 @click.option(
     "--on-duplicate",
     type=click.Choice(ON_DUPLICATE),
@@ -104,8 +99,10 @@ workers_option = click.option(
 def ingest(
     files: tuple[str, ...],
     id_field: str,
-    text_field: str,
-    max_distance: int,
+    text_field: list[str],
+    max_distance: Any,
+    confirm: float | None,
+    measure: Any,
     on_duplicate: Any,
     clause: dict[str, Any] | None,
     workers: int,
@@ -133,7 +130,7 @@ def ingest(
 
     \b
     With --json each document is a line {"id", "outcome", "duplicate_of", "distance", "stored", "fingerprinted",
-    "place"}, with "reason" where it was not taken; the counts are the last line.
+    "place"}, with "reason" where it was not taken and "similarity" under --confirm; the counts are the last line.
     """
     paths = input_paths(files)
     started = time.monotonic()
@@ -155,8 +152,10 @@ def ingest(
                 documents.ingest(
                     interruptible.until_interrupted(lines_of(paths, progress)),
                     id_field=id_field,
-                    text_field=[field.strip() for field in text_field.split(",")],
+                    text_field=text_field,
                     max_distance=max_distance,
+                    confirm=confirm,
+                    measure=measure,
                     on_duplicate=on_duplicate,
                     filter=clause,
                     batch_size=batch_size,

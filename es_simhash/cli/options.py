@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.client.documents import DEFAULT_MAX_DISTANCE
+from es_simhash.client.arguments import DEFAULT_MAX_DISTANCE, EXACT
+from es_simhash.core.compare import MEASURES
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.errors import InputError
 from es_simhash.stores.address import DEFAULT_ADDRESS
@@ -45,15 +46,65 @@ _STORE = [
 
 _WIDEST = Scheme(bits=128)
 
-max_distance_option = click.option(
-    "--max-distance",
-    metavar="K",
-    type=click.IntRange(0, _WIDEST.max_distance),
-    default=DEFAULT_MAX_DISTANCE,
-    show_default=True,
-    help=f"How many bits may differ: 0 to {DEFAULT.max_distance} of {DEFAULT.bits}, 0 to {_WIDEST.max_distance} of "
-    f"{_WIDEST.bits}.",
+
+class _Distance(click.ParamType[Any]):
+    """Bits, or what is exact by name."""
+
+    name = "distance"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if value in EXACT:
+            return value
+        return click.IntRange(0, _WIDEST.max_distance).convert(value, parameter, context)
+
+
+confirm_option = click.option(
+    "--confirm",
+    metavar="S",
+    type=click.FloatRange(0, 1),
+    help="Compare the texts too: they are so similar at least, 0 to 1, such as 0.8.",
 )
+measure_option = click.option(
+    "--similarity",
+    "measure",
+    type=click.Choice(MEASURES),
+    default=MEASURES[0],
+    show_default=True,
+    help="What --confirm goes by: shingles of characters, or weighed words.",
+)
+_NEAR = [
+    click.option(
+        "--max-distance",
+        metavar="K",
+        type=_Distance(),
+        help=f"How many bits may differ: 0 to {DEFAULT.max_distance} of {DEFAULT.bits}, 0 to {_WIDEST.max_distance} of "
+        f"{_WIDEST.bits}. Or exact: 'fingerprint' (equal ones), 'digest' (only copies).  "
+        f"[default: {DEFAULT_MAX_DISTANCE}; the most with --confirm]",
+    ),
+    confirm_option,
+    measure_option,
+]
+
+
+def near_options(command: F) -> F:
+    """The options that say what a near-duplicate is: ``max_distance``, ``confirm`` and ``measure``."""
+    for option in reversed(_NEAR):
+        command = option(command)
+    return command
+
+
+def text_field_option(what: str, default: str | None = "text") -> Callable[[F], F]:
+    """The option ``--text-field``: a list of names."""
+    return click.option(
+        "--text-field",
+        metavar="FIELD[,FIELD]",
+        default=default,
+        required=default is None,
+        show_default=default is not None,
+        callback=lambda context, parameter, value: [field.strip() for field in value.split(",")],
+        help=what,
+    )
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON lines on standard output.")
 

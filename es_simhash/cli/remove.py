@@ -9,9 +9,10 @@ import click
 from es_simhash.cli.options import (
     filter_option,
     json_option,
-    max_distance_option,
+    near_options,
     print_json,
     store_options,
+    text_field_option,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 
@@ -20,13 +21,24 @@ from es_simhash.cli.scheme import open_documents, scheme_options
 @click.argument("ids", metavar="[ID…]", nargs=-1)
 @store_options
 @scheme_options
-@max_distance_option
+@near_options
+@text_field_option("Where a document's text is, for --confirm; several fields are joined.")
 @filter_option("says which documents to remove, in place of ids")
 @json_option
-def remove(ids: tuple[str, ...], max_distance: int, clause: dict[str, Any] | None, as_json: bool, **store: Any) -> None:
+def remove(
+    ids: tuple[str, ...],
+    max_distance: Any,
+    confirm: float | None,
+    measure: Any,
+    text_field: list[str],
+    clause: dict[str, Any] | None,
+    as_json: bool,
+    **store: Any,
+) -> None:
     """Remove documents, by their ids or by a query clause.
 
-    What duplicated one of them is linked to another original within --max-distance, or stands for itself then.
+    What duplicated one of them is linked to another original, or stands for itself then. Which one it may be is said by
+    --max-distance and --confirm, as they were when it was ingested.
 
     \b
     es-simhash remove news-1 news-2
@@ -34,11 +46,12 @@ def remove(ids: tuple[str, ...], max_distance: int, clause: dict[str, Any] | Non
     """
     if bool(ids) == (clause is not None):
         raise click.UsageError("give either ids or --filter")
+    near = {"max_distance": max_distance, "confirm": confirm, "measure": measure, "text_field": text_field}
     with open_documents(**store) as documents:
         if clause is not None:
-            removed = documents.remove_matching(clause, max_distance=max_distance)
+            removed = documents.remove_matching(clause, **near)
         else:
-            removed = len(documents.remove(ids, max_distance=max_distance))
+            removed = len(documents.remove(ids, **near))
     if as_json:
         print_json({"removed": removed})
     else:

@@ -10,10 +10,11 @@ import click
 from es_simhash.cli.options import (
     filter_option,
     json_option,
-    max_distance_option,
+    near_options,
     print_json,
     read_text,
     store_options,
+    text_field_option,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 
@@ -24,14 +25,18 @@ from es_simhash.cli.scheme import open_documents, scheme_options
 @click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
 @store_options
 @scheme_options
-@max_distance_option
+@near_options
+@text_field_option("Where a stored document's text is, for --confirm; several fields are joined.")
 @filter_option('matches must satisfy: \'{"term": {"lang": "zh"}}\'')
 @json_option
 def similar(
     text: str | None,
     id: str | None,
     file: str | None,
-    max_distance: int,
+    max_distance: Any,
+    confirm: float | None,
+    measure: Any,
+    text_field: list[str],
     clause: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
@@ -40,28 +45,30 @@ def similar(
 
     \b
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"
-    es-simhash similar --id news-17 --max-distance 7 --json
+    es-simhash similar --id news-17 --confirm 0.8 --json
     es-simhash similar --file article.txt --store http://localhost:9200/news
 
-    With --json each match is a line {"id", "distance", "exact"}.
+    With --json each match is a line {"id", "distance", "exact"}, and "similarity" with --confirm.
     """
     if sum(given is not None for given in (text, id, file)) != 1:
         raise click.UsageError("give one of: a TEXT, --id ID, --file FILE")
+    near = {"max_distance": max_distance, "confirm": confirm, "measure": measure, "text_field": text_field}
     with open_documents(**store) as documents:
         if id is not None:
-            matches = documents.similar_to(id, max_distance=max_distance, filter=clause)
+            matches = documents.similar_to(id, filter=clause, **near)
         else:
             wanted = read_text(file) if file is not None else text or ""
-            matches = documents.similar(wanted, max_distance=max_distance, filter=clause)
+            matches = documents.similar(wanted, filter=clause, **near)
             if documents.fingerprinter.fingerprint(wanted).value is None:
                 click.echo("the text has too little to say: only exact copies of it can be found", err=True)
     if as_json:
         for match in matches:
-            print_json(asdict(match))
+            print_json({name: value for name, value in asdict(match).items() if value is not None})
     elif matches:
         width = max(len("id"), *(len(match.id) for match in matches))
-        click.echo(f"{'id':<{width}}  distance  exact")
+        click.echo(f"{'id':<{width}}  distance{'' if confirm is None else '  similarity'}  exact")
         for match in matches:
-            click.echo(f"{match.id:<{width}}  {match.distance:>8}  {'yes' if match.exact else ''}".rstrip())
+            similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
+            click.echo(f"{match.id:<{width}}  {match.distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     else:
-        click.echo(f"nothing within {max_distance} bits", err=True)
+        click.echo("nothing near", err=True)

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from es_simhash.core.confirm import Confirm
+from es_simhash.core.text import digest
 from es_simhash.errors import InputError
+from es_simhash.flows.confirm import Texts
+from es_simhash.flows.neighbours import Near
+from es_simhash.reading.documents import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
 
+    from es_simhash.core.compare import Measure
+    from es_simhash.core.fingerprint import Fingerprinter
     from es_simhash.core.scheme import Scheme
+
+DEFAULT_MAX_DISTANCE = 3
+"""Without a look at the texts."""
+
+Exact = Literal["fingerprint", "digest"]
+MaxDistance: TypeAlias = "int | Exact | None"
+"""How near a near-duplicate is, in bits; or by name what is exact: equal fingerprints (0 bits), or equal digests alone
+(only copies; fingerprints are not looked at). None: 3 bits, or where texts confirm as many as the Scheme allows."""
+EXACT: dict[Exact, int] = {"fingerprint": 0, "digest": -1}
 
 
 def checked_slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -42,8 +59,32 @@ def checked_texts(texts: Iterable[str]) -> Iterable[str]:
     return texts
 
 
-def checked_distance(max_distance: int, scheme: Scheme) -> int:
-    """A distance that the Scheme's fingerprints can be asked for."""
+def checked_distance(max_distance: MaxDistance, scheme: Scheme, confirm: float | None = None) -> int:
+    """A distance that the Scheme's fingerprints can be asked for; -1 for digests alone."""
+    if max_distance is None:
+        return DEFAULT_MAX_DISTANCE if confirm is None else scheme.max_distance
+    for name, distance in EXACT.items():
+        if max_distance == name:
+            return distance
     if type(max_distance) is not int or not 0 <= max_distance <= scheme.max_distance:
-        raise InputError(f"max_distance is {max_distance!r}: use 0 to {scheme.max_distance} at {scheme.bits} bits")
+        raise InputError(
+            f"max_distance is {max_distance!r}: use 0 to {scheme.max_distance} at {scheme.bits} bits, "
+            "or 'fingerprint' or 'digest'"
+        )
     return max_distance
+
+
+def near(
+    fingerprinter: Fingerprinter,
+    max_distance: MaxDistance = None,
+    confirm: float | None = None,
+    measure: Measure = "jaccard",
+    text_field: str | Sequence[str] = "text",
+) -> Near:
+    """The rule by which documents are near-duplicates, of what a caller says of it."""
+    scheme = fingerprinter.scheme
+    texts = None
+    if confirm is not None:
+        fields = checked_fields(text_field)
+        texts = Texts(Confirm(confirm, measure, fingerprinter), fields, Reader(fingerprinter, "_id", fields).text)
+    return Near(checked_distance(max_distance, scheme, confirm), digest("", scheme.digest), texts)

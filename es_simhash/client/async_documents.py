@@ -5,14 +5,12 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.client.arguments import checked_distance, checked_fields, checked_ids, checked_slice, checked_texts
+from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
 from es_simhash.client.backfill import apages, first_pass, next_pass
-from es_simhash.client.documents import DEFAULT_MAX_DISTANCE
 from es_simhash.client.runs import Choices, Run
 from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
-from es_simhash.core.text import digest
 from es_simhash.drive import arun, patiently
 from es_simhash.flows import opening
 from es_simhash.flows.group import group, unseen_progress
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch
     from typing_extensions import Self
 
+    from es_simhash.client.arguments import MaxDistance
+    from es_simhash.core.compare import Measure
     from es_simhash.flows.group import GroupReport, Head, Progress
     from es_simhash.flows.ingest import OnDuplicate
     from es_simhash.flows.outcome import Outcome
@@ -81,7 +81,9 @@ class AsyncDocuments:
         *,
         id_field: str = "id",
         text_field: str | Sequence[str] = "text",
-        max_distance: int = DEFAULT_MAX_DISTANCE,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         batch_size: int = BATCH,
@@ -94,7 +96,7 @@ class AsyncDocuments:
         choices = Choices(
             id_field,
             text_field,
-            self._distance(max_distance),
+            near(self.fingerprinter, max_distance, confirm, measure, text_field),
             on_duplicate,
             filter,
             batch_size,
@@ -120,7 +122,9 @@ class AsyncDocuments:
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
         slice: tuple[int, int] | None = None,
-        max_distance: int = DEFAULT_MAX_DISTANCE,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
         workers: int = 0,
@@ -130,7 +134,7 @@ class AsyncDocuments:
         choices = Choices(
             "_id",
             text_field,
-            self._distance(max_distance),
+            near(self.fingerprinter, max_distance, confirm, measure, text_field),
             "index",
             filter,
             batch_size,
@@ -159,47 +163,102 @@ class AsyncDocuments:
         return await self._run(ask(Count(Scan(None, filter, (), missing=True))))
 
     async def similar(
-        self, text: str, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        text: str,
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
     ) -> list[Match]:
         """:meth:`Documents.similar`."""
-        return (await self.similar_many([text], max_distance=max_distance, filter=filter))[0]
+        return (
+            await self.similar_many(
+                [text],
+                max_distance=max_distance,
+                confirm=confirm,
+                measure=measure,
+                text_field=text_field,
+                filter=filter,
+            )
+        )[0]
 
     async def similar_many(
-        self, texts: Iterable[str], *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        texts: Iterable[str],
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
     ) -> list[list[Match]]:
         """:meth:`Documents.similar_many`."""
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        fingerprints = self.fingerprinter.fingerprints(checked_texts(texts))
-        return await self._run(similar(fingerprints, self._distance(max_distance), filter))
+        given = list(checked_texts(texts))
+        fingerprints = self.fingerprinter.fingerprints(given)
+        return await self._run(similar(fingerprints, rule.max_distance, filter, rule.texts, given))
 
     async def similar_to(
-        self, id: str | int, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        id: str | int,
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
     ) -> list[Match]:
         """:meth:`Documents.similar_to`."""
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(similar_to_stored(checked_ids([id])[0], self._distance(max_distance), filter))
+        return await self._run(similar_to_stored(checked_ids([id])[0], rule.max_distance, filter, rule.texts))
 
-    async def remove(self, ids: Iterable[str | int], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> set[str]:
+    async def remove(
+        self,
+        ids: Iterable[str | int],
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+    ) -> set[str]:
         """:meth:`Documents.remove`."""
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(remove(checked_ids(ids), self._distance(max_distance), self._blank))
+        return await self._run(remove(checked_ids(ids), rule))
 
-    async def remove_matching(self, filter: Mapping[str, Any], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> int:
+    async def remove_matching(
+        self,
+        filter: Mapping[str, Any],
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+    ) -> int:
         """:meth:`Documents.remove_matching`."""
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(remove_matching(filter, self._distance(max_distance), self._blank))
+        return await self._run(remove_matching(filter, rule))
 
     async def group(
         self,
         *,
-        max_distance: int = DEFAULT_MAX_DISTANCE,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
         filter: Mapping[str, Any] | None = None,
         head: Head = "earliest",
         progress: Progress = unseen_progress,
     ) -> GroupReport:
         """:meth:`Documents.group`."""
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter, head, progress))
+        return await self._run(group(self.fingerprinter.scheme, rule.max_distance, filter, head, progress, rule.texts))
 
     async def export(self, *, filter: Mapping[str, Any] | None = None) -> AsyncIterator[Row]:
         """:meth:`Documents.export`, as an async iterator."""
@@ -254,10 +313,3 @@ class AsyncDocuments:
             flow = opening.check(self.fingerprinter.scheme, self._store.name, set_up_if_missing=set_up_if_missing)
             await self._run(flow)
             self._checked = True
-
-    @property
-    def _blank(self) -> str:
-        return digest("", self.fingerprinter.scheme.digest)
-
-    def _distance(self, max_distance: int) -> int:
-        return checked_distance(max_distance, self.fingerprinter.scheme)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.client.arguments import checked_distance, checked_fields, checked_ids, checked_slice, checked_texts
+from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
 from es_simhash.client.backfill import first_pass, next_pass, pages
 from es_simhash.client.runs import Choices, Run
 from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
-from es_simhash.core.text import digest
 from es_simhash.drive import patiently, run
 from es_simhash.flows import opening
 from es_simhash.flows.group import group, unseen_progress
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
     from typing_extensions import Self
 
+    from es_simhash.client.arguments import MaxDistance
+    from es_simhash.core.compare import Measure
     from es_simhash.flows.group import GroupReport, Head, Progress
     from es_simhash.flows.ingest import OnDuplicate
     from es_simhash.flows.outcome import Outcome
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from es_simhash.reading.state import IngestState
 
 T = TypeVar("T")
-
-DEFAULT_MAX_DISTANCE = 3
 
 
 class Documents:
@@ -99,7 +98,9 @@ class Documents:
         *,
         id_field: str = "id",
         text_field: str | Sequence[str] = "text",
-        max_distance: int = DEFAULT_MAX_DISTANCE,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         batch_size: int = BATCH,
@@ -116,7 +117,13 @@ class Documents:
 
         :param documents: dicts with an id and a text, of any length, or Lines as ``reading.json_lines`` gives them.
         :param text_field: name of the field with the text, or several to be joined.
-        :param max_distance: how near a near-duplicate is: 0 to 7 bits, or to 15 of 128.
+        :param max_distance: how near a near-duplicate is: 0 to 7 bits, or to 15 of 128; by default 3, or as many as
+            there can be where there is a ``confirm``. Exact mode: ``"fingerprint"`` (equal ones), or ``"digest"`` (only
+            copies).
+        :param confirm: the similarity that near-duplicates have at least, from 0 to 1, such as 0.8: the texts of what
+            is within ``max_distance`` are compared. Those of stored documents come from the store, out of
+            ``text_field``; a document that may duplicate one without a text there has failed.
+        :param measure: the similarity: ``jaccard`` of character shingles, or ``cosine`` of weighed words.
         :param on_duplicate: what to do with a new document that duplicates another: ``index`` it with what it
             duplicates, ``skip`` it, or ``fail``.
         :param filter: a query clause: only documents that match it can be what a new one duplicates.
@@ -137,7 +144,7 @@ class Documents:
         choices = Choices(
             id_field,
             text_field,
-            self._distance(max_distance),
+            near(self.fingerprinter, max_distance, confirm, measure, text_field),
             on_duplicate,
             filter,
             batch_size,
@@ -161,7 +168,9 @@ class Documents:
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
         slice: tuple[int, int] | None = None,
-        max_distance: int = DEFAULT_MAX_DISTANCE,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
         workers: int = 0,
@@ -183,7 +192,7 @@ class Documents:
         choices = Choices(
             "_id",
             text_field,
-            self._distance(max_distance),
+            near(self.fingerprinter, max_distance, confirm, measure, text_field),
             "index",
             filter,
             batch_size,
@@ -210,53 +219,105 @@ class Documents:
         return self._run(ask(Count(Scan(None, filter, (), missing=True))))
 
     def similar(
-        self, text: str, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        text: str,
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
     ) -> list[Match]:
         """Everything stored within ``max_distance`` bits of a text, nearest first. Complete, or an error.
 
-        :param max_distance: 0 to 7; of 128 bits 0 to 15.
+        :param max_distance: 0 to 7; of 128 bits 0 to 15. By default 3, or with ``confirm`` the widest. Exact mode:
+            ``"fingerprint"`` (equal ones), or ``"digest"`` (only copies).
+        :param confirm: the similarity that the texts of matches have at least, from 0 to 1, such as 0.8.
+        :param measure: the similarity: ``jaccard`` of character shingles, or ``cosine`` of weighed words.
+        :param text_field: where the text of a stored document is, for ``confirm``; several fields are joined.
         :param filter: a query clause that the matches must satisfy, such as ``{"term": {"lang": "zh"}}``.
-        :raises InputError: if the text or the filter can't be used.
+        :raises InputError: if the text or the filter can't be used; naming a document that is near, if it has no text
+            in the store for ``confirm``.
         :raises IncompleteAnswer: if the store could not look everywhere.
         """
-        return self.similar_many([text], max_distance=max_distance, filter=filter)[0]
+        return self.similar_many(
+            [text], max_distance=max_distance, confirm=confirm, measure=measure, text_field=text_field, filter=filter
+        )[0]
 
     def similar_many(
-        self, texts: Iterable[str], *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        texts: Iterable[str],
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
     ) -> list[list[Match]]:
         """:meth:`similar` for a batch of texts, in one request: a list of matches for each."""
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        fingerprints = self.fingerprinter.fingerprints(checked_texts(texts))
-        return self._run(similar(fingerprints, self._distance(max_distance), filter))
+        given = list(checked_texts(texts))
+        fingerprints = self.fingerprinter.fingerprints(given)
+        return self._run(similar(fingerprints, rule.max_distance, filter, rule.texts, given))
 
     def similar_to(
-        self, id: str | int, *, max_distance: int = DEFAULT_MAX_DISTANCE, filter: Mapping[str, Any] | None = None
+        self,
+        id: str | int,
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
     ) -> list[Match]:
         """:meth:`similar` for a stored document, which is not among its own matches.
 
         :raises InputError: if there is no such document.
         """
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(similar_to_stored(checked_ids([id])[0], self._distance(max_distance), filter))
+        return self._run(similar_to_stored(checked_ids([id])[0], rule.max_distance, filter, rule.texts))
 
-    def remove(self, ids: Iterable[str | int], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> set[str]:
+    def remove(
+        self,
+        ids: Iterable[str | int],
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+    ) -> set[str]:
         """Remove documents, and the links to them: what duplicated one finds another original, or stands for itself.
 
-        :param max_distance: how near that other original is.
+        :param max_distance: how near that other original is; this and the rest as it was ingested with.
         :returns: the ids that were there.
         """
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(remove(checked_ids(ids), self._distance(max_distance), self._blank))
+        return self._run(remove(checked_ids(ids), rule))
 
-    def remove_matching(self, filter: Mapping[str, Any], *, max_distance: int = DEFAULT_MAX_DISTANCE) -> int:
+    def remove_matching(
+        self,
+        filter: Mapping[str, Any],
+        *,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
+    ) -> int:
         """:meth:`remove` for all documents that match a clause; returns how many were there."""
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(remove_matching(filter, self._distance(max_distance), self._blank))
+        return self._run(remove_matching(filter, rule))
 
     def group(
         self,
         *,
-        max_distance: int = DEFAULT_MAX_DISTANCE,
+        max_distance: MaxDistance = None,
+        confirm: float | None = None,
+        measure: Measure = "jaccard",
+        text_field: str | Sequence[str] = "text",
         filter: Mapping[str, Any] | None = None,
         head: Head = "earliest",
         progress: Progress = unseen_progress,
@@ -270,13 +331,16 @@ class Documents:
         meanwhile. Memory: some 700 bytes a document.
 
         :param max_distance: how near a member of a group is to at least one other, in bits.
+        :param confirm: and how similar their texts are, from 0 to 1; with ``measure`` and ``text_field`` as for
+            :meth:`similar`. A near-duplicate without a text in the store is an error, and nothing is written.
         :param filter: only documents that match this clause are looked at: they are grouped as if there were no others.
         :param head: after which member a group is named: the ``earliest`` that was written, the ``latest``, or the one
             under which most members are already (``kept``), so that few documents change.
         :param progress: is called with ``read`` or ``written``, and how many documents were.
         """
+        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(group(self.fingerprinter.scheme, self._distance(max_distance), filter, head, progress))
+        return self._run(group(self.fingerprinter.scheme, rule.max_distance, filter, head, progress, rule.texts))
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Iterator[Row]:
         """The fingerprint, digest, group and duplicate of every document, in no particular order, page by page.
@@ -347,10 +411,3 @@ class Documents:
             flow = opening.check(self.fingerprinter.scheme, self._store.name, set_up_if_missing=set_up_if_missing)
             self._run(flow)
             self._checked = True
-
-    @property
-    def _blank(self) -> str:
-        return digest("", self.fingerprinter.scheme.digest)
-
-    def _distance(self, max_distance: int) -> int:
-        return checked_distance(max_distance, self.fingerprinter.scheme)

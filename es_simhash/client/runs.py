@@ -6,7 +6,6 @@ from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.core.text import digest
 from es_simhash.errors import InputError
 from es_simhash.flows.ingest import Ingest
 from es_simhash.pipeline import Pipeline, arun_stages, run_stages
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from es_simhash.core.fingerprint import Fingerprinter
     from es_simhash.flows.ingest import OnDuplicate
+    from es_simhash.flows.neighbours import Near
     from es_simhash.flows.outcome import Outcome
     from es_simhash.ops import AsyncStore, Store
 
@@ -31,7 +31,7 @@ class Choices:
 
     id_field: str
     text_field: str | Sequence[str]
-    max_distance: int
+    near: Near
     on_duplicate: OnDuplicate
     filter: Mapping[str, Any] | None
     batch_size: int
@@ -57,19 +57,16 @@ class Run:
     """
 
     def __init__(self, fingerprinter: Fingerprinter, documents: Any, choices: Choices) -> None:
-        scheme = fingerprinter.scheme
         if type(choices.workers) is not int or choices.workers < 0:
             raise InputError(f"workers is {choices.workers!r}: use a whole number from 0")
         if choices.state is not None and choices.on_duplicate == "fail":
             raise InputError("a run that fails at a duplicate has no state to go on from: use index or skip")
-        self.ingest = Ingest(
-            choices.max_distance, choices.on_duplicate, digest("", scheme.digest), choices.filter, choices.deadline
-        )
+        self.ingest = Ingest(choices.near, choices.on_duplicate, choices.filter, choices.deadline)
         self._source = Source(documents, choices.batch_size)
         reader = Reader(fingerprinter, choices.id_field, choices.text_fields, choices.max_text)
         self._workers = Workers(reader, choices.workers)
         self._choices = choices
-        self._scheme = scheme
+        self._scheme = fingerprinter.scheme
 
     def outcomes(self, store: Store) -> Iterator[Outcome]:
         """The outcomes, as the work is done."""
@@ -98,16 +95,19 @@ class Run:
         if isinstance(state, str):
             state = stack.enter_context(closing(IngestState(state)))
         if state is not None:
+            texts = choices.near.texts
             state.begin(
                 {
                     "store": name,
                     "scheme": self._scheme.version,
                     "id_field": choices.id_field,
                     "text_field": list(choices.text_fields),
-                    "max_distance": choices.max_distance,
+                    "max_distance": choices.near.max_distance,
                     "on_duplicate": choices.on_duplicate,
                     "filter": choices.filter,
                     "max_text": choices.max_text,
+                    "confirm": texts.confirm.least if texts else None,
+                    "measure": texts.confirm.measure if texts else None,
                 }
             )
         return state

@@ -7,6 +7,9 @@ under which most members are grouped already (of several such the first), so tha
 
 What a document duplicates is an exact copy before a near one, then the nearest, then the first, of those that were
 written before it.
+
+Where texts confirm, two near documents belong together only if their texts agree. Texts are asked for where that can
+change the outcome: not of two that belong together already, if it is known what the later one duplicates.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import numpy as np
 from es_simhash.core.segments import columns, to_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +37,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no bit of the word before i
 HEADS = ("earliest", "latest", "kept")
 
 _NONE = np.iinfo(np.int64).max
+_ASKED = 250
+"""Pairs whose texts are asked for at once."""
 
 
 def links(
@@ -77,6 +82,57 @@ def links(
     return _heads(lowest, ids, groups, head), originals
 
 
+def confirmed_links(
+    fingerprints: Sequence[int | None],
+    bits: int,
+    digests: Sequence[str | None],
+    ids: Sequence[str],
+    groups: Sequence[str],
+    max_distance: int,
+    head: str,
+) -> Generator[list[int], Callable[[int, int], bool], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """:func:`links`, where texts confirm.
+
+    Memory: 40 bytes a near pair on top. Documents with the same fingerprint and different texts are all paired with
+    each other.
+
+    It yields the places of documents whose texts may be asked for, and is sent a function that says whether the texts
+    of two of them agree.
+    """
+    copies = _copies(digests)
+    lowest = unite(len(fingerprints), iter([copies]))
+    originals = np.full(len(fingerprints), -1, dtype=np.int64)
+    originals[copies[:, 1]] = copies[:, 0]
+    # Of copies the first speaks for all.
+    places = np.array([p for p, v in enumerate(fingerprints) if v is not None and originals[p] < 0], dtype=np.int64)
+    pairs, distances = every_near_pair(to_array((fingerprints[p] or 0 for p in places), bits), max_distance)
+    pairs = places[pairs]
+    pairs = pairs[np.lexsort((pairs[:, 0], pairs[:, 1], distances))]
+    while len(pairs):
+        open_ = (lowest[pairs[:, 0]] != lowest[pairs[:, 1]]) | (originals[pairs[:, 1]] < 0)
+        pairs = pairs[open_]
+        asked, pairs = pairs[:_ASKED], pairs[_ASKED:]
+        if not len(asked):
+            break
+        agree = yield np.unique(asked).tolist()
+        united: dict[int, int] = {}  # what was the lowest of its group, and what it is united with since
+        for earlier, later in asked.tolist():
+            ends = _end(int(lowest[earlier]), united), _end(int(lowest[later]), united)
+            if (ends[0] != ends[1] or originals[later] < 0) and agree(earlier, later):
+                united[max(ends)] = min(ends)
+                if originals[later] < 0:
+                    originals[later] = earlier
+        united = {low: end for low, end in united.items() if low != end}
+        lowest = unite(len(lowest), iter([np.array(list(united.items()), dtype=np.int64).reshape(-1, 2)]), lowest)
+    return _heads(lowest, ids, groups, head), originals
+
+
+def _end(low: int, united: dict[int, int]) -> int:
+    while (lower := united.get(low, low)) != low:
+        low = lower
+    return low
+
+
 def _copies(digests: Sequence[str | None]) -> Pairs:
     """Each copy with the first of its kind."""
     first: dict[str, int] = {}
@@ -110,17 +166,50 @@ def near_pairs(fingerprints: NDArray[np.uint64], max_distance: int) -> Iterator[
 
     :param fingerprints: of 64 bits, shape (n,), or of 128, shape (n, 2), as ``segments.to_array`` gives them.
     """
-    if not len(fingerprints):
+    if not len(fingerprints) or max_distance < 0:
         return
     words = columns(fingerprints)
     first, kinds = _kinds(words)
     yield np.stack([np.arange(len(kinds)), first[kinds]], axis=1)
-    if max_distance == 0:
-        return
+    for pairs in _near_kinds([word[first] for word in words], max_distance):
+        yield first[pairs]
+
+
+def every_near_pair(fingerprints: NDArray[np.uint64], max_distance: int) -> tuple[Pairs, NDArray[np.int64]]:
+    """Every pair of fingerprints within ``max_distance`` exactly once, and their distances.
+
+    :returns: arrays of shape (n, 2), the lower index first, and (n,).
+    """
+    words = columns(fingerprints)
+    if not len(fingerprints) or max_distance < 0:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64)
+    first, kinds = _kinds(words)
     distinct = [word[first] for word in words]
-    for masks in _masks(max_distance, len(words), len(first)):
-        for pairs in _equal_under(distinct, masks, max_distance):
-            yield first[pairs]
+    own = np.stack([np.arange(len(first))] * 2, axis=1)
+    near = np.concatenate([own, *(np.sort(pairs, axis=1) for pairs in _near_kinds(distinct, max_distance))])
+    left, right = np.unique(near, axis=0).T
+    # Each member of the one kind with each of the other.
+    members, sizes = np.argsort(kinds, kind="stable"), np.bincount(kinds)
+    starts = np.cumsum(sizes) - sizes
+    counts = sizes[left] * sizes[right]
+    at = np.repeat(np.arange(len(left)), counts)
+    number = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+    width = sizes[right][at]
+    ones = members[starts[left][at] + number // width]
+    others = members[starts[right][at] + number % width]
+    pairs = np.sort(np.stack([ones, others], axis=1), axis=1)
+    # Of two of one kind both orders are there.
+    keep = (ones < others) | (left != right)[at]
+    pairs = pairs[keep]
+    distances = sum(np.bitwise_count(word[pairs[:, 0]] ^ word[pairs[:, 1]]).astype(np.int64) for word in words)
+    return pairs, np.asarray(distances, dtype=np.int64)
+
+
+def _near_kinds(distinct: list[NDArray[np.uint64]], max_distance: int) -> Iterator[Pairs]:
+    """Every pair within ``max_distance`` of fingerprints that all differ, at least once."""
+    if max_distance > 0:
+        for masks in _masks(max_distance, len(distinct), len(distinct[0])):
+            yield from _equal_under(distinct, masks, max_distance)
 
 
 def _kinds(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -180,12 +269,13 @@ def _equal_under(distinct: list[NDArray[np.uint64]], masks: list[np.uint64], max
         yield np.stack([order[near], order[near + offset]], axis=1)
 
 
-def unite(count: int, pairs: Iterator[Pairs]) -> NDArray[np.int64]:
+def unite(count: int, pairs: Iterator[Pairs], united: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
     """Unite what the pairs link.
 
+    :param united: what this returned before, to go on from.
     :returns: for each of ``count`` members the lowest index of its group, shape (n,).
     """
-    lowest = np.arange(count)
+    lowest = np.arange(count) if united is None else united
     for batch in pairs:
         linked = batch[lowest[batch[:, 0]] != lowest[batch[:, 1]]]
         while len(linked):

@@ -8,22 +8,29 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.core.groups import HEADS, links
+from es_simhash.core.groups import HEADS, confirmed_links, links
 from es_simhash.core.text import digest
 from es_simhash.errors import InputError
 from es_simhash.ops import Link, Refresh, Relink, Scan, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
+    from es_simhash.core.confirm import Features
     from es_simhash.core.scheme import Scheme
+    from es_simhash.flows.confirm import Texts
     from es_simhash.ops import Flow, Row
 
+    Links = tuple[NDArray[np.int64], NDArray[np.int64]]
+    Asking = Generator[list[int], Callable[[int, int], bool], Links]
     Progress = Callable[[str, int], None]
 
 BATCH = 1_000
@@ -63,13 +70,16 @@ def group(
     clause: Mapping[str, Any] | None = None,
     head: Head = "earliest",
     progress: Progress = unseen_progress,
+    texts: Texts | None = None,
 ) -> Flow[GroupReport]:
     """Recompute all groups.
 
     :param max_distance: how near the members of a group are to at least one other.
     :param clause: only documents that match it are looked at.
     :param head: the rule by which a group is named after one of its members; it is in ``core.groups``.
-    :param progress: is told ``read`` or ``written``, and how many documents were.
+    :param progress: is told ``read``, ``compared`` or ``written``, and how many documents were.
+    :param texts: confirm that two belong together, if they are given.
+    :raises InputError: naming a document without a text to confirm by; nothing is written then.
     """
     if head not in HEADS:
         raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
@@ -85,7 +95,7 @@ def group(
             break
     rows.sort(key=lambda row: (row.written, row.id))
     blank = digest("", scheme.digest)
-    heads, originals = links(
+    about = (
         [row.fingerprint for row in rows],
         max((row.bits for row in rows), default=64),
         [None if row.digest == blank else row.digest for row in rows],
@@ -94,6 +104,10 @@ def group(
         max_distance,
         head,
     )
+    if texts is None:
+        heads, originals = links(*about)
+    else:
+        heads, originals = yield from _confirmed(rows, confirmed_links(*about), texts, progress)
     changed = 0
     conflicts: set[str] = set()
     changes = _changes(rows, heads.tolist(), originals.tolist())
@@ -113,6 +127,24 @@ def group(
         conflicts=len(conflicts),
         largest=tuple((rows[place].id, size) for place, size in largest.items() if size > 1),
     )
+
+
+def _confirmed(rows: list[Row], asking: Asking, texts: Texts, progress: Progress) -> Flow[Links]:
+    """Answer with the texts."""
+    try:
+        places = next(asking)
+        while True:
+            stored = yield from texts.stored(rows[place].id for place in places)
+            of = {place: stored.get(rows[place].id) for place in places}
+            progress("compared", len(places))
+            places = asking.send(partial(_agree, texts, of))
+    except StopIteration as end:
+        found: Links = end.value
+        return found
+
+
+def _agree(texts: Texts, of: Mapping[int, Features | InputError | None], one: int, other: int) -> bool:
+    return texts.agree(texts.similarity(of[one], of[other]))
 
 
 def _changes(rows: list[Row], heads: list[int], originals: list[int]) -> Iterator[tuple[str, Link]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +27,7 @@ from es_simhash.ops import Candidates, Entry, Fetch, Refresh, Row, Write, ask
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from es_simhash.flows.neighbours import Near
     from es_simhash.ops import Flow
 
 WINDOW = 20_000
@@ -75,30 +76,28 @@ class Decision:
 class Ingest:
     """One run: for each batch, in order, :meth:`look_up` and :meth:`settle`; then :meth:`finish`.
 
-    :param max_distance: how near a near-duplicate is, in bits.
+    :param near: the rule by which a document duplicates another. Where texts confirm, a document that may duplicate one
+        without a text in the store has failed.
     :param on_duplicate: what to do with a *new* document that duplicates another: ``index`` (write it, with what
         it duplicates), ``skip`` (don't write it) or ``fail`` (end the run before it). An update is always written.
-    :param blank: the digest of an empty text, which is nobody's copy.
     :param clause: only documents that satisfy it can be duplicated.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     """
 
     def __init__(
         self,
-        max_distance: int,
+        near: Near,
         on_duplicate: OnDuplicate,
-        blank: str,
         clause: Mapping[str, Any] | None = None,
         deadline: float = DEADLINE,
     ) -> None:
         if on_duplicate not in ON_DUPLICATE:
             raise InputError(f"on_duplicate is {on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
-        self.max_distance = max_distance
         self.on_duplicate = on_duplicate
         self.stopped: DuplicateFound | None = None
         self.conflicts: list[str] = []
         """Ids of documents that others wrote between their reading and their writing; they have no outcome."""
-        self._blank = blank
+        self._near = near
         self._clause = clause
         self._deadline = deadline
         self._memory = Memory()
@@ -127,17 +126,17 @@ class Ingest:
         if self._clause is None:
             # What search has of these will be out of date in the course of the batch: both versions are at hand.
             without = tuple(sorted(hidden | before))
-            found = yield from ask(Candidates(probes, self.max_distance, None, without, one_per_digest=True))
+            found = yield from ask(Candidates(probes, self._near.max_distance, None, without, one_per_digest=True))
             return Looked(items, stored, [*found, *(stored[id] for id in sorted(before))], memory)
         # Only the store can say whether stored versions satisfy the clause: it names those too that we know better.
-        found = yield from ask(Candidates(probes, self.max_distance, self._clause))
+        found = yield from ask(Candidates(probes, self._near.max_distance, self._clause))
         return Looked(items, stored, found, memory)
 
     # --- settle --------------------------------------------------------------------------------------------
 
-    def decide(self, looked: Looked) -> dict[str, Decision]:
+    def decide(self, looked: Looked) -> Flow[dict[str, Decision]]:
         """What each document of a batch is, before anything is written."""
-        return self._decide(looked, self._neighbours(looked), looked.documents, {})
+        return self._decide(looked, (yield from self._neighbours(looked)), looked.documents, {})
 
     def settle(self, looked: Looked, decided: Mapping[str, Decision], *, again: bool = False) -> Flow[list[Outcome]]:
         """Write a batch as it was decided.
@@ -166,14 +165,14 @@ class Ingest:
             unsettled = self._unsettled(looked, decisions, entries, {*refused, *lost})
             if not unsettled:
                 break
-            neighbours = neighbours or self._neighbours(looked)
+            neighbours = neighbours or (yield from self._neighbours(looked))
             pending = self._decide(looked, neighbours, unsettled, entries)
             decisions |= pending
         self.conflicts += conflicts
         yield from self._remember(looked, documents, entries, again)
         reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, looked.items)
         return [
-            item if isinstance(item, Outcome) else decisions[item.id].outcome
+            item if isinstance(item, Outcome) else _with_document(decisions[item.id].outcome, item)
             for item in reached
             if isinstance(item, Outcome) or item.id not in conflicts
         ]
@@ -192,9 +191,11 @@ class Ingest:
         # A new one: a batch that is being looked up holds on to the one before.
         self._memory = Memory()
 
-    def _neighbours(self, looked: Looked) -> Neighbours:
+    def _neighbours(self, looked: Looked) -> Flow[Neighbours]:
         others = self._memory.over(looked.memory.over({row.id: row for row in looked.found}))
-        return Neighbours([self._alone(d) for d in looked.documents], others.values(), self.max_distance)
+        neighbours = Neighbours([self._alone(d) for d in looked.documents], others.values(), self._near.max_distance)
+        yield from neighbours.confirm_by(self._near.texts, [document.source for document in looked.documents])
+        return neighbours
 
     def _alone(self, document: Document) -> Row:
         fingerprint = document.fingerprint
@@ -237,12 +238,16 @@ class Ingest:
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
             return Decision(Outcome(document.id, "unchanged", **about))
         place = self._kept_place(document, before)
-        original, distance = neighbours.nearest(document.id, written, place, outside)
-        if original is None:
+        try:
+            found = neighbours.nearest(document.id, written, place, outside)
+        except InputError as error:
+            return Decision(_failed(Outcome(document.id, "failed", **about), document, str(error)))
+        original = found.row if found else None
+        if found is None or original is None:
             outcome = "new"
         else:
             outcome = "exact_duplicate" if original.digest == fingerprint.digest else "near_duplicate"
-            about |= {"duplicate_of": original.id, "distance": distance}
+            about |= {"duplicate_of": original.id, "distance": found.distance, "similarity": found.similarity}
         if before is not None and before.digest:
             outcome = "updated"
         elif before is not None and document.version is None:
@@ -250,7 +255,8 @@ class Ingest:
         elif original is not None and self.on_duplicate != "index":
             if self.on_duplicate == "fail":
                 self.stopped = DuplicateFound(
-                    f"{document.place}: {document.id!r} duplicates {original.id!r} at a distance of {distance} bits, "
+                    f"{document.place}: {document.id!r} duplicates {original.id!r} at a distance of "
+                    f"{about['distance']} bits, "
                     "and duplicates are to fail: the documents before it are stored, it and those after it are not"
                 )
             return Decision(Outcome(document.id, outcome, **about))
@@ -265,7 +271,8 @@ class Ingest:
         """Where in the order of writing a document stays, whose text changes only a little."""
         if before is None or not before.written:
             return None
-        return before.written if are_near(before, self._alone(document), self.max_distance, self._blank) else None
+        near = are_near(before, self._alone(document), self._near.max_distance, self._near.blank)
+        return before.written if near else None
 
     def _tick(self, original: Row | None) -> int:
         """Now, and after everything of this run, and after the original: other machines' clocks may be ahead."""
@@ -329,7 +336,7 @@ class Ingest:
             # A head that stays one keeps its members; once written, what was before can't be told any more.
             stay = [id for id in moved if entries[id].group == id and looked.stored[id].written == entries[id].written]
             heads = set(moved) - set(() if again else stay)
-            yield from relink(moved, memory, self.max_distance, self._blank, heads=heads, clause=self._clause)
+            yield from relink(moved, memory, self._near, heads=heads, clause=self._clause)
         if not self._unrefreshed:
             self._forget()  # the store finds what is written at once
         elif len(memory.known) >= WINDOW:
@@ -365,6 +372,13 @@ def _failed(outcome: Outcome, document: Document, reason: str) -> Outcome:
         place=outcome.place,
         document=json.loads(document.source),
     )
+
+
+def _with_document(outcome: Outcome, document: Document) -> Outcome:
+    """What was decided by a run that then broke off has the document no more."""
+    if outcome.outcome != "failed" or outcome.document is not None:
+        return outcome
+    return replace(outcome, document=json.loads(document.source))
 
 
 def failed(item: Document | Outcome, reason: str) -> Outcome:

@@ -1,22 +1,41 @@
 """Of several documents that one duplicates, which it is said to duplicate: the rule, and who takes part.
 
-An exact copy before a near one, then the nearest, then the one that was written first. Links lead to what was written
-earlier, so they never run in a circle: a document takes its place in that order with its text, and keeps the place
-while its text changes within max_distance.
+An exact copy before a near one, then the nearest, then the one that was written first; of near ones only those whose
+texts agree, where texts confirm. Links lead to what was written earlier, so they never run in a circle: a document
+takes its place in that order with its text, and keeps the place while its text changes within max_distance.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from es_simhash.errors import InputError
 from es_simhash.flows.similar import within
 from es_simhash.ops import Probe, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from es_simhash.ops import Entry
+    from es_simhash.core.confirm import Features
+    from es_simhash.flows.confirm import Texts
+    from es_simhash.ops import Entry, Flow
+
+
+@dataclass(frozen=True)
+class Original:
+    """What a document duplicates.
+
+    :param distance: Hamming distance in bits.
+    :param similarity: of the texts, where they confirm; 1 for a copy.
+    """
+
+    row: Row
+    distance: int
+    similarity: float | None
 
 
 class Neighbours:
@@ -37,6 +56,35 @@ class Neighbours:
         for place, row in enumerate(self._rows):
             if row.digest in wanted:
                 self._copies[row.digest].append(place)
+        self._texts: Texts | None = None
+        self._stored: Mapping[str, Features | InputError] = {}
+        self._given: Callable[[int], Features | InputError | None]
+
+    def confirm_by(self, texts: Texts | None, sources: Sequence[str] | None = None) -> Flow[None]:
+        """Bring the texts that may be asked for; from now on they confirm.
+
+        :param texts: None if nothing is to be confirmed.
+        :param sources: the documents of the batch as JSON; they are brought from the store if they are not given.
+        """
+        if texts is None:
+            return
+        ids = {self._rows[at].id for place in range(len(self._near)) for at in self._to_confirm(place)}
+        batch = [self._rows[self._earlier + place].id for place in range(len(self._near))]
+        self._texts = texts
+        if sources is None:
+            ids |= {id for place, id in enumerate(batch) if self._to_confirm(place)}
+            stored = yield from texts.stored(ids)
+            self._stored = stored
+            self._given = lambda place: stored.get(batch[place])
+        else:
+            self._stored = yield from texts.stored(ids)
+            given = texts.given
+            self._given = cache(lambda place: given(sources[place]))
+
+    def _to_confirm(self, place: int) -> list[int]:
+        """Of what is near one of the batch, what is no copy and not of the batch."""
+        digest = self._rows[self._earlier + place].digest
+        return [at for at, _ in self._near[place] if at < self._earlier and self._rows[at].digest != digest]
 
     def nearest(
         self,
@@ -44,20 +92,23 @@ class Neighbours:
         written: Mapping[str, Entry],
         before: int | None = None,
         without: Container[str] = (),
-    ) -> tuple[Row | None, int | None]:
-        """What a document of the batch duplicates, and the distance.
+        *,
+        strict: bool = True,
+    ) -> Original | None:
+        """What a document of the batch duplicates.
 
         :param written: what the documents before it in the batch will be written as.
         :param before: only what was written before this counts.
         :param without: ids of the batch that don't count.
+        :param strict: what has no text to confirm by is an error; else it confirms nothing.
+        :raises InputError: if ``strict``, naming a document that it may duplicate, and whose text is not in the store.
         """
         place = self._places[id]
         digest = self._rows[self._earlier + place].digest
         found = [(True, distance, at) for at, distance in self._near[place]]
         if digest:
             found += [(False, 0, at) for at in self._copies[digest]]
-        best: tuple[bool, int, int, str] | None = None
-        nearest: Row | None = None
+        ranked: list[tuple[tuple[bool, int, int, str], int, Row]] = []
         for not_exact, distance, at in found:
             row = self._rows[at]
             if row.id == id:
@@ -68,10 +119,28 @@ class Neighbours:
                 row = as_row(written[row.id])
             elif row.id in written:  # a version that this batch has replaced
                 continue
-            rank = (not_exact, distance, row.written, row.id)
-            if (before is None or row.written < before) and (best is None or rank < best):
-                best, nearest = rank, row
-        return nearest, best[1] if best else None
+            if before is None or row.written < before:
+                ranked.append(((not_exact, distance, row.written, row.id), at, row))
+        if self._texts is None:
+            best = min(ranked, default=None, key=itemgetter(0))
+            return Original(best[2], best[0][1], None) if best else None
+        for rank, at, row in sorted(ranked, key=itemgetter(0)):
+            try:
+                similarity = self._similarity(self._texts, place, at)
+            except InputError:
+                if strict:
+                    raise
+                continue
+            if self._texts.agree(similarity):
+                return Original(row, rank[1], similarity)
+        return None
+
+    def _similarity(self, texts: Texts, place: int, at: int) -> float:
+        row = self._rows[at]
+        if row.digest and row.digest == self._rows[self._earlier + place].digest:
+            return 1.0
+        other = self._given(at - self._earlier) if at >= self._earlier else self._stored.get(row.id)
+        return texts.similarity(self._given(place), other)
 
 
 def probe(row: Row) -> Probe:
@@ -90,6 +159,33 @@ def as_row(entry: Entry) -> Row:
         entry.written,
         bits=entry.bits,
     )
+
+
+@dataclass(frozen=True)
+class Near:
+    """The rule by which one document may be said to duplicate another.
+
+    :param max_distance: in bits.
+    :param blank: the digest of an empty text, which is nobody's copy.
+    :param texts: confirm it, if they are given.
+    """
+
+    max_distance: int
+    blank: str
+    texts: Texts | None = None
+
+    def agreeing(self, pairs: Sequence[tuple[Row, Row]]) -> Flow[list[tuple[Row, Row]]]:
+        """Those of the pairs of stored documents that it holds for."""
+        near = [pair for pair in pairs if are_near(*pair, self.max_distance, self.blank)]
+        if self.texts is None:
+            return near
+        apart = {row.id for left, right in near if left.digest != right.digest for row in (left, right)}
+        stored = yield from self.texts.stored(apart)
+        return [
+            (left, right)
+            for left, right in near
+            if left.digest == right.digest or self.texts.confirms(stored.get(left.id), stored.get(right.id))
+        ]
 
 
 def are_near(left: Row, right: Row, max_distance: int, blank: str) -> bool:

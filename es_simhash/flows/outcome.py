@@ -40,6 +40,7 @@ class Outcome:
         (the store would not take it).
     :param duplicate_of: id of what it duplicates; also for an updated document.
     :param distance: Hamming distance from that in bits.
+    :param similarity: to that, where the texts confirm; None where they don't.
     :param stored: the store holds this document now.
     :param fingerprinted: False if its text has too little to say: only exact copies of it can be found.
     :param reason: of ``rejected`` and ``failed``, with the place and the fix.
@@ -55,14 +56,16 @@ class Outcome:
     fingerprinted: bool = False
     reason: str | None = None
     place: str | None = None
+    similarity: float | None = None
     document: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; without the document, and without ``reason`` where there is none."""
+        """For JSON; without the document, and without ``reason`` and ``similarity`` where there is none."""
         values = {**vars(self)}
         del values["document"]
-        if self.reason is None:
-            del values["reason"]
+        for name in ("reason", "similarity"):
+            if values[name] is None:
+                del values[name]
         return values
 
 

@@ -1,9 +1,9 @@
 """Relink: when a document's text changes or goes, what was linked to it finds another original, or stands for itself.
 
-A link holds while its original is there, was written earlier, and is near. Where one doesn't hold, the document is
-looked at as if it were ingested again at its place in the order. A document whose group changes so passes it on to what
-is linked to it. The outcome is what an ingest without the lost text would have left of these links; groups that were
-held together only by it come apart.
+A link holds while its original is there, was written earlier, and is near, and their texts agree if texts confirm.
+Where one doesn't hold, the document is looked at as if it were ingested again at its place in the order. A document
+whose group changes so passes it on to what is linked to it. The outcome is what an ingest without the lost text would
+have left of these links; groups that were held together only by it come apart.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.flows.neighbours import Neighbours, are_near, probe
+from es_simhash.flows.neighbours import Neighbours, probe
 from es_simhash.ops import Candidates, Dependents, Fetch, Link, Relink, ask
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from es_simhash.flows.neighbours import Near
     from es_simhash.ops import Flow, Row
 
 BATCH = 500
@@ -62,8 +63,7 @@ class Memory:
 def relink(
     moved: Collection[str],
     memory: Memory,
-    max_distance: int,
-    blank: str,
+    near: Near,
     gone: Collection[str] = (),
     heads: Collection[str] | None = None,
     clause: Mapping[str, Any] | None = None,
@@ -72,15 +72,14 @@ def relink(
 
     :param moved: ids of documents with another text, or without one.
     :param memory: of the run; what is changed is remembered there.
-    :param blank: the digest of an empty text.
+    :param near: the rule by which links hold, and are found.
     :param gone: ids that are nobody's original any more.
     :param heads: of ``moved`` those whose group may have to find another head; all of them by default.
     :param clause: only documents that satisfy it become originals.
     :returns: how many documents were changed.
     """
-    planned, levels = yield from _plan(
-        set(moved), set(moved if heads is None else heads), memory, max_distance, blank, gone, clause
-    )
+    heads = set(moved if heads is None else heads)
+    planned, levels = yield from _plan(set(moved), heads, memory, near, gone, clause)
     # The farthest first: what is not passed on yet, because this breaks off, is found again from what is nearer.
     order = sorted(planned, key=lambda id: (-levels[id], id))
     changed = 0
@@ -99,8 +98,7 @@ def _plan(
     originals: set[str],
     groups: set[str],
     memory: Memory,
-    max_distance: int,
-    blank: str,
+    near: Near,
     gone: Collection[str],
     clause: Mapping[str, Any] | None,
 ) -> Flow[tuple[dict[str, Row], dict[str, int]]]:
@@ -119,7 +117,7 @@ def _plan(
             rows = yield from ask(Fetch(tuple(ids[start : start + BATCH])))
             rows = {id: planned.get(id, row) for id, row in rows.items()}
             waiting = [row for row in rows.values() if _depends(row, originals, groups)]
-            decided = yield from _decide(waiting, planned, memory, max_distance, blank, gone, clause)
+            decided = yield from _decide(waiting, planned, memory, near, gone, clause)
             for id, row in decided.items():
                 planned[id], levels[id] = row, level
                 if row.group != rows[id].group:
@@ -136,8 +134,7 @@ def _decide(
     waiting: list[Row],
     planned: Mapping[str, Row],
     memory: Memory,
-    max_distance: int,
-    blank: str,
+    near: Near,
     gone: Collection[str],
     clause: Mapping[str, Any] | None,
 ) -> Flow[dict[str, Row]]:
@@ -146,23 +143,24 @@ def _decide(
         return {}
     named = tuple(sorted({row.duplicate_of for row in waiting if row.duplicate_of is not None} - set(gone)))
     originals = yield from ask(Fetch(named))
-    loose = [row for row in waiting if not _holds(row, originals, max_distance, blank)]
-    alone = [replace(row, digest="") if row.digest == blank else row for row in loose]
+    hold = yield from _holding(waiting, originals, near)
+    loose = [row for row in waiting if row.id not in hold]
+    alone = [replace(row, digest="") if row.digest == near.blank else row for row in loose]
     probes = tuple(probe(row) for row in alone)
     without = tuple(sorted(memory.hidden | set(gone)))
-    asked = Candidates(probes, max_distance, clause, without, one_per_digest=True)
+    asked = Candidates(probes, near.max_distance, clause, without, one_per_digest=True)
     candidates = (yield from ask(asked)) if probes else []
     others = memory.over({row.id: row for row in candidates})
-    neighbours = Neighbours(alone, [row for id, row in others.items() if id not in gone], max_distance)
+    neighbours = Neighbours(alone, [row for id, row in others.items() if id not in gone], near.max_distance)
+    yield from neighbours.confirm_by(near.texts)
     loose_ids = {row.id for row in loose}
     current = {**originals, **planned, **{row.id: row for row in waiting}}
     decided: dict[str, Row] = {}
     for row in sorted(waiting, key=lambda row: (row.written, row.id)):
         original = current.get(row.duplicate_of or "")
         if row.id in loose_ids:
-            original, _ = neighbours.nearest(row.id, {}, before=row.written)
-            if original is not None:
-                original = current.get(original.id, original)
+            found = neighbours.nearest(row.id, {}, before=row.written, strict=False)
+            original = None if found is None else current.get(found.row.id, found.row)
         linked = replace(
             row,
             group=row.id if original is None else original.group,
@@ -174,6 +172,9 @@ def _decide(
     return decided
 
 
-def _holds(row: Row, originals: Mapping[str, Row], max_distance: int, blank: str) -> bool:
-    original = originals.get(row.duplicate_of or "")
-    return original is not None and original.written < row.written and are_near(row, original, max_distance, blank)
+def _holding(waiting: list[Row], originals: Mapping[str, Row], near: Near) -> Flow[set[str]]:
+    """The ids of the Rows whose links hold."""
+    named = [(row, originals.get(row.duplicate_of or "")) for row in waiting]
+    linked = [(row, original) for row, original in named if original is not None]
+    holding = yield from near.agreeing([(row, original) for row, original in linked if original.written < row.written])
+    return {row.id for row, _ in holding}

@@ -10,19 +10,19 @@ from es_simhash.ops import Refresh, Remove, Scan, ask
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from es_simhash.flows.neighbours import Near
     from es_simhash.ops import Flow
 
 BATCH = 1_000
 
 
-def remove(
-    ids: Sequence[str], max_distance: int, blank: str, versions: Mapping[str, Any] | None = None
-) -> Flow[set[str]]:
+def remove(ids: Sequence[str], near: Near, versions: Mapping[str, Any] | None = None) -> Flow[set[str]]:
     """Remove documents, so that nothing is linked to them and no later ingest takes anything for a copy of them.
 
-    What duplicated one of them finds another original within max_distance, or stands for itself. The links are mended
-    first: if this breaks off between, the documents are still there to be removed again.
+    What duplicated one of them finds another original, or stands for itself. The links are mended first: if this breaks
+    off between, the documents are still there to be removed again.
 
+    :param near: the rule by which that other original is found.
     :param versions: of some of the documents: what has another version by now stays.
     :returns: the ids that were there.
     """
@@ -30,17 +30,17 @@ def remove(
     for start in range(0, len(ids), BATCH):
         gone = frozenset(ids[start : start + BATCH])
         yield from ask(Refresh())
-        yield from relink(gone, Memory(), max_distance, blank, gone=gone)
+        yield from relink(gone, Memory(), near, gone=gone)
         found = yield from ask(Remove(tuple(gone), versions or {}))
         removed |= found
         yield from ask(Refresh())
         # What others linked to them meanwhile.
-        if (yield from relink(found, Memory(), max_distance, blank, gone=found)):
+        if (yield from relink(found, Memory(), near, gone=found)):
             yield from ask(Refresh())
     return removed
 
 
-def remove_matching(clause: Mapping[str, Any], max_distance: int, blank: str) -> Flow[int]:
+def remove_matching(clause: Mapping[str, Any], near: Near) -> Flow[int]:
     """Remove all documents that match a clause, page by page; returns how many were.
 
     A document that changes meanwhile, be it only its links, is looked at again.
@@ -53,7 +53,7 @@ def remove_matching(clause: Mapping[str, Any], max_distance: int, blank: str) ->
             page = yield from ask(Scan(after, clause, size=BATCH))
             versions = {row.id: row.version for row in page.rows}
             if versions:
-                removed = yield from remove(tuple(versions), max_distance, blank, versions)
+                removed = yield from remove(tuple(versions), near, versions)
                 count += len(removed)
                 progressed |= bool(removed)
                 conflicts |= len(removed) < len(versions)

@@ -16,6 +16,7 @@ from es_simhash.ops import (
     Describe,
     Entry,
     Fetch,
+    FetchFields,
     Link,
     Probe,
     Refresh,
@@ -145,6 +146,13 @@ class DocumentsContract:
         store = self._ready()
         write(store, entry("a", None, digest="d"), entry("b", None, digest="e"), entry("c", 7, digest="d"))
         assert {row.id for row in candidates(store, [Probe(None, "d")], 3)} == {"a", "c"}
+
+    def test_below_distance_0_only_digests_are_looked_at(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 5, digest="x"), entry("b", 5, digest="y"), entry("c", None, digest="x"))
+        probes = (Probe(5, "x"), Probe(5, None), Probe(7, "z"))
+        assert {row.id for row in store.perform(Candidates(probes, -1))} == {"a", "c"}
+        assert store.perform(Candidates((Probe(5, None),), -1)) == []
 
     def test_nothing_asked_nothing_found(self) -> None:
         store = self._ready()
@@ -309,6 +317,14 @@ class DocumentsContract:
             "b": {"text": "z"},
         }
         assert store.perform(Count(Scan(fields=("text",), missing=True))) == 0
+
+    def test_fields_of_documents_are_fetched_as_last_written(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 5, text="旧", n=1), entry("b", None, n=2))
+        write(store, entry("a", 6, text="新", n=3))
+        fields = store.perform(FetchFields(("a", "b", "c"), ("text", "title")))
+        assert fields == {"a": {"text": "新"}, "b": {}}
+        assert store.perform(FetchFields((), ("text",))) == {}
 
     def test_closing_twice_is_fine(self) -> None:
         store = self._ready()

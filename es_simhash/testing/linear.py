@@ -18,6 +18,7 @@ from es_simhash.ops import (
     DescribeSeen,
     Entry,
     Fetch,
+    FetchFields,
     FetchUsers,
     ListUsers,
     Op,
@@ -82,6 +83,8 @@ class LinearStore:
                 return "created" if created else "unchanged"
             case Fetch(ids):
                 return {id: self._rows[id][0] for id in ids if id in self._rows}
+            case FetchFields(ids, fields):
+                return {id: _some(json.loads(self._rows[id][1]), fields) for id in ids if id in self._rows}
             case Candidates():
                 return self._candidates(op)
             case Dependents(originals, heads):
@@ -169,7 +172,7 @@ class LinearStore:
             and (op.slice is None or zlib.crc32(row.id.encode()) % op.slice[1] == op.slice[0])
         ]
         fields = op.fields or ()
-        sources = [{field: value for field, value in source.items() if field in fields} for _, source in found]
+        sources = [_some(source, fields) for _, source in found]
         return ScanPage([row for row, _ in found], None, [] if op.fields is None else sources)
 
     def _candidates(self, op: Candidates) -> list[Row]:
@@ -183,6 +186,11 @@ class LinearStore:
         if not op.one_per_digest:
             return found
         return list({row.digest: row for row in sorted(found, key=_age, reverse=True)}.values())
+
+
+def _some(source: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    names = {field.split(".")[0] for field in fields} | set(fields)
+    return {name: value for name, value in source.items() if name in names}
 
 
 def _age(row: Row) -> tuple[int, str]:

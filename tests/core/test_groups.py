@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.core import groups
-from es_simhash.core.groups import near_pairs, unite
+from es_simhash.core.groups import every_near_pair, near_pairs, unite
 from es_simhash.core.segments import to_array
 from es_simhash.testing.documents import flip
 
@@ -63,6 +63,17 @@ def test_every_near_pair_is_found_and_no_other(bits: int, equal: int | None, dat
     assert found == near
 
 
+@each_length
+@given(data=st.data())
+@settings(deadline=None, max_examples=200)
+def test_every_near_pair_is_given_once_with_its_distance(bits: int, data: st.DataObject) -> None:
+    values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits] | st.just(-1))
+    pairs, distances = every_near_pair(to_array(values, bits), max_distance)
+    found = [(a, b, d) for (a, b), d in zip(pairs.tolist(), distances.tolist(), strict=True)]
+    near = [(a, b, (values[a] ^ values[b]).bit_count()) for b in range(len(values)) for a in range(b)]
+    assert sorted(found) == sorted((a, b, d) for a, b, d in near if d <= max_distance)
+
+
 @pytest.mark.parametrize(("bits", "max_distance"), [(64, 3), (64, 7), (128, 3), (128, 7), (128, 15)])
 def test_planted_groups_are_found_among_many(bits: int, max_distance: int) -> None:
     rng = np.random.default_rng(5)
@@ -89,5 +100,11 @@ def test_many_equal_fingerprints_cost_no_more_than_one_pair_each(bits: int) -> N
 
 
 @each_length
+def test_at_no_distance_nothing_is_near(bits: int) -> None:
+    assert list(near_pairs(to_array([0, 0], bits), -1)) == []
+
+
+@each_length
 def test_nothing_has_no_groups(bits: int) -> None:
+    assert every_near_pair(to_array([], bits), 3)[0].tolist() == []
     assert unite(0, near_pairs(to_array([], bits), 3)).tolist() == []

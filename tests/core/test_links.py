@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.core.groups import HEADS, links
+from es_simhash.core import groups as module
+from es_simhash.core.groups import HEADS, confirmed_links, links
 from es_simhash.testing.documents import flip
 
 # A digest stands for a text, which has one fingerprint, or none if it is short; an empty text has no digest either.
@@ -30,7 +32,7 @@ texts = st.one_of(
 )
 
 
-def near(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | None:
+def nearness_of(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | None:
     """How near two texts are; exact copies before all others. None if not near enough."""
     if one[1] is not None and one[1] == other[1]:
         return False, 0
@@ -39,7 +41,12 @@ def near(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | None:
     return True, distance
 
 
-def twin(texts: list[Any], groups: list[str], max_distance: int, head: str) -> tuple[list[int], list[int]]:
+def twin(
+    texts: list[Any], groups: list[str], max_distance: int, head: str, disagree: set[frozenset[Any]] = frozenset()
+) -> tuple[list[int], list[int]]:
+    def near(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | None:
+        return None if frozenset((one[1], other[1])) in disagree else nearness_of(one, other, max_distance)
+
     count = len(texts)
     originals = []
     for place in range(count):
@@ -75,6 +82,58 @@ def test_links_are_those_of_comparing_each_with_each(drawn: list[Any], max_dista
     fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
     heads, originals = links(fingerprints, 64, digests, ids, groups, max_distance, head)
     assert (heads.tolist(), originals.tolist()) == twin(texts, groups, max_distance, head)
+
+
+@given(
+    drawn=st.lists(st.tuples(texts, st.integers(0, 20)), max_size=20),
+    max_distance=st.integers(-1, 7),
+    agreeing=st.randoms(use_true_random=False),
+    asked=st.integers(1, 4) | st.just(250),
+)
+@settings(max_examples=300, deadline=None)
+@pytest.mark.parametrize("head", HEADS)
+def test_confirmed_links_are_those_of_comparing_each_with_each(
+    drawn: list[Any], max_distance: int, agreeing: Any, asked: int, head: str
+) -> None:
+    texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
+    fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
+    kinds = sorted(set(map(str, digests)))
+    disagree = {frozenset(pair) for pair in combinations(kinds, 2) if agreeing.random() < 0.5}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_ASKED", asked)
+        asking = confirmed_links(
+            fingerprints, 64, digests, [str(place) for place in range(len(texts))], groups, max_distance, head
+        )
+        answers = answered(asking, digests, disagree)
+    assert answers == twin(texts, groups, max_distance, head, disagree)
+
+
+def answered(asking: Any, digests: list[Any], disagree: set[frozenset[Any]]) -> tuple[list[int], list[int]]:
+    def agree(one: int, other: int) -> bool:
+        assert {one, other} <= set(places), "only texts that were asked for"
+        assert one < other
+        return frozenset((digests[one], digests[other])) not in disagree
+
+    try:
+        places = next(asking)
+        while True:
+            places = asking.send(agree)
+    except StopIteration as end:
+        heads, originals = end.value
+        return heads.tolist(), originals.tolist()
+
+
+def test_two_texts_that_belong_together_already_are_not_compared() -> None:
+    values, digests = [0] * 50, [f"d{n}" for n in range(50)]
+    asked: list[tuple[int, int]] = []
+    asking = confirmed_links(values, 64, digests, digests, digests, 3, "earliest")
+    try:
+        next(asking)
+        while True:
+            asking.send(lambda one, other: asked.append((one, other)) is None)
+    except StopIteration:
+        pass
+    assert asked == [(0, n) for n in range(1, 50)]
 
 
 @pytest.mark.parametrize("head", HEADS)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.client import runs as client_runs
+from es_simhash.core.compare import jaccard
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.flows import ingest as flow
 from es_simhash.ops import Fetch, Write, Written
@@ -42,18 +43,21 @@ texts = st.one_of(
 )
 documents = st.lists(st.tuples(st.integers(0, 12), texts), max_size=14, unique_by=lambda document: document[0])
 removals = st.sets(st.integers(0, 12), min_size=1, max_size=4)
+confirms = st.none() | st.sampled_from([0.0, 0.6, 0.8, 0.9, 1.0])
 runs = st.lists(documents | documents | removals, min_size=1, max_size=5)
 
 
 class Plain:
     """The slow twin of ingest: one document after the other, each compared with all that are stored.
 
-    A document duplicates the nearest that has an earlier place in the order of writing. It keeps its place when its
-    text changes a little, and after each batch every link that no longer holds is made anew.
+    A document duplicates the nearest that has an earlier place in the order of writing, and whose text agrees. It keeps
+    its place when its text changes a little, and after each batch every link that no longer holds is made anew.
     """
 
-    def __init__(self, max_distance: int, on_duplicate: str) -> None:
+    def __init__(self, max_distance: int, on_duplicate: str, confirm: float | None = None) -> None:
         self.max_distance = max_distance
+        self.confirm = confirm
+        self.texts: dict[str, str] = {}
         self.on_duplicate = on_duplicate
         self.fingerprints: dict[str, Any] = {}
         self.places: dict[str, int] = {}
@@ -67,10 +71,10 @@ class Plain:
             return "unchanged", None, None
         self.writes += 1
         place = self.places[id] if before and self.near(before, new) else self.writes
-        near = self.nearest(id, new, place)
+        near = self.nearest(id, new, text, place)
         if near and not before and self.on_duplicate == "skip":
             return near
-        self.fingerprints[id], self.places[id] = new, place
+        self.fingerprints[id], self.places[id], self.texts[id] = new, place, text
         self.originals[id] = near[1] if near else None
         outcome, original, distance = near or ("new", None, None)
         return ("updated" if before else outcome), original, distance
@@ -81,11 +85,15 @@ class Plain:
         distance = one.distance(other)
         return (True, distance) if distance is not None and distance <= self.max_distance else None
 
-    def nearest(self, id: str, new: Any, place: int) -> tuple[str, str, int] | None:
+    def agree(self, one: str, other: str) -> bool:
+        return self.confirm is None or jaccard(one, other) >= self.confirm
+
+    def nearest(self, id: str, new: Any, text: str, place: int) -> tuple[str, str, int] | None:
         found = [
             (*near, self.places[other], other)
             for other, theirs in self.fingerprints.items()
             if other != id and self.places[other] < place and (near := self.near(new, theirs))
+            if self.agree(text, self.texts[other])
         ]
         if not found:
             return None
@@ -98,14 +106,18 @@ class Plain:
             if original is None:
                 continue
             there = original in self.places and self.places[original] < self.places[id]
-            if there and self.near(ours, self.fingerprints[original]):
+            if (
+                there
+                and self.near(ours, self.fingerprints[original])
+                and self.agree(self.texts[id], self.texts[original])
+            ):
                 continue
-            near = self.nearest(id, ours, self.places[id])
+            near = self.nearest(id, ours, self.texts[id], self.places[id])
             self.originals[id] = near[1] if near else None
 
     def remove(self, *ids: str) -> None:
         for id in ids:
-            for each in (self.fingerprints, self.places, self.originals):
+            for each in (self.fingerprints, self.places, self.originals, self.texts):
                 each.pop(id, None)
         self.mend()
 
@@ -118,18 +130,21 @@ class Plain:
         return id if original is None else self.head(original)
 
 
-def played(store: Any, runs: Sequence[Any], max_distance: int, on_duplicate: Any, batch_size: int) -> Any:
+def played(
+    store: Any, runs: Sequence[Any], max_distance: int, on_duplicate: Any, batch_size: int, confirm: float | None = None
+) -> Any:
     """Outcomes and links after some runs; a set of ids is a removal."""
     found = []
     with Documents(store) as documents:
         documents.setup()
         for run in runs:
             if isinstance(run, set):
-                documents.remove(run, max_distance=max_distance)
+                documents.remove(run, max_distance=max_distance, confirm=confirm)
                 continue
             outcomes = documents.ingest(
                 [{"id": id, "text": text} for id, text in run],
                 max_distance=max_distance,
+                confirm=confirm,
                 on_duplicate=on_duplicate,
                 batch_size=batch_size,
             )
@@ -158,6 +173,7 @@ def expected(twin: Plain, runs: Sequence[Any], batch_size: int) -> Any:
     on_duplicate=st.sampled_from(["index", "skip"]),
     size=st.integers(1, 9),
     ahead=st.integers(0, 2),
+    confirm=confirms,
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_outcome_is_the_slow_twins_whatever_the_batches(
@@ -169,11 +185,12 @@ def test_every_outcome_is_the_slow_twins_whatever_the_batches(
     on_duplicate: str,
     size: int,
     ahead: int,
+    confirm: float | None,
 ) -> None:
     monkeypatch.setattr(flow, "WINDOW", window)
     monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
-    wanted = expected(Plain(max_distance, on_duplicate), runs, size)
-    assert played(make_store(), runs, max_distance, on_duplicate, size) == wanted
+    wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
+    assert played(make_store(), runs, max_distance, on_duplicate, size, confirm) == wanted
 
 
 @pytest.mark.elasticsearch
@@ -183,14 +200,15 @@ def test_elasticsearch_gives_the_slow_twins_outcomes(elasticsearch_url: str, mak
         max_distance=st.integers(0, 7),
         on_duplicate=st.sampled_from(["index", "skip"]),
         size=st.integers(1, 9),
+        confirm=confirms,
     )
     @settings(max_examples=12, deadline=None, derandomize=True)
-    def law(runs: list[Any], max_distance: int, on_duplicate: str, size: int) -> None:
+    def law(runs: list[Any], max_distance: int, on_duplicate: str, size: int, confirm: float | None) -> None:
         address = f"{elasticsearch_url}/{make_index()}"
         with Documents(address) as documents:
             documents.setup()
-        wanted = expected(Plain(max_distance, on_duplicate), runs, size)
-        assert played(address, runs, max_distance, on_duplicate, size) == wanted
+        wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
+        assert played(address, runs, max_distance, on_duplicate, size, confirm) == wanted
 
     law()
 

@@ -51,11 +51,11 @@ class Choosy(Plain):
             self.inside[id] = lang == "zh" and id != "12"
         return outcome
 
-    def nearest(self, id: str, new: Any, place: int) -> tuple[str, str, int] | None:
+    def nearest(self, id: str, new: Any, text: str, place: int) -> tuple[str, str, int] | None:
         everything = self.fingerprints
         self.fingerprints = {other: each for other, each in everything.items() if self.inside.get(other)}
         try:
-            return super().nearest(id, new, place)
+            return super().nearest(id, new, text, place)
         finally:
             self.fingerprints = everything
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.core.ring import arcs
-from es_simhash.core.segments import hex_segments
+import numpy as np
+
+from es_simhash.core.cover import ball, cover, sphere
+from es_simhash.core.segments import hex_segments, split
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,13 +27,13 @@ def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> di
     return {"bool": {"should": terms, "minimum_should_match": 1}}
 
 
-def ring_clause(
+def candidates_clause(
     fingerprints: int | Sequence[int], max_distance: int = 3, field: str = "simhash", bits: int = 64
 ) -> dict[str, Any]:
     """Everything within ``max_distance`` of a fingerprint (or of any of several), and almost nothing else.
 
     What it finds is a candidate: compare ``simhash.fp`` (a signed long; of 128 bits the higher half, ``simhash.fp1`` is
-    the lower) before you trust it.
+    the lower) before you trust it. Why it loses nothing is in :mod:`es_simhash.core.cover`.
 
     :param max_distance: 0 to 7 bits; of 128 bits 0 to 15.
     :raises InputError: for another distance.
@@ -39,12 +41,21 @@ def ring_clause(
     if not 0 <= max_distance < bits // 8:
         raise InputError(f"max_distance is {max_distance}: use 0 to {bits // 8 - 1} at {bits} bits")
     values = [fingerprints] if isinstance(fingerprints, int) else list(fingerprints)
-    should = [
-        {"bool": {"filter": [_terms(field, arc.first, arc.first_values), _terms(field, arc.second, arc.second_values)]}}
-        for arc in arcs(values, max_distance, bits)
-    ]
+    columns = np.array([split(value, bits) for value in values], dtype=np.uint16).reshape(-1, bits // 16).T
+
+    def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
+        wanted = np.unique(columns[segment][:, None] ^ masks).tolist()
+        return {"terms": {f"{field}.s{segment}": [f"{value:04x}" for value in wanted]}}
+
+    wanted = cover(max_distance, bits // 16)
+    close = [terms(segment, ball(wanted.radius)) for segment in range(bits // 16)]
+    should = [{"bool": {"should": close, "minimum_should_match": wanted.at_least}}]
+    for beside in wanted.rest:
+        partners = [terms(segment, ball(radius)) for segment, radius in beside.partners]
+        one = {"bool": {"should": partners, "minimum_should_match": 1}}
+        should.append({"bool": {"filter": [terms(beside.segment, sphere(beside.bits)), one]}})
     return {"bool": {"should": should, "minimum_should_match": 1}}
 
 
-def _terms(field: str, segment: int, values: NDArray[Any]) -> dict[str, Any]:
-    return {"terms": {f"{field}.s{segment}": [f"{value:04x}" for value in values.tolist()]}}
+ring_clause = candidates_clause
+"""Its former name."""

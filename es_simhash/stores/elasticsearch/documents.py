@@ -1,10 +1,11 @@
-"""Requests on documents: fingerprints in the object ``simhash``, found by the ring query."""
+"""Requests on documents: fingerprints in the object ``simhash``, found by their segments."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.core.cover import cover
 from es_simhash.core.segments import from_longs, hex_segments, to_longs
 from es_simhash.errors import SimhashError, TooLarge, TooManyCandidates
 from es_simhash.ops import (
@@ -14,6 +15,7 @@ from es_simhash.ops import (
     Describe,
     Entry,
     Fetch,
+    FetchFields,
     Link,
     Probe,
     Refresh,
@@ -26,13 +28,13 @@ from es_simhash.ops import (
     Write,
     Written,
 )
-from es_simhash.stores.elasticsearch.clause import ring_clause
+from es_simhash.stores.elasticsearch.clause import candidates_clause
 from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import Call, chunks, describe, set_up, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from es_simhash.stores.elasticsearch.steps import Steps
 
@@ -41,9 +43,14 @@ PAGE = 1_000
 MAX_CANDIDATES = 200_000
 """Hits of one search at most; a query that meets more is on a hot segment."""
 UNION = 100
-"""Fingerprints of one union query. Measured: more of them at once find too many candidates."""
+"""Fingerprints of one union query at most."""
+UNION_VALUES = 10_000
+"""Values in one union query at most: some 100 KB."""
+UNION_CANDIDATES = 40
+"""Candidates that a union query may be expected to find: it also finds what is near none of its fingerprints. Measured:
+a candidate costs as much as some ten values."""
 SEARCHES = 100
-"""Searches of one multi-search: each is up to 25 KB of values, and a request has a limit of 100 MB."""
+"""Searches of one multi-search: a request has a limit of 100 MB."""
 KEEP_ALIVE = "2m"
 SCAN_PAGE = 10_000
 SCAN_KEEP_ALIVE = "10m"
@@ -81,11 +88,23 @@ def _fetch(op: Fetch, index: str, name: str) -> Steps:
     return {doc["_id"]: _stored_row(doc) for doc in answer["docs"] if doc["found"]}
 
 
+@steps.register(FetchFields)
+def _fetch_fields(op: FetchFields, index: str, name: str) -> Steps:
+    if not op.ids:
+        return {}
+    answer = yield Call("mget", {"index": index, "ids": list(op.ids), "source_includes": list(op.fields)})
+    for doc in answer["docs"]:
+        if "error" in doc:
+            raise from_body(doc, 500, name)
+    return {doc["_id"]: doc.get("_source", {}) for doc in answer["docs"] if doc["found"]}
+
+
 @steps.register(Candidates)
 def _candidates(op: Candidates, index: str, name: str) -> Steps:
     header = {"index": index, "allow_partial_search_results": False}
     rows: dict[str, Row] = {}
-    for searches in chunks([_search(op, probes) for probes in _unions(op)], SEARCHES):
+    unions = yield from _unions(op, index)
+    for searches in chunks([_search(op, probes) for probes in unions], SEARCHES):
         answer = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
         for search, body in zip(searches, answer["responses"], strict=True):
             if "error" in body:
@@ -247,20 +266,24 @@ def _refresh(op: Refresh, index: str, name: str) -> Steps:
 # --- searches ----------------------------------------------------------------------------------------------
 
 
-def _unions(op: Candidates) -> Iterator[Sequence[Probe]]:
-    """The Probes, by as many as one query takes.
-
-    Where two neighbouring segments may differ by more than one bit, the neighbourhoods of several overlap too much.
-    """
-    asking = [probe for probe in op.probes if probe.fingerprint is not None or probe.digest is not None]
+def _unions(op: Candidates, index: str) -> Steps:
+    """The Probes, by as many as one query takes: the more documents there are, the fewer."""
+    asking = [probe for probe in op.probes if probe.digest is not None or op.fingerprints([probe])]
     probes = list(dict.fromkeys(asking))  # copies ask the same
-    return chunks(probes, UNION if op.max_distance < op.bits // 16 else 1)
+    together = UNION
+    if len(probes) > 1 and op.max_distance >= 0:
+        documents = (yield Call("count", {"index": index}))["count"]
+        wanted = cover(op.max_distance, op.bits // 16)
+        together = min(UNION, max(1, UNION_VALUES // wanted.values))
+        while together > 1 and documents * wanted.share(together) > UNION_CANDIDATES:
+            together = together * 3 // 4
+    return chunks(probes, together)
 
 
 def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
     should: list[dict[str, Any]] = []
-    if fingerprints := [probe.fingerprint for probe in probes if probe.fingerprint is not None]:
-        should.append(ring_clause(fingerprints, op.max_distance, bits=op.bits))
+    if fingerprints := op.fingerprints(probes):
+        should.append(candidates_clause(fingerprints, op.max_distance, bits=op.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
     query: dict[str, Any] = {"filter": [{"bool": {"should": should, "minimum_should_match": 1}}]}

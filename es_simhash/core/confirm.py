@@ -1,0 +1,105 @@
+"""Confirm: two texts whose fingerprints are near are near-duplicates if they are alike enough themselves.
+
+How alike they are is measured as ``core/compare.py`` does it, by the Jaccard similarity of character shingles or the
+cosine of weighed words. This is the same for many pairs: what a text contributes is made of it once, as Features, and
+shingles are numbers. Two different shingles get the same number with a chance of one in 2**64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_simhash.core.compare import MEASURES, SHINGLE, cosine
+from es_simhash.core.text import normalise
+from es_simhash.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from es_simhash.core.compare import Measure
+    from es_simhash.core.fingerprint import Fingerprinter
+
+_NO_CHARACTER = 0x110000  # fills up a text that is shorter than a shingle: Unicode ends before it
+_FACTORS = np.array(
+    # Odd, of random bits: the golden ratio's, and those of √2, √3, √5, √7 behind the point.
+    [0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1],
+    dtype=np.uint64,
+)
+
+
+class Features:
+    """What is compared of one text, made when it is asked for."""
+
+    def __init__(self, text: str, fingerprinter: Fingerprinter) -> None:
+        self.normalised = normalise(text)
+        self._fingerprinter = fingerprinter
+
+    @cached_property
+    def shingles(self) -> NDArray[np.uint64]:
+        """The number of each distinct shingle, ascending."""
+        return _shingles(self.normalised)
+
+    @cached_property
+    def weights(self) -> dict[str, int]:
+        """Its weighed words; none if the text has too little to say for a fingerprint."""
+        return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised))
+
+    @cached_property
+    def all_weights(self) -> dict[str, int]:
+        """Its weighed words, however little they say."""
+        return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised), min_features=1)
+
+
+@dataclass(frozen=True)
+class Confirm:
+    """The rule of one run.
+
+    :param least: the similarity that near-duplicates have at least, from 0 to 1.
+    :param measure: ``jaccard`` (of character shingles) or ``cosine`` (of weighed words).
+    :param fingerprinter: what cuts and weighs the words.
+    :raises InputError: if there is no such similarity or measure.
+    """
+
+    least: float
+    measure: Measure
+    fingerprinter: Fingerprinter
+
+    def __post_init__(self) -> None:
+        if type(self.least) not in (int, float) or not 0 <= self.least <= 1:  # nan is neither
+            raise InputError(f"confirm is {self.least!r}: use a similarity from 0 to 1, such as 0.8")
+        if self.measure not in MEASURES:
+            raise InputError(f"the similarity {self.measure!r} is not known: use one of {', '.join(MEASURES)}")
+
+    def features(self, text: str) -> Features:
+        """What is compared of a text.
+
+        :raises InputError: if it is not a string, or has a lone surrogate.
+        """
+        return Features(text, self.fingerprinter)
+
+    def similarity(self, a: Features, b: Features) -> float:
+        """From 0 to 1; texts that differ in nothing but what normalisation takes away agree at 1."""
+        if a.normalised == b.normalised:
+            return 1.0
+        if self.measure == "jaccard":
+            both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
+            return both / (a.shingles.size + b.shingles.size - both)
+        if a.weights and b.weights:
+            return cosine(a.weights, b.weights)
+        return cosine(a.all_weights, b.all_weights)
+
+
+def _shingles(normalised: str) -> NDArray[np.uint64]:
+    characters = np.frombuffer(normalised.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+    if characters.size < SHINGLE:
+        missing = np.full(SHINGLE - characters.size, _NO_CHARACTER, dtype=np.uint64)
+        characters = np.concatenate([characters, missing])
+    count = characters.size - SHINGLE + 1
+    numbers = characters[:count] * _FACTORS[0]
+    for place in range(1, SHINGLE):
+        numbers += characters[place : place + count] * _FACTORS[place]
+    return np.unique(numbers)
