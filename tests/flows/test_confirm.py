@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.core.compare import jaccard, similarity
@@ -176,9 +177,10 @@ def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(d
 
 
 @pytest.mark.elasticsearch
-def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callable[[], str], client: Any) -> None:
+def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
     index = make_index()
-    client.indices.create(index=index, mappings={"_source": {"excludes": ["text"]}})
+    with Elasticsearch(elasticsearch_url) as client:
+        client.indices.create(index=index, mappings={"_source": {"excludes": ["text"]}})
     with Documents(f"{elasticsearch_url}/{index}") as door:
         door.setup()
         assert ingest(door, {"a": STORM})[0][0] == "new"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint, plain_clause, ring_clause
+from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint, plain_clause, candidates_clause
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.ops import Candidates, Probe
 from es_simhash.stores.elasticsearch import documents as requests
@@ -123,7 +123,7 @@ def test_the_clauses_compose_with_a_query_of_ones_own(
     ingest(documents, *({"id": lang, "text": NEWS, "lang": lang} for lang in ("zh", "en")))
     value = fingerprint(NEWS).value
     assert value is not None
-    for clause in (ring_clause(value, 3), ring_clause(value, 0), ring_clause([value, 0], 3), plain_clause(value)):
+    for clause in (candidates_clause(value, 3), candidates_clause(value, 0), candidates_clause([value, 0], 3), plain_clause(value)):
         query = {"bool": {"must": [{"term": {"lang": "zh"}}], "filter": [clause]}}
         assert [hit["_id"] for hit in client.search(index=index_name, query=query)["hits"]["hits"]] == ["zh"]
 
@@ -140,9 +140,9 @@ def test_the_plain_clause_finds_everything_within_three_bits(
 
 
 @pytest.mark.parametrize("wrong", [-1, 8])
-def test_the_ring_clause_promises_nothing_beyond_its_range(wrong: int) -> None:
+def test_the_candidates_clause_promises_nothing_beyond_its_range(wrong: int) -> None:
     with pytest.raises(InputError, match="use 0 to 7"):
-        ring_clause(1, wrong)
+        candidates_clause(1, wrong)
 
 
 def test_several_shards_are_searched_to_their_end(client: Elasticsearch, index_name: str) -> None:
@@ -273,8 +273,26 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
 
 def test_copies_are_looked_up_by_one_search() -> None:
     probes = tuple(Probe(value, "digest") for value in (7, 7, 9, 7))
-    call = next(steps(Candidates(probes, 7), "news", "name"))
-    assert len(call.arguments["searches"]) == 2 * 2  # each with a header
+    assert searches(probes, 7, documents=10) == 1
+    assert searches(probes, 7, documents=10_000_000) == 2
+    assert searches(probes, -1, documents=10_000_000) == 1
+
+
+def test_the_more_documents_there_are_the_fewer_fingerprints_are_looked_up_together() -> None:
+    probes = tuple(Probe(value, None) for value in range(100))
+    assert [searches(probes, 3, documents=10**n) for n in (3, 5, 6, 7, 8)] == [1, 1, 3, 9, 25]
+    assert [searches(probes, 7, documents=10**n) for n in (3, 5, 6, 7)] == [5, 10, 25, 100]
+
+
+def searches(probes: tuple[Probe, ...], max_distance: int, documents: int) -> int:
+    """How many searches look these up in an index of so many documents."""
+    asking = steps(Candidates(probes, max_distance), "news", "name")
+    call = next(asking)
+    if call.method == "count":
+        call = asking.send({"count": documents})
+    headers, bodies = call.arguments["searches"][::2], call.arguments["searches"][1::2]
+    assert len(headers) == len(bodies)
+    return len(bodies)
 
 
 def test_the_callers_own_client_stays_open(client: Elasticsearch, documents: Documents) -> None:
