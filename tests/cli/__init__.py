@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,13 +57,47 @@ def environment(**more: str) -> dict[str, str]:
 def es_simhash(
     *arguments: str | os.PathLike[str], cwd: Path, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> Done:
-    """Run the command to its end; it never shows a traceback, whatever it is given."""
-    done = subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, cwd=cwd, env=environment(**env or {}), timeout=60
-    )
-    result = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    """Run the command to its end; it never shows a traceback, whatever it is given.
+
+    With an environment of its own it is started anew, else forked from a process that has imported it.
+    """
+    if env is not None:
+        command = [*COMMAND, *arguments]
+        done = subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=environment(**env), timeout=60)
+        result = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    else:
+        result = _forked(list(map(os.fspath, arguments)), cwd, stdin)
     assert "Traceback" not in result.err, result.err
     return result
+
+
+def _forked(arguments: list[str], cwd: Path, stdin: bytes) -> Done:
+    server = _server()
+    assert server.stdin is not None
+    assert server.stdout is not None
+    with tempfile.TemporaryDirectory() as folder:
+        streams = [os.path.join(folder, name) for name in ("in", "out", "err")]
+        for path, content in zip(streams, (stdin, b"", b""), strict=True):
+            Path(path).write_bytes(content)
+        command = {"argv": ["es-simhash", *arguments], "cwd": str(cwd), "env": environment(), "streams": streams}
+        server.stdin.write(json.dumps(command).encode() + b"\n")
+        server.stdin.flush()
+        code = int(server.stdout.readline())
+        out, err = (Path(path).read_bytes().decode() for path in streams[1:])
+    return Done(code, out, err)
+
+
+@cache
+def _server() -> subprocess.Popen[bytes]:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.forked"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        env=environment(),
+    )
+    atexit.register(server.communicate)  # it ends with its input
+    return server
 
 
 def complaint(done: Done, code: int = 1) -> str:

@@ -44,8 +44,9 @@ def candidates_clause(
     columns = np.array([split(value, bits) for value in values], dtype=np.uint16).reshape(-1, bits // 16).T
 
     def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
-        wanted = np.unique(columns[segment][:, None] ^ masks).tolist()
-        return {"terms": {f"{field}.s{segment}": [f"{value:04x}" for value in wanted]}}
+        wanted = np.zeros(1 << 16, dtype=np.bool_)
+        wanted[columns[segment][:, None] ^ masks] = True
+        return {"terms": {f"{field}.s{segment}": _HEX[wanted].tolist()}}
 
     wanted = cover(max_distance, bits // 16)
     close = [terms(segment, ball(wanted.radius)) for segment in range(bits // 16)]
@@ -56,6 +57,8 @@ def candidates_clause(
         should.append({"bool": {"filter": [terms(beside.segment, sphere(beside.bits)), one]}})
     return {"bool": {"should": should, "minimum_should_match": 1}}
 
+
+_HEX = np.array([f"{value:04x}" for value in range(1 << 16)], dtype=np.object_)
 
 ring_clause = candidates_clause
 """Its former name."""

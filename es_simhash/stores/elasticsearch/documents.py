@@ -44,8 +44,8 @@ MAX_CANDIDATES = 200_000
 """Hits of one search at most; a query that meets more is on a hot segment."""
 UNION = 100
 """Fingerprints of one union query at most."""
-UNION_VALUES = 10_000
-"""Values in one union query at most: some 100 KB."""
+UNION_VALUES = 20_000
+"""Values in one union query at most: some 200 KB."""
 UNION_CANDIDATES = 40
 """Candidates that a union query may be expected to find: it also finds what is near none of its fingerprints. Measured:
 a candidate costs as much as some ten values."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint, plain_clause, candidates_clause
+from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.ops import Candidates, Probe
 from es_simhash.stores.elasticsearch import documents as requests
@@ -123,7 +123,12 @@ def test_the_clauses_compose_with_a_query_of_ones_own(
     ingest(documents, *({"id": lang, "text": NEWS, "lang": lang} for lang in ("zh", "en")))
     value = fingerprint(NEWS).value
     assert value is not None
-    for clause in (candidates_clause(value, 3), candidates_clause(value, 0), candidates_clause([value, 0], 3), plain_clause(value)):
+    for clause in (
+        candidates_clause(value, 3),
+        candidates_clause(value, 0),
+        candidates_clause([value, 0], 3),
+        plain_clause(value),
+    ):
         query = {"bool": {"must": [{"term": {"lang": "zh"}}], "filter": [clause]}}
         assert [hit["_id"] for hit in client.search(index=index_name, query=query)["hits"]["hits"]] == ["zh"]
 

@@ -1,0 +1,103 @@
+"""``--confirm`` on the command line: what is near is a near-duplicate if its text agrees."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash.core.compare import jaccard
+from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHUFFLED = "，".join(reversed(STORM.replace("。", "，").strip("，").split("，")))  # the same words, in another order
+TEXTS = {"storm": STORM, "near": STORM_NEAR, "shuffled": SHUFFLED, "harvest": HARVEST}
+SIMILARITY = jaccard(STORM, STORM_NEAR)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("confirm")
+    lines = [json.dumps({"id": id, "text": text}, ensure_ascii=False) for id, text in TEXTS.items()]
+    (folder / "news.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return folder
+
+
+def test_a_story_of_confirm(folder: Path) -> None:
+    done = es_simhash("ingest", "news.jsonl", "--confirm", "0.9", "--json", cwd=folder)
+    assert done.code == 0
+    outcomes = {line["id"]: line for line in done.json if "id" in line}
+    assert {id: line["outcome"] for id, line in outcomes.items()} == {
+        "storm": "new",
+        "near": "near_duplicate",
+        "shuffled": "new",
+        "harvest": "new",
+    }
+    assert outcomes["near"]["similarity"] == SIMILARITY >= 0.9
+    assert all("similarity" not in outcomes[id] for id in ("storm", "shuffled"))
+
+    done = es_simhash("similar", "--id", "storm", "--confirm", "0.9", "--json", cwd=folder)
+    assert [(line["id"], line["similarity"]) for line in done.json] == [("near", SIMILARITY)]
+    done = es_simhash("similar", STORM, "--confirm", "0.9", cwd=folder)
+    assert [line.split() for line in done.out.splitlines()] == [
+        ["id", "distance", "similarity", "exact"],
+        ["storm", "0", "1.000", "yes"],
+        ["near", str(outcomes["near"]["distance"]), f"{SIMILARITY:.3f}"],
+    ]
+    done = es_simhash("similar", STORM, "--confirm", "0.9", "--similarity", "cosine", "--json", cwd=folder)
+    assert {line["id"] for line in done.json} == {"storm", "near", "shuffled"}
+
+    assert "0 documents changed" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
+    assert "1 documents changed" in es_simhash("group", "--max-distance", "7", cwd=folder).out
+    assert "1 documents changed" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
+    assert es_simhash("remove", "storm", "--confirm", "0.9", "--json", cwd=folder).json == [{"removed": 1}]
+    exported = {line["id"]: line for line in es_simhash("export", cwd=folder).json}
+    assert exported["near"]["duplicate_of"] is None
+
+
+def test_exact_mode_by_name(tmp_path: Path) -> None:
+    texts = {"storm": STORM, "copy": STORM + " ", "same bits": STORM.replace("，", "；"), "near": STORM_NEAR}
+    lines = "\n".join(json.dumps({"id": id, "text": text}) for id, text in texts.items()).encode()
+    done = es_simhash("ingest", "-", "--max-distance", "digest", "--json", cwd=tmp_path, stdin=lines)
+    assert [line["outcome"] for line in done.json if "id" in line] == ["new", "exact_duplicate", "new", "new"]
+    done = es_simhash("similar", STORM, "--max-distance", "fingerprint", "--json", cwd=tmp_path)
+    assert {line["id"] for line in done.json} == {"storm", "copy", "same bits"}
+    done = es_simhash("similar", STORM, "--max-distance", "digest", "--json", cwd=tmp_path)
+    assert {line["id"] for line in done.json} == {"storm", "copy"}
+
+
+def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
+    stored = json.dumps({"id": "a", "body": STORM}).encode()
+    assert es_simhash("ingest", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
+    wanted = "document 'a' in the store is wanted with it: no text in the field 'text'"
+    done = es_simhash("similar", STORM_NEAR, "--confirm", "0.8", cwd=tmp_path)
+    assert done.code == 1
+    assert wanted in complaint(done)
+    near = json.dumps({"id": "b", "text": STORM_NEAR}).encode()
+    done = es_simhash("ingest", "-", "--confirm", "0.8", "--dead-letter", "dead", cwd=tmp_path, stdin=near)
+    assert done.code == 1
+    assert wanted in done.err
+    (letter,) = [json.loads(line) for line in (tmp_path / "dead").read_text(encoding="utf-8").splitlines()]
+    assert letter["document"] == {"id": "b", "text": STORM_NEAR}
+    # With the field named it is found, and the dead letter can be ingested.
+    done = es_simhash("similar", STORM_NEAR, "--confirm", "0.8", "--text-field", "body", "--json", cwd=tmp_path)
+    assert [line["id"] for line in done.json] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["similar", "…", "--confirm", "1.5"], "1.5 is not in the range"),
+        (["group", "--confirm", "alike"], "not a valid float"),
+        (["similar", "…", "--confirm", "0.8", "--similarity", "dice"], "'dice' is not one of"),
+        (["similar", "…", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
+        (["ingest", "-", "--max-distance", "exact"], "'exact' is not a valid integer"),
+    ],
+)
+def test_what_can_not_be_understood(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = es_simhash(*arguments, cwd=tmp_path)
+    assert done.code == 2
+    assert message in done.err
