@@ -70,7 +70,7 @@ measure_option = click.option(
     type=click.Choice(MEASURES),
     default=MEASURES[0],
     show_default=True,
-    help="What --confirm goes by: shingles of characters, or weighed words.",
+    help="What --confirm goes by: shingles of characters, weighed words, or edits (for short texts).",
 )
 _NEAR = [
     click.option(

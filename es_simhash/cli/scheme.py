@@ -38,7 +38,8 @@ _SCHEME = [
     click.option(
         "--tokens",
         type=click.Choice(TOKENS),
-        help=f"What a text is cut into; characters, two by two, are for short texts.  [default: {DEFAULT.tokens}]",
+        help="What a text is cut into; characters are taken two by two; single ones are for short texts.  "
+        f"[default: {DEFAULT.tokens}]",
     ),
     click.option(
         "--idf",

@@ -17,6 +17,7 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.client.arguments import checked_distance
 
 
 @click.command()
@@ -54,6 +55,7 @@ def similar(
         raise click.UsageError("give one of: a TEXT, --id ID, --file FILE")
     near = {"max_distance": max_distance, "confirm": confirm, "measure": measure, "text_field": text_field}
     with open_documents(**store) as documents:
+        distance = checked_distance(max_distance, documents.fingerprinter.scheme, confirm)
         if id is not None:
             matches = documents.similar_to(id, filter=clause, **near)
         else:
@@ -71,4 +73,5 @@ def similar(
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             click.echo(f"{match.id:<{width}}  {match.distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     else:
-        click.echo("nothing near", err=True)
+        agree = "" if confirm is None else " whose text agrees"
+        click.echo(f"nothing within {distance} bits{agree}" if distance >= 0 else "no copies", err=True)

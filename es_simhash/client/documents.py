@@ -123,7 +123,8 @@ class Documents:
         :param confirm: the similarity that near-duplicates have at least, from 0 to 1, such as 0.8: the texts of what
             is within ``max_distance`` are compared. Those of stored documents come from the store, out of
             ``text_field``; a document that may duplicate one without a text there has failed.
-        :param measure: the similarity: ``jaccard`` of character shingles, or ``cosine`` of weighed words.
+        :param measure: the similarity: ``jaccard`` of character shingles, ``cosine`` of weighed words, or
+            ``levenshtein`` (for short texts).
         :param on_duplicate: what to do with a new document that duplicates another: ``index`` it with what it
             duplicates, ``skip`` it, or ``fail``.
         :param filter: a query clause: only documents that match it can be what a new one duplicates.
@@ -233,7 +234,8 @@ class Documents:
         :param max_distance: 0 to 7; of 128 bits 0 to 15. By default 3, or with ``confirm`` the widest. Exact mode:
             ``"fingerprint"`` (equal ones), or ``"digest"`` (only copies).
         :param confirm: the similarity that the texts of matches have at least, from 0 to 1, such as 0.8.
-        :param measure: the similarity: ``jaccard`` of character shingles, or ``cosine`` of weighed words.
+        :param measure: the similarity: ``jaccard`` of character shingles, ``cosine`` of weighed words, or
+            ``levenshtein`` (for short texts).
         :param text_field: where the text of a stored document is, for ``confirm``; several fields are joined.
         :param filter: a query clause that the matches must satisfy, such as ``{"term": {"lang": "zh"}}``.
         :raises InputError: if the text or the filter can't be used; naming a document that is near, if it has no text

@@ -1,6 +1,6 @@
 """Compare two texts: how alike they are, and why their fingerprints differ where they do.
 
-Two measures that don't depend on fingerprints, both of normalised text, from 0 to 1: texts that differ in nothing but
+Three measures that don't depend on fingerprints, all of normalised text, from 0 to 1: texts that differ in nothing but
 what normalisation takes away agree at 1.
 
 - Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the
@@ -8,6 +8,8 @@ what normalisation takes away agree at 1.
   confirmed by.
 - Cosine of the weighed words (Salton): blind to order, as a fingerprint is, in which about arccos(cosine) / π of the
   bits differ (Charikar 2002).
+- Levenshtein similarity: 1 less the share of the longer text that has to be edited, a character at a time (Levenshtein
+  1966). For short texts, of which one edit takes away many shingles; its time grows with the product of the lengths.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Literal
+
+from rapidfuzz.distance import Levenshtein
 
 from es_simhash.core.fingerprint import Fingerprint, Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
@@ -30,8 +34,8 @@ SHINGLE = 5
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 
-Measure = Literal["jaccard", "cosine"]
-MEASURES: tuple[Measure, ...] = ("jaccard", "cosine")
+Measure = Literal["jaccard", "cosine", "levenshtein"]
+MEASURES: tuple[Measure, ...] = ("jaccard", "cosine", "levenshtein")
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
 
 
 def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
-    """One of the two measures, as :func:`compare` gives it, without the rest: from 0 to 1.
+    """One of the measures: from 0 to 1.
 
     >>> similarity("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
     0.5
@@ -131,6 +135,8 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
     normalised = normalise(a), normalise(b)
     if normalised[0] == normalised[1]:
         return 1.0
+    if measure == "levenshtein":
+        return levenshtein(*normalised)
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     return cosine(*_weighed(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
 
@@ -158,6 +164,15 @@ def jaccard(a: str, b: str, width: int = SHINGLE) -> float:
     ours, theirs = shingles(normalise(a), width), shingles(normalise(b), width)
     both = len(ours & theirs)
     return both / (len(ours) + len(theirs) - both)
+
+
+def levenshtein(a: str, b: str) -> float:
+    """Levenshtein similarity of two normalised texts: from 0 to 1.
+
+    >>> levenshtein("暴雨橙色预警", "暴雨红色预警")
+    0.8333333333333334
+    """
+    return Levenshtein.normalized_similarity(a, b)
 
 
 def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:

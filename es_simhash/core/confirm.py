@@ -1,8 +1,8 @@
 """Confirm: two texts whose fingerprints are near are near-duplicates if they are alike enough themselves.
 
-How alike they are is measured as ``core/compare.py`` does it, by the Jaccard similarity of character shingles or the
-cosine of weighed words. This is the same for many pairs: what a text contributes is made of it once, as Features, and
-shingles are numbers. Two different shingles get the same number with a chance of one in 2**64.
+How alike they are is measured as ``core/compare.py`` does it. This is the same for many pairs: what a text contributes
+is made of it once, as Features, and shingles are numbers. Two different shingles get the same number with a chance of
+one in 2**64.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.core.compare import MEASURES, SHINGLE, cosine
+from es_simhash.core.compare import MEASURES, SHINGLE, cosine, levenshtein
 from es_simhash.core.text import normalise
 from es_simhash.errors import InputError
 
@@ -59,7 +59,7 @@ class Confirm:
     """The rule of one run.
 
     :param least: the similarity that near-duplicates have at least, from 0 to 1.
-    :param measure: ``jaccard`` (of character shingles) or ``cosine`` (of weighed words).
+    :param measure: ``jaccard`` (of character shingles), ``cosine`` (of weighed words) or ``levenshtein``.
     :param fingerprinter: what cuts and weighs the words.
     :raises InputError: if there is no such similarity or measure.
     """
@@ -88,6 +88,8 @@ class Confirm:
         if self.measure == "jaccard":
             both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
             return both / (a.shingles.size + b.shingles.size - both)
+        if self.measure == "levenshtein":
+            return levenshtein(a.normalised, b.normalised)
         if a.weights and b.weights:
             return cosine(a.weights, b.weights)
         return cosine(a.all_weights, b.all_weights)

@@ -33,8 +33,11 @@ _WORD = re.compile(
 _RUN_OR_WORD = re.compile(f"({_RUN.pattern})|{_WORD.pattern}")
 _CHARACTER = re.compile(f"[{_HAN}{_RARE_HAN}]|{_LETTER}")
 
-TOKENS = ("words", "words_with_neighbours", "characters")
-"""What a text can be cut into: words; words, of which pairs of neighbours become features too; pairs of characters."""
+TOKENS = ("words", "words_with_neighbours", "characters", "single_characters")
+"""What a text can be cut into: words; words, of which pairs of neighbours become features too; pairs of characters;
+characters."""
+WITHOUT_WORDS = ("characters", "single_characters")
+"""Those under which there are no words, and so no stop words."""
 
 CHARACTERS = 2
 """How many characters a token has under ``characters``: what Elasticsearch's cjk analyzer takes of Chinese text."""
@@ -48,10 +51,12 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
 
     ``words``: those of its Han runs in their order, then the others in theirs. ``words_with_neighbours``: the same
     words, all in the order of the text. ``characters``: every two letters or digits that follow each other once all
-    else (white space, punctuation) is taken out; of a single one, that.
+    else (white space, punctuation) is taken out; of a single one, that. ``single_characters``: each of these.
 
     :param segment: cuts lines of Han runs into words, see segmenters.py.
     """
+    if tokens == "single_characters":
+        return _CHARACTER.findall(normalised)
     if tokens == "characters":
         kept = "".join(_CHARACTER.findall(normalised))
         return [kept[start : start + CHARACTERS] for start in range(len(kept) - 1)] or list(kept)

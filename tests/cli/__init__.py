@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,7 +73,7 @@ def es_simhash(
 
 
 def _forked(arguments: list[str], cwd: Path, stdin: bytes) -> Done:
-    server = _server()
+    server = _server(threading.get_ident())
     assert server.stdin is not None
     assert server.stdout is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +89,7 @@ def _forked(arguments: list[str], cwd: Path, stdin: bytes) -> Done:
 
 
 @cache
-def _server() -> subprocess.Popen[bytes]:
+def _server(thread: int) -> subprocess.Popen[bytes]:
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.cli.forked"],
         stdin=subprocess.PIPE,

@@ -1,9 +1,10 @@
 """Golden vectors of the choices that came after the first release: other weights, tables, hashes, lengths, tokens.
 
 ``tests/vectors/scheme-1-choices.jsonl`` was written once, by the slow twins of these tests, and is never edited: new
-choices are a new file. Each line has a text, or pairs of a feature and a weight of the caller's own; the choices of the
-Scheme that are not the default; the IDF table (word to number) and the stop words where they are one's own, as they
-were given; and what must come out: the Scheme's version, the number of features, the hex and the digest.
+choices are a new file (``-2``: single characters). Each line has a text, or pairs of a feature and a weight of the
+caller's own; the choices of the Scheme that are not the default; the IDF table (word to number) and the stop words
+where they are one's own, as they were given; and what must come out: the Scheme's version, the number of features, the
+hex and the digest.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ from es_simhash.core.weights import WEIGHTS
 from tests.core.test_fingerprint import plain_aggregate, plain_fingerprint
 from tests.core.test_text import plain_normalise
 
-FILE = Path(__file__).resolve().parents[1] / "vectors" / "scheme-1-choices.jsonl"
-LINES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+FILES = sorted((Path(__file__).resolve().parents[1] / "vectors").glob("scheme-1-choices*.jsonl"))
+LINES: list[dict[str, Any]] = [
+    json.loads(line) for file in FILES for line in file.read_text(encoding="utf-8").splitlines()
+]
 
 each_line = pytest.mark.parametrize("line", LINES, ids=[f"line {number}" for number, _ in enumerate(LINES, 1)])
 

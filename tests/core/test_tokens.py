@@ -503,6 +503,7 @@ def test_characters_are_every_two_letters_that_follow_each_other_once_all_else_i
     kept = [character for character in text if is_han(character) or is_rare_han(character) or is_letter(character)]
     pairs = [one + other for one, other in pairwise(kept)]
     assert tokenize(text, segmenter(), "characters") == (pairs if len(kept) != 1 else kept)
+    assert tokenize(text, segmenter(), "single_characters") == kept
 
 
 @pytest.mark.parametrize(
@@ -513,6 +514,7 @@ def test_characters_are_every_two_letters_that_follow_each_other_once_all_else_i
         ("你好, 世界!", "characters", ["你好", "好世", "世界"]),
         ("a-1 雨", "characters", ["a1", "1雨"]),
         ("雨!", "characters", ["雨"]),
+        ("a-1 雨!", "single_characters", ["a", "1", "雨"]),
         ("!?", "characters", []),
     ],
 )
