@@ -96,6 +96,7 @@ class Run:
             state = stack.enter_context(closing(IngestState(state)))
         if state is not None:
             texts = choices.near.texts
+            confirm = {"confirm": texts.confirm.least, "measure": texts.confirm.measure} if texts else {}
             state.begin(
                 {
                     "store": name,
@@ -106,8 +107,7 @@ class Run:
                     "on_duplicate": choices.on_duplicate,
                     "filter": choices.filter,
                     "max_text": choices.max_text,
-                    "confirm": texts.confirm.least if texts else None,
-                    "measure": texts.confirm.measure if texts else None,
+                    **confirm,
                 }
             )
         return state

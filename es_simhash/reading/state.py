@@ -87,11 +87,12 @@ class IngestState:
         """
         if self._run is None:
             self._run = dict(run)
-        for key, value in run.items():
-            if self._run.get(key) != value:
+        for key in {**run, **self._run}:
+            began, now = self._run.get(key), run.get(key)
+            if began != now:
                 raise InputError(
-                    f"the state {self.path!r} is of an ingest with {key} {self._run.get(key)!r}, not {value!r}: go on "
-                    "as it began, or name another file"
+                    f"the state {self.path!r} is of an ingest with {key} {began!r}, not {now!r}: go on as it began, or "
+                    "name another file"
                 )
         with self._transaction():
             self._set("run", self._run)

@@ -286,7 +286,7 @@ def test_copies_are_looked_up_by_one_search() -> None:
 def test_the_more_documents_there_are_the_fewer_fingerprints_are_looked_up_together() -> None:
     probes = tuple(Probe(value, None) for value in range(100))
     assert [searches(probes, 3, documents=10**n) for n in (3, 5, 6, 7, 8)] == [1, 1, 3, 9, 25]
-    assert [searches(probes, 7, documents=10**n) for n in (3, 5, 6, 7)] == [5, 10, 25, 100]
+    assert [searches(probes, 7, documents=10**n) for n in (3, 5, 6, 7)] == [3, 9, 25, 100]
 
 
 def searches(probes: tuple[Probe, ...], max_distance: int, documents: int) -> int:
