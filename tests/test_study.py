@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 STUDY = Path(__file__).parents[1] / "scripts" / "study"
 
-
 sys.path.append(str(STUDY))  # its modules import each other by name
 truth, near, short = map(import_module, ("truth", "near", "short"))
 
@@ -113,6 +112,7 @@ def test_a_policy_keeps_the_pairs_within_k_whose_texts_agree() -> None:
         candidates = short.candidates(texts, policy)
         assert sorted(candidates.tolist()) == sorted(close)
         kept = short.confirmed(texts, candidates, policy)
+        assert len(kept)
         assert sorted(kept.tolist()) == sorted(code for code, alike in close.items() if alike >= 0.8)
 
 

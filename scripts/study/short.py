@@ -48,7 +48,7 @@ class Policy:
 POLICIES = (
     Policy("as articles", DEFAULT, k=3, confirm=None),
     Policy("as articles, confirmed", DEFAULT, confirm=jaccard),
-    Policy("characters", Scheme(tokens="characters")),
+    Policy("characters, confirmed", Scheme(tokens="characters")),
     Policy("SHORT_TEXTS, as they come", SHORT_TEXTS, confirm=None),
     Policy("SHORT_TEXTS, confirmed", SHORT_TEXTS),
     Policy("SHORT_TEXTS with 128 bits, confirmed", replace(SHORT_TEXTS, bits=128), k=15),
