@@ -1,0 +1,44 @@
+"""Short texts of a corpus: titles, posts, first sentences; and copies as an aggregator makes them."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from truth import distinct
+
+LENGTHS = (10, 60)
+
+
+def short_texts(documents, seed):
+    """Those of 10 to 60 characters, and of every third a copy (:func:`retitled`); normalised, each once."""
+    texts = distinct(retitled(filter(None, map(title_or_post, documents)), seed))
+    return [text for text in texts if LENGTHS[0] <= len(text) <= LENGTHS[1]]
+
+
+def title_or_post(document):
+    text = (document.get("title") or document["text"]).strip()
+    return text if len(text) <= LENGTHS[1] else re.split(r"(?<=[。！？!?\n])", text, maxsplit=1)[0]
+
+
+def retitled(texts, seed):
+    """The texts, and of every third a copy with one or two of an aggregator's changes."""
+    rng = random.Random(seed)
+    texts = list(dict.fromkeys(texts))
+    characters = re.findall(r"[\u4e00-\u9fff]", "".join(texts)) or ["新"]
+    copies = []
+    for text in rng.sample(texts, len(texts) // 3):
+        for change in rng.sample(range(4), rng.choice([1, 1, 2])):
+            if change == 0:
+                for _ in range(rng.randint(1, 3)):
+                    place = rng.randrange(len(text) + 1)
+                    put, over = rng.choice([(True, 1), (True, 0), (False, 1)])  # another character, one more, one less
+                    text = text[:place] + rng.choice(characters) * put + text[place + over :]
+            elif change == 1:
+                text = rng.choice(["快讯：", "【图】", "独家|", "[转]", "视频：", "最新消息 "]) + text
+            elif change == 2:
+                text += rng.choice(["（组图）", "_新浪", "-新华网", "（图）", "！！", "……"])
+            else:
+                text = re.sub(r"[，、：；。！？ ]", lambda _: rng.choice(["", " ", "，", "！", "。"]), text)
+        copies.append(text)
+    return texts + copies
