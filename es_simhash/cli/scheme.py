@@ -38,7 +38,7 @@ _SCHEME = [
     click.option(
         "--tokens",
         type=click.Choice(TOKENS),
-        help="What a text is cut into; characters are taken two by two; single ones are for short texts.  "
+        help="What a text is cut into; characters are taken two by two; Han characters one by one.  "
         f"[default: {DEFAULT.tokens}]",
     ),
     click.option(

@@ -20,7 +20,7 @@ from es_simhash.core.segmenters import chosen, segmenter
 from es_simhash.core.stop_words import LISTS
 from es_simhash.core.tables import is_identity
 from es_simhash.core.text import digest, normalise
-from es_simhash.core.tokens import WITHOUT_WORDS, tokenize
+from es_simhash.core.tokens import OF_CHARACTERS, tokenize
 from es_simhash.core.weights import weigh
 from es_simhash.errors import InputError, SchemeError
 
@@ -98,7 +98,7 @@ class Fingerprinter:
         self._segmenter = chosen(segmenter)
         self._idf = idf
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
-        if scheme.tokens in WITHOUT_WORDS:
+        if scheme.tokens in OF_CHARACTERS:
             self._stop_words = LISTS["none"]
 
     @classmethod
@@ -164,6 +164,7 @@ class Fingerprinter:
             self._stop_words,
             self._idf,
             scheme.tokens == "words_with_neighbours",
+            scheme.tokens in OF_CHARACTERS,
         )
 
     def is_stop_word(self, token: str) -> bool:

@@ -18,7 +18,7 @@ from es_simhash.core.hashing import HASH_BITS, HASHES
 from es_simhash.core.stop_words import LISTS
 from es_simhash.core.tables import is_identity
 from es_simhash.core.text import DIGESTS
-from es_simhash.core.tokens import TOKENS, WITHOUT_WORDS
+from es_simhash.core.tokens import OF_CHARACTERS, TOKENS
 from es_simhash.core.weights import WEIGHTS
 from es_simhash.errors import SchemeError
 
@@ -49,7 +49,7 @@ class Scheme:
     :param stop_words: the list of stop words: ``1`` for the one that comes along, ``none``, or the identity of one's
         own (``StopWords.identity``), which is given to the Fingerprinter. Under characters there are none.
     :param tokens: what a text is cut into: ``words``; ``words_with_neighbours``, where each two that follow each
-        other are a feature too; ``characters``, every two of them; or ``single_characters``, for short texts.
+        other are a feature too; ``characters``, every two of them; or ``han_characters``, each Han one, and other words.
     :raises SchemeError: for a value that is not known, or two that don't go together.
     """
 
@@ -82,7 +82,7 @@ class Scheme:
                 f"Scheme.idf is a table of its own, and Scheme.weights {self.weights!r} ask for none: use one of "
                 f"{', '.join(name for name, weight in WEIGHTS.items() if weight.idf)}"
             )
-        if self.stop_words != "1" and self.tokens in WITHOUT_WORDS:
+        if self.stop_words != "1" and self.tokens in OF_CHARACTERS:
             raise SchemeError(
                 f"Scheme.stop_words is {self.stop_words!r}, and Scheme.tokens {self.tokens!r} have none: leave it out"
             )
@@ -138,6 +138,6 @@ def _known(name: str, value: object, choices: Any, *, own: bool = False) -> None
 
 
 DEFAULT = Scheme()
-SHORT_TEXTS = Scheme(tokens="single_characters", min_features=3)
-"""For titles and posts of 10 to 60 characters, to be confirmed by ``levenshtein``; why, and what it can't promise, is
-in the README."""
+CONFIRMED = Scheme(bits=128, weights="equal", min_features=3, tokens="han_characters")
+"""What finds most of Chinese text, short or long, where texts confirm; without that it takes too much for near. The
+measurements, and what it can't promise of short texts, are in the README."""

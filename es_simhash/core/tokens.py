@@ -31,13 +31,14 @@ _WORD = re.compile(
 
 
 _RUN_OR_WORD = re.compile(f"({_RUN.pattern})|{_WORD.pattern}")
+_HAN_OR_WORD = re.compile(f"[{_HAN}]|{_WORD.pattern}")
 _CHARACTER = re.compile(f"[{_HAN}{_RARE_HAN}]|{_LETTER}")
 
-TOKENS = ("words", "words_with_neighbours", "characters", "single_characters")
-"""What a text can be cut into: words; words, of which pairs of neighbours become features too; pairs of characters;
-characters."""
-WITHOUT_WORDS = ("characters", "single_characters")
-"""Those under which there are no words, and so no stop words."""
+TOKENS = ("words", "words_with_neighbours", "characters", "han_characters")
+"""What a text can be cut into: words; words, of which pairs of neighbours become features too; pairs of characters; Han
+characters, and other words."""
+OF_CHARACTERS = ("characters", "han_characters")
+"""Those under which a single character counts, and there are no stop words."""
 
 CHARACTERS = 2
 """How many characters a token has under ``characters``: what Elasticsearch's cjk analyzer takes of Chinese text."""
@@ -51,12 +52,13 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
 
     ``words``: those of its Han runs in their order, then the others in theirs. ``words_with_neighbours``: the same
     words, all in the order of the text. ``characters``: every two letters or digits that follow each other once all
-    else (white space, punctuation) is taken out; of a single one, that. ``single_characters``: each of these.
+    else (white space, punctuation) is taken out; of a single one, that. ``han_characters``: each Han
+    character, and the other words as under ``words``, all in their order.
 
     :param segment: cuts lines of Han runs into words, see segmenters.py.
     """
-    if tokens == "single_characters":
-        return _CHARACTER.findall(normalised)
+    if tokens == "han_characters":
+        return _HAN_OR_WORD.findall(normalised)
     if tokens == "characters":
         kept = "".join(_CHARACTER.findall(normalised))
         return [kept[start : start + CHARACTERS] for start in range(len(kept) - 1)] or list(kept)

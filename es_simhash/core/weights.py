@@ -74,6 +74,7 @@ def weigh(
     stop_words: frozenset[str] = STOP_WORDS,
     idf: IdfTable | None = None,
     neighbours: bool = False,
+    every: bool = False,
 ) -> dict[str, int]:
     """The features of a text and their weights.
 
@@ -85,12 +86,13 @@ def weigh(
     :param neighbours: each two of the remaining words that follow each other are a feature too, ``暴雨_预警``; its IDF
         is the larger one of its words', since it can't be in more documents than either. ``min_features`` is about
         the words alone.
+    :param every: nothing is left out.
     :returns: a weight in units of 1/1024 for each distinct feature; empty if the text has too little to say.
     """
     words = list(words) if neighbours else words
     counts = Counter(words)
     telling = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
-    chosen = telling if len(telling) >= min_features else counts
+    chosen = telling if len(telling) >= min_features and not every else counts
     if len(chosen) < min_features:
         return {}
     weight = WEIGHTS[weights]

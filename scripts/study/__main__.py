@@ -24,7 +24,7 @@ Beside them, on the same pairs: datasketch's MinHashLSH and 1e0ng's simhash, whe
 Short texts (--short), of 10 to 60 characters: the titles of a corpus that has titles; of another one its texts, and the
 first sentences of longer ones. Give it without revised copies: for every third there is a copy as an aggregator makes
 it. Alike is a Levenshtein similarity (1 - distance / length of the longer). A few policies are measured, among them
-SHORT_TEXTS; each is a Scheme, a k, and what the pairs within k are confirmed by, if anything. Where that is the truth's
+CONFIRMED; each is a Scheme, a k, and what the pairs within k are confirmed by, if anything. Where that is the truth's
 own measure the precision is 1 by construction (at the default --threshold), so that recall is what to compare.
 "Pairs to confirm" are those within k, of each text; a policy that takes them as they come compares none.
 """

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from es_simhash import Fingerprinter, Scheme
 from es_simhash.core.compare import jaccard, levenshtein
-from es_simhash.core.scheme import DEFAULT, SHORT_TEXTS
+from es_simhash.core.scheme import CONFIRMED, DEFAULT
 from near import within
 from peers import minhash_pairs, missing
 from scores import rates
@@ -49,9 +49,9 @@ POLICIES = (
     Policy("as articles", DEFAULT, k=3, confirm=None),
     Policy("as articles, confirmed", DEFAULT, confirm=jaccard),
     Policy("characters, confirmed", Scheme(tokens="characters")),
-    Policy("SHORT_TEXTS, as they come", SHORT_TEXTS, confirm=None),
-    Policy("SHORT_TEXTS, confirmed", SHORT_TEXTS),
-    Policy("SHORT_TEXTS with 128 bits, confirmed", replace(SHORT_TEXTS, bits=128), k=15),
+    Policy("Han characters, as they come", replace(CONFIRMED, bits=64), confirm=None),
+    Policy("Han characters, confirmed", replace(CONFIRMED, bits=64)),
+    Policy("CONFIRMED, confirmed", CONFIRMED, k=15),
     Policy("datasketch MinHashLSH, confirmed", None),
 )
 

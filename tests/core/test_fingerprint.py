@@ -22,7 +22,7 @@ from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.segmenters import segmenter
 from es_simhash.core.stop_words import STOP_WORDS, StopWords
 from es_simhash.core.text import normalise
-from es_simhash.core.tokens import TOKENS, WITHOUT_WORDS, tokenize
+from es_simhash.core.tokens import OF_CHARACTERS, TOKENS, tokenize
 from es_simhash.core.weights import WEIGHTS, weigh
 from es_simhash.errors import InputError, SchemeError
 from tests.core.test_hashing import PLAIN
@@ -233,9 +233,9 @@ LIST = StopWords.of(["暴雨", "the", "小学"])
 def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
     """One step after the other, by the slow twins of each."""
     normalised = plain_normalise(text)
-    if scheme.tokens in WITHOUT_WORDS:
+    if scheme.tokens in OF_CHARACTERS:
         words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
-        weighed = plain_weigh(words, scheme.weights, scheme.min_features, set(), table)
+        weighed = plain_weigh(words, scheme.weights, scheme.min_features, set(), table, every=True)
     else:
         words = plain_tokenize(normalised) if scheme.tokens == "words" else plain_in_order(normalised)
         weighed = plain_weigh(words, scheme.weights, scheme.min_features, stop_words, table)
@@ -263,7 +263,7 @@ def test_a_fingerprint_under_any_scheme_equals_that_of_the_slow_twins(
 ) -> None:
     scheme = Scheme(tokens=tokens, **choices)
     idf = TABLE if own_idf and WEIGHTS[scheme.weights].idf else None
-    stop_words = LIST if own_stop_words and tokens not in WITHOUT_WORDS else None
+    stop_words = LIST if own_stop_words and tokens not in OF_CHARACTERS else None
     fingerprinter = Fingerprinter.using(scheme, idf=idf, stop_words=stop_words)
     made = fingerprinter.fingerprint(text)
     plain = plain_fingerprint(

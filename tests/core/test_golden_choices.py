@@ -1,7 +1,7 @@
 """Golden vectors of the choices that came after the first release: other weights, tables, hashes, lengths, tokens.
 
 ``tests/vectors/scheme-1-choices.jsonl`` was written once, by the slow twins of these tests, and is never edited: new
-choices are a new file (``-2``: single characters). Each line has a text, or pairs of a feature and a weight of the
+choices are a new file (``-2``: Han characters). Each line has a text, or pairs of a feature and a weight of the
 caller's own; the choices of the Scheme that are not the default; the IDF table (word to number) and the stop words
 where they are one's own, as they were given; and what must come out: the Scheme's version, the number of features, the
 hex and the digest.

@@ -25,7 +25,7 @@ FIRST = {
 LATER = {
     "idf": st.sampled_from(["jieba", *OWN]),
     "stop_words": st.sampled_from(["1", "none", *OWN]),
-    "tokens": st.sampled_from(["words", "words_with_neighbours", "characters", "single_characters"]),
+    "tokens": st.sampled_from(["words", "words_with_neighbours", "characters", "han_characters"]),
 }
 CHOICES = FIRST | LATER
 
@@ -34,7 +34,7 @@ def go_together(values: dict[str, Any]) -> bool:
     return (
         (values["bits"] == 64 or values["hash"] != "fnv1a_64")
         and (values["idf"] == "jieba" or values["weights"] in IDF_WEIGHTS)
-        and (values["stop_words"] == "1" or values["tokens"] not in ("characters", "single_characters"))
+        and (values["stop_words"] == "1" or values["tokens"] not in ("characters", "han_characters"))
     )
 
 
@@ -160,7 +160,7 @@ def test_a_fingerprint_of_128_bits_has_eight_segments_and_finds_up_to_15_bits() 
         ("idf", "sha256:0123", "use one of jieba, or the identity of a table of your own, sha256:…"),
         ("stop_words", "2", "use one of 1, none, or the identity of a table of your own, sha256:…"),
         ("stop_words", None, "use one of 1, none, or the identity of a table of your own, sha256:…"),
-        ("tokens", "trigrams", "use one of words, words_with_neighbours, characters, single_characters"),
+        ("tokens", "trigrams", "use one of words, words_with_neighbours, characters, han_characters"),
     ],
 )
 def test_a_choice_that_is_not_known_is_refused_with_those_that_are(name: str, value: object, fix: str) -> None:
@@ -194,8 +194,8 @@ def test_a_choice_of_another_type_is_refused(name: str, value: object) -> None:
             "Scheme.stop_words is 'none', and Scheme.tokens 'characters' have none: leave it out",
         ),
         (
-            {"tokens": "single_characters", "stop_words": "none"},
-            "Scheme.stop_words is 'none', and Scheme.tokens 'single_characters' have none: leave it out",
+            {"tokens": "han_characters", "stop_words": "none"},
+            "Scheme.stop_words is 'none', and Scheme.tokens 'han_characters' have none: leave it out",
         ),
     ],
 )

@@ -503,7 +503,15 @@ def test_characters_are_every_two_letters_that_follow_each_other_once_all_else_i
     kept = [character for character in text if is_han(character) or is_rare_han(character) or is_letter(character)]
     pairs = [one + other for one, other in pairwise(kept)]
     assert tokenize(text, segmenter(), "characters") == (pairs if len(kept) != 1 else kept)
-    assert tokenize(text, segmenter(), "single_characters") == kept
+
+
+@given(mixed_texts)
+def test_han_characters_are_those_and_the_other_words(text: str) -> None:
+    wanted: list[str] = []
+    for han, characters in groupby(text, is_han):
+        piece = "".join(characters)
+        wanted += piece if han else plain_words(piece)
+    assert tokenize(text, segmenter(), "han_characters") == wanted
 
 
 @pytest.mark.parametrize(
@@ -514,7 +522,7 @@ def test_characters_are_every_two_letters_that_follow_each_other_once_all_else_i
         ("你好, 世界!", "characters", ["你好", "好世", "世界"]),
         ("a-1 雨", "characters", ["a1", "1雨"]),
         ("雨!", "characters", ["雨"]),
-        ("a-1 雨!", "single_characters", ["a", "1", "雨"]),
+        ("苹果 iphone 手机, f-35", "han_characters", ["苹", "果", "iphone", "手", "机", "f-35"]),
         ("!?", "characters", []),
     ],
 )

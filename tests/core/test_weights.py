@@ -66,10 +66,11 @@ def plain_weigh(
     min_features: int,
     stop_words: Collection[str] = STOP_WORDS,
     table: dict[str, int] | None = None,
+    every: bool = False,
 ) -> dict[str, int]:
     """One word after the other, counted again each time."""
     telling = [word for word in words if word not in stop_words and len(word) >= 2]
-    if len(set(telling)) >= min_features:
+    if len(set(telling)) >= min_features and not every:
         words = telling
     if len(set(words)) < min_features:
         return {}
