@@ -49,7 +49,7 @@ class Scheme:
     :param stop_words: the list of stop words: ``1`` for the one that comes along, ``none``, or the identity of one's
         own (``StopWords.identity``), which is given to the Fingerprinter. Under characters there are none.
     :param tokens: what a text is cut into: ``words``; ``words_with_neighbours``, where each two that follow each
-        other are a feature too; ``characters``, every two of them; or ``han_characters``, each Han one, and other words.
+        other are a feature too; ``characters``, every two of them; or ``han_characters``, single ones, and other words.
     :raises SchemeError: for a value that is not known, or two that don't go together.
     """
 
