@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="measure titles and posts, not articles")
     parser.add_argument("--threshold", type=float, default=0.8, help="from which a pair is true; default: %(default)s")
     parser.add_argument("--edits", action="store_true", help="truth is a Levenshtein similarity, of articles too")
+    parser.add_argument("--longer-than", type=int, default=0, metavar="N", help="only texts of more than N characters")
     parser.add_argument("--sample", type=int, help="so many documents of each corpus at most, drawn at random")
     parser.add_argument("--unrelated", type=int, default=10_000, help="default: %(default)s")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all that was measured")
@@ -57,7 +58,9 @@ def main() -> None:
     if wrong := [corpus for corpus in arguments.corpora if "=" not in corpus]:
         parser.error(f"{wrong[0]}: write NAME=FILE")
     named = dict(corpus.split("=", 1) for corpus in arguments.corpora)
-    corpora = {name: read(Path(path), arguments.sample, arguments.seed) for name, path in named.items()}
+    corpora = {
+        name: read(Path(path), arguments.longer_than, arguments.sample, arguments.seed) for name, path in named.items()
+    }
     rows = (short if arguments.short else articles)(corpora, arguments)
     if arguments.json:
         arguments.json.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")

@@ -16,9 +16,9 @@ from es_simhash.core.compare import shingles
 from es_simhash.core.text import normalise
 
 
-def read(path, sample, seed):
+def read(path, longer_than, sample, seed):
     with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
-        documents = [json.loads(line) for line in lines]
+        documents = [document for document in map(json.loads, lines) if len(document["text"]) > longer_than]
     return documents if sample is None else random.Random(seed).sample(documents, min(sample, len(documents)))
 
 
