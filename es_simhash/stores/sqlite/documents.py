@@ -4,7 +4,7 @@ The ring query asks for values of two neighbouring segments. A pair of 16-bit se
 the fingerprint: each of the expression indexes holds one, four of them for 64 bits and eight for 128, and SQLite looks
 up the pairs that are allowed (68 a fingerprint of 64 bits at a distance of 3). At wide distances these are thousands;
 then SQLite reads the ranges of pairs that begin with an allowed segment (68 of them again, a 65,536th of all documents
-each), and the fingerprints are compared here. Measured at a distance of 7 and 200,000 documents: 17 ms and RANGE_MS.
+each), and the fingerprints are compared here: at a distance of 7 and 200,000 documents 1 ms in place of 17.
 """
 
 from __future__ import annotations
