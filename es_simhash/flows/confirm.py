@@ -1,4 +1,8 @@
-"""Confirm near-duplicates by their texts: those of stored documents are brought from the store, a few at a time."""
+"""Confirm near-duplicates by their texts: those of stored documents are brought from the store, a few at a time.
+
+What a run wrote last it has at hand: near-duplicates mostly come close together, and a store has most trouble with what
+it was just given.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from es_simhash.core.confirm import Confirm, Features
-    from es_simhash.ops import Flow
+    from es_simhash.ops import Flow, Row
 
 BATCH = 100
 """Documents whose texts are brought at once."""
+RECENT = 32_000_000
+"""Characters of documents that a run keeps at hand: 64 MB at most of Chinese ones."""
+
+
+class Recent:
+    """The documents that a run wrote last, as JSON; beyond ``RECENT`` characters the oldest go."""
+
+    def __init__(self) -> None:
+        self._documents: dict[str, tuple[str, str]] = {}
+        self._characters = 0
+
+    def keep(self, id: str, digest: str, source: str) -> None:
+        """Remember a document that was written."""
+        self._drop(id)
+        self._documents[id] = digest, source
+        self._characters += len(source)
+        while self._characters > RECENT:
+            self._drop(next(iter(self._documents)))
+
+    def get(self, row: Row) -> str | None:
+        """The document that a Row is of, if it is at hand."""
+        digest, source = self._documents.get(row.id, ("", None))
+        return source if digest == row.digest else None
+
+    def _drop(self, id: str) -> None:
+        _, source = self._documents.pop(id, ("", ""))
+        self._characters -= len(source)
 
 
 @dataclass(frozen=True)

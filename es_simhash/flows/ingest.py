@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from es_simhash.core.clause import satisfies
 from es_simhash.drive import pauses
 from es_simhash.errors import DuplicateFound, InputError
+from es_simhash.flows.confirm import Recent
 from es_simhash.flows.neighbours import Neighbours, are_near, as_row, probe
 from es_simhash.flows.outcome import Document, Outcome
 from es_simhash.flows.relink import Memory, relink
@@ -101,6 +102,7 @@ class Ingest:
         self._clause = clause
         self._deadline = deadline
         self._memory = Memory()
+        self._recent = Recent()
         self._unrefreshed = False
         self._clock = 0
 
@@ -194,7 +196,9 @@ class Ingest:
     def _neighbours(self, looked: Looked) -> Flow[Neighbours]:
         others = self._memory.over(looked.memory.over({row.id: row for row in looked.found}))
         neighbours = Neighbours([self._alone(d) for d in looked.documents], others.values(), self._near.max_distance)
-        yield from neighbours.confirm_by(self._near.texts, [document.source for document in looked.documents])
+        if self._near.texts is not None:
+            sources = [document.source for document in looked.documents]
+            yield from neighbours.confirm_given(self._near.texts, sources, self._recent)
         return neighbours
 
     def _alone(self, document: Document) -> Row:
@@ -326,6 +330,8 @@ class Ingest:
         memory = self._memory
         for id, entry in entries.items():
             memory.keep(as_row(entry), replaces=id in looked.stored)
+            if self._near.texts is not None:
+                self._recent.keep(id, entry.digest, entry.source)
             if not self._satisfies(documents[id]):
                 memory.outside.add(id)
         if self._clause is None:

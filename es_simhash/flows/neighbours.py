@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from es_simhash.core.confirm import Features
-    from es_simhash.flows.confirm import Texts
+    from es_simhash.flows.confirm import Recent, Texts
     from es_simhash.ops import Entry, Flow
 
 
@@ -60,26 +60,26 @@ class Neighbours:
         self._stored: Mapping[str, Features | InputError] = {}
         self._given: Callable[[int], Features | InputError | None]
 
-    def confirm_by(self, texts: Texts | None, sources: Sequence[str] | None = None) -> Flow[None]:
+    def confirm_given(self, texts: Texts, sources: Sequence[str], recent: Recent) -> Flow[None]:
         """Bring the texts that may be asked for; from now on they confirm.
 
-        :param texts: None if nothing is to be confirmed.
-        :param sources: the documents of the batch as JSON; they are brought from the store if they are not given.
+        :param sources: the documents of the batch as JSON.
         """
-        if texts is None:
-            return
+        wanted = {at for place in range(len(self._near)) for at in self._to_confirm(place)}
+        at_hand = {at: source for at in wanted if (source := recent.get(self._rows[at])) is not None}
+        stored = yield from texts.stored(self._rows[at].id for at in wanted - at_hand.keys())
+        stored |= {self._rows[at].id: texts.given(source) for at, source in at_hand.items()}
+        self._texts, self._stored = texts, stored
+        self._given = cache(lambda place: texts.given(sources[place]))
+
+    def confirm_stored(self, texts: Texts) -> Flow[None]:
+        """The same for a batch of stored documents."""
         ids = {self._rows[at].id for place in range(len(self._near)) for at in self._to_confirm(place)}
         batch = [self._rows[self._earlier + place].id for place in range(len(self._near))]
-        self._texts = texts
-        if sources is None:
-            ids |= {id for place, id in enumerate(batch) if self._to_confirm(place)}
-            stored = yield from texts.stored(ids)
-            self._stored = stored
-            self._given = lambda place: stored.get(batch[place])
-        else:
-            self._stored = yield from texts.stored(ids)
-            given = texts.given
-            self._given = cache(lambda place: given(sources[place]))
+        ids |= {id for place, id in enumerate(batch) if self._to_confirm(place)}
+        stored = yield from texts.stored(ids)
+        self._texts, self._stored = texts, stored
+        self._given = lambda place: stored.get(batch[place])
 
     def _to_confirm(self, place: int) -> list[int]:
         """Of what is near one of the batch, what is no copy and not of the batch."""

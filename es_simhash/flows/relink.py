@@ -152,7 +152,8 @@ def _decide(
     candidates = (yield from ask(asked)) if probes else []
     others = memory.over({row.id: row for row in candidates})
     neighbours = Neighbours(alone, [row for id, row in others.items() if id not in gone], near.max_distance)
-    yield from neighbours.confirm_by(near.texts)
+    if near.texts is not None:
+        yield from neighbours.confirm_stored(near.texts)
     loose_ids = {row.id for row in loose}
     current = {**originals, **planned, **{row.id: row for row in waiting}}
     decided: dict[str, Row] = {}

@@ -11,6 +11,8 @@ from elasticsearch import Elasticsearch
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.core.compare import jaccard, similarity
 from es_simhash.errors import InputError
+from es_simhash.flows import confirm
+from es_simhash.ops import FetchFields, Row
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
@@ -281,3 +283,46 @@ def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
             list(door.ingest(items, confirm=0.9, state=state))
         with pytest.raises(InputError, match="confirm"):
             list(door.ingest(items, max_distance=7, state=state))
+
+
+def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confirm, "RECENT", 10)
+    recent = confirm.Recent()
+
+    def row(id: str, digest: str) -> Row:
+        return Row(id, None, digest, id, None, 1)
+
+    recent.keep("a", "one", "aaaa")
+    recent.keep("b", "two", "bbbb")
+    assert recent.get(row("a", "one")) == "aaaa"
+    assert recent.get(row("a", "another text")) is None
+    recent.keep("a", "new", "aaa")  # the oldest now is b
+    recent.keep("c", "three", "cccc")
+    assert [recent.get(row(*known)) for known in (("a", "new"), ("b", "two"), ("c", "three"))] == ["aaa", None, "cccc"]
+    recent.keep("d", "four", "d" * 11)
+    assert recent.get(row("d", "four")) is recent.get(row("c", "three")) is None
+
+
+def test_a_run_brings_only_texts_that_it_did_not_write() -> None:
+    store = Asked()
+    door = Documents(store)
+    assert [o[0] for o in ingest(door, {"storm": STORM, "edited": EDITED}, confirm=0.8, batch_size=1)] == [
+        "new",
+        "near_duplicate",
+    ]
+    assert store.texts == []
+    assert ingest(door, {"again": EDITED + "完"}, confirm=0.8)[0][0] == "near_duplicate"
+    assert store.texts == [("edited", "storm")]
+
+
+class Asked(LinearStore):
+    """A store that notes of which documents the texts are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[tuple[str, ...]] = []
+
+    def perform(self, op: Any) -> Any:
+        if isinstance(op, FetchFields):
+            self.texts.append(op.ids)
+        return super().perform(op)
