@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.core.confirm import Confirm
+from es_simhash.core.confirm import Confirm, check_measure
 from es_simhash.core.text import digest
 from es_simhash.errors import InputError
 from es_simhash.flows.confirm import Texts
@@ -49,7 +49,10 @@ def checked_ids(ids: Iterable[Any]) -> list[str]:
 
 def checked_fields(text_field: str | Sequence[str]) -> tuple[str, ...]:
     """One name of a field, or several."""
-    return (text_field,) if isinstance(text_field, str) else tuple(text_field)
+    fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
+    if not fields or not all(fields):
+        raise InputError(f"text_field is {text_field!r}: name the field that holds the text")
+    return fields
 
 
 def checked_texts(texts: Iterable[str]) -> Iterable[str]:
@@ -83,6 +86,7 @@ def near(
 ) -> Near:
     """The rule by which documents are near-duplicates, of what a caller says of it."""
     scheme = fingerprinter.scheme
+    check_measure(measure)
     texts = None
     if confirm is not None:
         fields = checked_fields(text_field)

@@ -187,6 +187,7 @@ class Documents:
         :param filter: only documents that match this clause get a fingerprint, and can be what another duplicates.
         :param again: look at documents with a fingerprint too: those whose text has changed get another.
         :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
+        :param max_distance: this, ``confirm`` and ``measure`` as for :meth:`ingest`.
         :returns: an Outcome for each document; one without text is ``rejected``.
         :raises NotSetUp: if there is no such index.
         """
@@ -330,7 +331,7 @@ class Documents:
 
         An ingest gives each new document the group of what it duplicates; this also finds what several ingests added at
         the same moment, and what lies between two groups. Only what changes is written, and nothing that others wrote
-        meanwhile. Memory: some 700 bytes a document.
+        meanwhile. Memory: some 700 bytes a document; with ``confirm`` 150 more for each pair within ``max_distance``.
 
         :param max_distance: how near a member of a group is to at least one other, in bits.
         :param confirm: and how similar their texts are, from 0 to 1; with ``measure`` and ``text_field`` as for
@@ -338,7 +339,7 @@ class Documents:
         :param filter: only documents that match this clause are looked at: they are grouped as if there were no others.
         :param head: after which member a group is named: the ``earliest`` that was written, the ``latest``, or the one
             under which most members are already (``kept``), so that few documents change.
-        :param progress: is called with ``read`` or ``written``, and how many documents were.
+        :param progress: is called with ``read``, ``compared`` (texts that were brought) or ``written``, and how many.
         """
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()

@@ -166,13 +166,15 @@ def jaccard(a: str, b: str, width: int = SHINGLE) -> float:
     return both / (len(ours) + len(theirs) - both)
 
 
-def levenshtein(a: str, b: str) -> float:
+def levenshtein(a: str, b: str, least: float = 0.0) -> float:
     """Levenshtein similarity of two normalised texts: from 0 to 1.
 
     >>> levenshtein("暴雨橙色预警", "暴雨红色预警")
     0.8333333333333334
+
+    :param least: what is clearly below it may be given as 0, which is found faster.
     """
-    return Levenshtein.normalized_similarity(a, b)
+    return Levenshtein.normalized_similarity(a, b, score_cutoff=max(0.0, least - 0.001))
 
 
 def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,10 +70,10 @@ class Confirm:
     fingerprinter: Fingerprinter
 
     def __post_init__(self) -> None:
-        if type(self.least) not in (int, float) or not 0 <= self.least <= 1:  # nan is neither
+        number = isinstance(self.least, Real) and not isinstance(self.least, bool)
+        if not number or not 0 <= self.least <= 1:  # nan is neither
             raise InputError(f"confirm is {self.least!r}: use a similarity from 0 to 1, such as 0.8")
-        if self.measure not in MEASURES:
-            raise InputError(f"the similarity {self.measure!r} is not known: use one of {', '.join(MEASURES)}")
+        check_measure(self.measure)
 
     def features(self, text: str) -> Features:
         """What is compared of a text.
@@ -82,17 +83,29 @@ class Confirm:
         return Features(text, self.fingerprinter)
 
     def similarity(self, a: Features, b: Features) -> float:
-        """From 0 to 1; texts that differ in nothing but what normalisation takes away agree at 1."""
+        """From 0 to 1; texts that differ in nothing but what normalisation takes away agree at 1.
+
+        What doesn't agree may have a Levenshtein similarity of 0.
+        """
         if a.normalised == b.normalised:
             return 1.0
         if self.measure == "jaccard":
             both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
             return both / (a.shingles.size + b.shingles.size - both)
         if self.measure == "levenshtein":
-            return levenshtein(a.normalised, b.normalised)
+            return levenshtein(a.normalised, b.normalised, self.least)
         if a.weights and b.weights:
             return cosine(a.weights, b.weights)
         return cosine(a.all_weights, b.all_weights)
+
+
+def check_measure(measure: str) -> None:
+    """Refuse what is no measure.
+
+    :raises InputError: naming those there are.
+    """
+    if measure not in MEASURES:
+        raise InputError(f"the similarity {measure!r} is not known: use one of {', '.join(MEASURES)}")
 
 
 def _shingles(normalised: str) -> NDArray[np.uint64]:

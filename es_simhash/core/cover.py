@@ -10,7 +10,7 @@ documents with m such segments finds everything and next to nothing else. Where 
 or one more; then all the others differ in exactly r + 1 bits, but that one bit may be anywhere. So a second or a third
 segment that differs in exactly r + 1 bits is asked for beside it: which one may be is in :func:`cover`.
 
-Of 64 bits at k = 3 that is 40 values for one of 63 million, at k = 7 it is 500 for one of 400,000. To ask for pairs of
+Of 64 bits at k = 3 that is 40 values for one of 61 million, at k = 7 it is 500 for one of 400,000. To ask for pairs of
 neighbours in a ring of segments (:mod:`es_simhash.core.ring`) takes 72 and 3,408 values for about as few.
 """
 

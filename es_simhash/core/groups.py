@@ -15,7 +15,7 @@ change the outcome: not of two that belong together already, if it is known what
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,8 @@ HEADS = ("earliest", "latest", "kept")
 _NONE = np.iinfo(np.int64).max
 _ASKED = 250
 """Pairs whose texts are asked for at once."""
+_LOOKED_AT = 50_000
+"""Pairs of which those are chosen that are to be asked for."""
 
 
 def links(
@@ -93,8 +95,8 @@ def confirmed_links(
 ) -> Generator[list[int], Callable[[int, int], bool], tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """:func:`links`, where texts confirm.
 
-    Memory: 40 bytes a near pair on top. Documents with the same fingerprint and different texts are all paired with
-    each other.
+    Memory: some 150 bytes a near pair on top. Documents with the same fingerprint and different texts are all paired
+    with each other: a template of ten thousand takes gigabytes.
 
     It yields the places of documents whose texts may be asked for, and is sent a function that says whether the texts
     of two of them agree.
@@ -108,12 +110,15 @@ def confirmed_links(
     pairs, distances = every_near_pair(to_array((fingerprints[p] or 0 for p in places), bits), max_distance)
     pairs = places[pairs]
     pairs = pairs[np.lexsort((pairs[:, 0], pairs[:, 1], distances))]
-    while len(pairs):
-        open_ = (lowest[pairs[:, 0]] != lowest[pairs[:, 1]]) | (originals[pairs[:, 1]] < 0)
-        pairs = pairs[open_]
-        asked, pairs = pairs[:_ASKED], pairs[_ASKED:]
+    todo = pairs[:0]
+    start = 0
+    while len(todo) or start < len(pairs):
+        if not len(todo):
+            todo, start = pairs[start : start + _LOOKED_AT], start + _LOOKED_AT
+        todo = todo[(lowest[todo[:, 0]] != lowest[todo[:, 1]]) | (originals[todo[:, 1]] < 0)]
+        asked, todo = todo[:_ASKED], todo[_ASKED:]
         if not len(asked):
-            break
+            continue
         agree = yield np.unique(asked).tolist()
         united: dict[int, int] = {}  # what was the lowest of its group, and what it is united with since
         for earlier, later in asked.tolist():
@@ -186,8 +191,7 @@ def every_near_pair(fingerprints: NDArray[np.uint64], max_distance: int) -> tupl
     first, kinds = _kinds(words)
     distinct = [word[first] for word in words]
     own = np.stack([np.arange(len(first))] * 2, axis=1)
-    near = np.concatenate([own, *(np.sort(pairs, axis=1) for pairs in _near_kinds(distinct, max_distance))])
-    left, right = np.unique(near, axis=0).T
+    left, right = _each_once(chain([own], _near_kinds(distinct, max_distance)), len(first))
     # Each member of the one kind with each of the other.
     members, sizes = np.argsort(kinds, kind="stable"), np.bincount(kinds)
     starts = np.cumsum(sizes) - sizes
@@ -203,6 +207,17 @@ def every_near_pair(fingerprints: NDArray[np.uint64], max_distance: int) -> tupl
     pairs = pairs[keep]
     distances = sum(np.bitwise_count(word[pairs[:, 0]] ^ word[pairs[:, 1]]).astype(np.int64) for word in words)
     return pairs, np.asarray(distances, dtype=np.int64)
+
+
+def _each_once(batches: Iterator[Pairs], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of numbers below ``count``, the lower first, without those that come again."""
+    known, more, size = np.empty(0, dtype=np.int64), [], 0
+    for pairs in batches:
+        more.append(pairs.min(axis=1) * count + pairs.max(axis=1))
+        size += len(pairs)
+        if size > max(1_000_000, len(known)):  # as they come: each may come for many masks
+            known, more, size = np.unique(np.concatenate([known, *more])), [], 0
+    return np.divmod(np.unique(np.concatenate([known, *more])), count)
 
 
 def _near_kinds(distinct: list[NDArray[np.uint64]], max_distance: int) -> Iterator[Pairs]:

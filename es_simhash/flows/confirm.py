@@ -84,8 +84,8 @@ class Texts:
         except InputError as error:
             return InputError(f"to confirm by its text, document {id!r} in the store is wanted with it: {error}")
 
-    def similarity(self, a: Features | InputError | None, b: Features | InputError | None) -> float:
-        """Of two texts; 0 if either document is not there.
+    def similarity(self, a: Features | InputError | None, b: Features | InputError | None) -> float | None:
+        """Of two texts; None if either document is not there.
 
         :raises InputError: if either has no text.
         """
@@ -93,7 +93,7 @@ class Texts:
             if isinstance(side, InputError):
                 raise side
         if a is None or b is None or isinstance(a, InputError) or isinstance(b, InputError):
-            return 0.0
+            return None
         return self.confirm.similarity(a, b)
 
     def confirms(self, a: Features | InputError | None, b: Features | InputError | None) -> bool:
@@ -101,6 +101,6 @@ class Texts:
         missing = isinstance(a, InputError) or isinstance(b, InputError)
         return not missing and self.agree(self.similarity(a, b))
 
-    def agree(self, similarity: float) -> bool:
+    def agree(self, similarity: float | None) -> bool:
         """Whether it is enough."""
-        return similarity >= self.confirm.least
+        return similarity is not None and similarity >= self.confirm.least

@@ -133,10 +133,13 @@ def _confirmed(rows: list[Row], asking: Asking, texts: Texts, progress: Progress
     """Answer with the texts."""
     try:
         places = next(asking)
+        of: dict[int, Features | InputError | None] = {}
         while True:
-            stored = yield from texts.stored(rows[place].id for place in places)
-            of = {place: stored.get(rows[place].id) for place in places}
-            progress("compared", len(places))
+            of = {place: of[place] for place in places if place in of}
+            missing = [place for place in places if place not in of]
+            stored = yield from texts.stored(rows[place].id for place in missing)
+            of |= {place: stored.get(rows[place].id) for place in missing}
+            progress("compared", len(missing))
             places = asking.send(partial(_agree, texts, of))
     except StopIteration as end:
         found: Links = end.value

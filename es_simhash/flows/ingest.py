@@ -138,7 +138,8 @@ class Ingest:
 
     def decide(self, looked: Looked) -> Flow[dict[str, Decision]]:
         """What each document of a batch is, before anything is written."""
-        return self._decide(looked, (yield from self._neighbours(looked)), looked.documents, {})
+        neighbours = yield from self._neighbours(looked)
+        return (yield from self._decide(looked, neighbours, looked.documents, {}))
 
     def settle(self, looked: Looked, decided: Mapping[str, Decision], *, again: bool = False) -> Flow[list[Outcome]]:
         """Write a batch as it was decided.
@@ -168,7 +169,7 @@ class Ingest:
             if not unsettled:
                 break
             neighbours = neighbours or (yield from self._neighbours(looked))
-            pending = self._decide(looked, neighbours, unsettled, entries)
+            pending = yield from self._decide(looked, neighbours, unsettled, entries)
             decisions |= pending
         self.conflicts += conflicts
         yield from self._remember(looked, documents, entries, again)
@@ -212,13 +213,13 @@ class Ingest:
         neighbours: Neighbours,
         documents: Iterable[Document],
         entries: Mapping[str, Entry],
-    ) -> dict[str, Decision]:
+    ) -> Flow[dict[str, Decision]]:
         written = dict(entries)
         decisions: dict[str, Decision] = {}
         known = {**looked.stored, **looked.memory.known, **self._memory.known}
         outside = {d.id for d in looked.documents if not self._satisfies(d)} if self._clause is not None else set()
         for document in documents:
-            decision = self._decide_one(document, looked.stored, known, neighbours, written, outside)
+            decision = yield from self._decide_one(document, looked.stored, known, neighbours, written, outside)
             decisions[document.id] = decision
             if decision.group:
                 written[document.id] = _entry(document, decision)
@@ -234,7 +235,7 @@ class Ingest:
         neighbours: Neighbours,
         written: Mapping[str, Entry],
         outside: set[str],
-    ) -> Decision:
+    ) -> Flow[Decision]:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
         before = known[document.id] if document.id in stored else None
@@ -243,7 +244,7 @@ class Ingest:
             return Decision(Outcome(document.id, "unchanged", **about))
         place = self._kept_place(document, before)
         try:
-            found = neighbours.nearest(document.id, written, place, outside)
+            found = yield from neighbours.nearest(document.id, written, place, outside)
         except InputError as error:
             return Decision(_failed(Outcome(document.id, "failed", **about), document, str(error)))
         original = found.row if found else None

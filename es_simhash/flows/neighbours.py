@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
+from heapq import nsmallest
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
+from es_simhash.flows.confirm import BATCH, Recent
 from es_simhash.flows.similar import within
 from es_simhash.ops import Probe, Row
 
@@ -21,8 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from es_simhash.core.confirm import Features
-    from es_simhash.flows.confirm import Recent, Texts
+    from es_simhash.flows.confirm import Texts
     from es_simhash.ops import Entry, Flow
+
+
+FEW = 8
+"""Of what is near a document, so many texts are brought for a whole batch at once."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ class Neighbours:
             if row.digest in wanted:
                 self._copies[row.digest].append(place)
         self._texts: Texts | None = None
-        self._stored: Mapping[str, Features | InputError] = {}
+        self._recent = Recent()
+        self._stored: Mapping[int, Features | InputError | None] = {}
         self._given: Callable[[int], Features | InputError | None]
 
     def confirm_given(self, texts: Texts, sources: Sequence[str], recent: Recent) -> Flow[None]:
@@ -65,26 +72,36 @@ class Neighbours:
 
         :param sources: the documents of the batch as JSON.
         """
-        wanted = {at for place in range(len(self._near)) for at in self._to_confirm(place)}
-        at_hand = {at: source for at in wanted if (source := recent.get(self._rows[at])) is not None}
-        stored = yield from texts.stored(self._rows[at].id for at in wanted - at_hand.keys())
-        stored |= {self._rows[at].id: texts.given(source) for at, source in at_hand.items()}
-        self._texts, self._stored = texts, stored
+        self._texts, self._recent = texts, recent
+        self._stored = yield from self._bring(self._few())
         self._given = cache(lambda place: texts.given(sources[place]))
 
     def confirm_stored(self, texts: Texts) -> Flow[None]:
         """The same for a batch of stored documents."""
-        ids = {self._rows[at].id for place in range(len(self._near)) for at in self._to_confirm(place)}
-        batch = [self._rows[self._earlier + place].id for place in range(len(self._near))]
-        ids |= {id for place, id in enumerate(batch) if self._to_confirm(place)}
-        stored = yield from texts.stored(ids)
-        self._texts, self._stored = texts, stored
-        self._given = lambda place: stored.get(batch[place])
+        self._texts = texts
+        own = {self._earlier + place for place in range(len(self._near)) if self._apart(place)}
+        self._stored = stored = yield from self._bring(self._few() | own)
+        self._given = lambda place: stored.get(self._earlier + place)
 
-    def _to_confirm(self, place: int) -> list[int]:
-        """Of what is near one of the batch, what is no copy and not of the batch."""
+    def _apart(self, place: int) -> list[tuple[int, int]]:
+        """Of what is near one of the batch, what is no copy and not of the batch: pairs (distance, place)."""
         digest = self._rows[self._earlier + place].digest
-        return [at for at, _ in self._near[place] if at < self._earlier and self._rows[at].digest != digest]
+        return [(d, at) for at, d in self._near[place] if at < self._earlier and self._rows[at].digest != digest]
+
+    def _few(self) -> set[int]:
+        """Of these the nearest few of each."""
+        return {at for place in range(len(self._near)) for _, at in nsmallest(FEW, self._apart(place))}
+
+    def _bring(self, wanted: Iterable[int]) -> Flow[dict[int, Features | InputError | None]]:
+        """The texts of Rows, by place; None where a document is not there any more."""
+        assert self._texts is not None
+        found: dict[int, Features | InputError | None] = {}
+        for at in wanted:
+            if (source := self._recent.get(self._rows[at])) is not None:
+                found[at] = self._texts.given(source)
+        missing = [at for at in wanted if at not in found]
+        stored = yield from self._texts.stored(self._rows[at].id for at in missing)
+        return found | {at: stored.get(self._rows[at].id) for at in missing}
 
     def nearest(
         self,
@@ -94,7 +111,7 @@ class Neighbours:
         without: Container[str] = (),
         *,
         strict: bool = True,
-    ) -> Original | None:
+    ) -> Flow[Original | None]:
         """What a document of the batch duplicates.
 
         :param written: what the documents before it in the batch will be written as.
@@ -124,22 +141,31 @@ class Neighbours:
         if self._texts is None:
             best = min(ranked, default=None, key=itemgetter(0))
             return Original(best[2], best[0][1], None) if best else None
-        for rank, at, row in sorted(ranked, key=itemgetter(0)):
-            try:
-                similarity = self._similarity(self._texts, place, at)
-            except InputError:
-                if strict:
-                    raise
-                continue
-            if self._texts.agree(similarity):
-                return Original(row, rank[1], similarity)
+        ranked.sort(key=itemgetter(0))
+        # Most have been brought; what is beyond the nearest few is brought now, and let go again.
+        for start in range(0, len(ranked), BATCH):
+            some = ranked[start : start + BATCH]
+            beyond = [at for _, at, row in some if at < self._earlier and row.digest != digest]
+            beyond = [at for at in beyond if at not in self._stored]
+            stored = {**self._stored, **(yield from self._bring(beyond))} if beyond else self._stored
+            for rank, at, row in some:
+                try:
+                    similarity = self._similarity(self._texts, place, at, stored)
+                except InputError:
+                    if strict:
+                        raise
+                    continue
+                if self._texts.agree(similarity):
+                    return Original(row, rank[1], similarity)
         return None
 
-    def _similarity(self, texts: Texts, place: int, at: int) -> float:
+    def _similarity(
+        self, texts: Texts, place: int, at: int, stored: Mapping[int, Features | InputError | None]
+    ) -> float | None:
         row = self._rows[at]
         if row.digest and row.digest == self._rows[self._earlier + place].digest:
             return 1.0
-        other = self._given(at - self._earlier) if at >= self._earlier else self._stored.get(row.id)
+        other = self._given(at - self._earlier) if at >= self._earlier else stored.get(at)
         return texts.similarity(self._given(place), other)
 
 

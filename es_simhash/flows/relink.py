@@ -160,7 +160,7 @@ def _decide(
     for row in sorted(waiting, key=lambda row: (row.written, row.id)):
         original = current.get(row.duplicate_of or "")
         if row.id in loose_ids:
-            found = neighbours.nearest(row.id, {}, before=row.written, strict=False)
+            found = yield from neighbours.nearest(row.id, {}, before=row.written, strict=False)
             original = None if found is None else current.get(found.row.id, found.row)
         linked = replace(
             row,

@@ -36,7 +36,9 @@ def edited(draw: st.DrawFn) -> tuple[str, str]:
 def test_the_similarity_is_that_of_compare(measure: str, texts: tuple[str, str]) -> None:
     confirm = Confirm(0.5, measure, FINGERPRINTER)  # type: ignore[arg-type]
     one, other = map(confirm.features, texts)
-    assert confirm.similarity(one, other) == similarity(*texts, measure, FINGERPRINTER)  # type: ignore[arg-type]
+    wanted = similarity(*texts, measure, FINGERPRINTER)  # type: ignore[arg-type]
+    found = confirm.similarity(one, other)
+    assert found == wanted or (measure == "levenshtein" and found == 0 and wanted < 0.5)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

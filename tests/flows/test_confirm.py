@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -196,6 +197,7 @@ def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callab
     [
         ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
         ({"confirm": 0.8, "measure": "dice"}, "use one of jaccard, cosine"),
+        ({"measure": "dice"}, "use one of jaccard, cosine"),
         ({"max_distance": 8}, "max_distance is 8: use 0 to 7 at 64 bits, or 'fingerprint' or 'digest'"),
         ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 7"),
     ],
@@ -206,6 +208,26 @@ def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any],
         documents.setup()
         with pytest.raises(InputError, match=message):
             getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
+
+
+@pytest.mark.parametrize("fields", [[], "", ["text", ""]])
+def test_a_field_without_a_name_is_refused(fields: Any) -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        documents.setup()
+        with pytest.raises(InputError, match="name the field that holds the text"):
+            documents.similar(STORM, confirm=0.8, text_field=fields)
+
+
+def test_a_template_whose_texts_all_differ_has_no_groups() -> None:
+    parts = STORM.strip("。").replace("。", "，").split("，")
+    rng = random.Random(3)
+    texts = {str(n): "，".join(rng.sample(parts, len(parts))) for n in range(150)}
+    with Documents("sqlite:///:memory:") as documents:
+        outcomes = ingest(documents, texts, confirm=0.99)
+        assert {outcome[0] for outcome in outcomes} <= {"new", "near_duplicate", "exact_duplicate"}
+        before = links(documents)
+        assert documents.group(confirm=0.99).changed == 0
+        assert links(documents) == before
 
 
 # --- distances by default, and exact mode ------------------------------------------------------------------

@@ -16,6 +16,7 @@ from es_simhash.core.compare import jaccard
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.flows import confirm as flow_confirm
 from es_simhash.flows import ingest as flow
+from es_simhash.flows import neighbours as flow_neighbours
 from es_simhash.ops import Fetch, Write, Written
 from es_simhash.testing import LinearStore
 
@@ -176,6 +177,7 @@ def expected(twin: Plain, runs: Sequence[Any], batch_size: int) -> Any:
     ahead=st.integers(0, 2),
     confirm=confirms,
     recent=st.sampled_from([0, 100, 300, 1_000_000]),
+    few=st.sampled_from([0, 1, 8]),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_outcome_is_the_slow_twins_whatever_the_batches(
@@ -189,9 +191,12 @@ def test_every_outcome_is_the_slow_twins_whatever_the_batches(
     ahead: int,
     confirm: float | None,
     recent: int,
+    few: int,
 ) -> None:
     monkeypatch.setattr(flow, "WINDOW", window)
     monkeypatch.setattr(flow_confirm, "RECENT", recent)
+    monkeypatch.setattr(flow_neighbours, "FEW", few)
+    monkeypatch.setattr(flow_neighbours, "BATCH", few + 1)
     monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
     wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
     assert played(make_store(), runs, max_distance, on_duplicate, size, confirm) == wanted
