@@ -331,7 +331,7 @@ class Documents:
 
         An ingest gives each new document the group of what it duplicates; this also finds what several ingests added at
         the same moment, and what lies between two groups. Only what changes is written, and nothing that others wrote
-        meanwhile. Memory: some 700 bytes a document; with ``confirm`` 150 more for each pair within ``max_distance``.
+        meanwhile. Memory: some 700 bytes a document; with ``confirm`` up to 450 for each near pair.
 
         :param max_distance: how near a member of a group is to at least one other, in bits.
         :param confirm: and how similar their texts are, from 0 to 1; with ``measure`` and ``text_field`` as for

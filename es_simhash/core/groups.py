@@ -95,7 +95,7 @@ def confirmed_links(
 ) -> Generator[list[int], Callable[[int, int], bool], tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """:func:`links`, where texts confirm.
 
-    Memory: some 150 bytes a near pair on top. Documents with the same fingerprint and different texts are all paired
+    Memory: up to 450 bytes a near pair on top. Documents with the same fingerprint and different texts are all paired
     with each other: a template of ten thousand takes gigabytes.
 
     It yields the places of documents whose texts may be asked for, and is sent a function that says whether the texts
