@@ -17,6 +17,7 @@ from es_simhash.cli.options import (
     parse_clause,
     store_options,
     text_field_option,
+    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.flows.outcome import Counts
@@ -43,12 +44,10 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 @click.option("--slice", metavar="I/N", callback=_parse_slice, help="One part of N, for several programs at once.")
 @workers_option
 @json_option
+@with_near
 def backfill(
-    text_field: list[str],
+    near: dict[str, Any],
     clause: dict[str, Any] | None,
-    max_distance: Any,
-    confirm: float | None,
-    measure: Any,
     again: bool,
     slice: tuple[int, int] | None,
     workers: int,
@@ -71,14 +70,11 @@ def backfill(
     with open_documents(**store) as documents, Interruptible() as interruptible:
         total = None if again else documents.missing(filter=clause) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
-            text_field,
             filter=clause,
             again=again,
             slice=slice,
-            max_distance=max_distance,
-            confirm=confirm,
-            measure=measure,
             workers=workers,
+            **near,
         )
         with tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:
             try:

@@ -15,6 +15,7 @@ from es_simhash.cli.options import (
     print_json,
     store_options,
     text_field_option,
+    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.core.groups import HEADS
@@ -37,11 +38,9 @@ GIANT = 1_000
     "most members are already.",
 )
 @json_option
+@with_near
 def group(
-    max_distance: Any,
-    confirm: float | None,
-    measure: Any,
-    text_field: list[str],
+    near: dict[str, Any],
     clause: dict[str, Any] | None,
     head: Any,
     as_json: bool,
@@ -63,15 +62,7 @@ def group(
             bar.set_description(stage)
             bar.update(count)
 
-        report = documents.group(
-            max_distance=max_distance,
-            confirm=confirm,
-            measure=measure,
-            text_field=text_field,
-            filter=clause,
-            head=head,
-            progress=progress,
-        )
+        report = documents.group(filter=clause, head=head, progress=progress, **near)
     if as_json:
         print_json(asdict(report))
         return

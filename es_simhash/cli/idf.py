@@ -7,7 +7,7 @@ import sys
 import click
 
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
-from es_simhash.cli.options import display
+from es_simhash.cli.options import display, text_field_option
 from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.frequencies import MAX_WORDS, DocumentFrequencies
 from es_simhash.core.tokens import TOKENS
@@ -20,13 +20,7 @@ SOME_NOT_COUNTED = 3
 
 @click.command()
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@click.option(
-    "--text-field",
-    default="text",
-    show_default=True,
-    metavar="FIELD[,FIELD]",
-    help="Where a document's text is; several fields are joined.",
-)
+@text_field_option("Where a document's text is; several fields are joined.")
 @click.option(
     "--tokens",
     type=click.Choice(TOKENS),
@@ -41,7 +35,7 @@ SOME_NOT_COUNTED = 3
     show_default=True,
     help="Distinct words that are held in memory at a time, some 200 bytes each.",
 )
-def idf(files: tuple[str, ...], text_field: str, tokens: str, max_words: int) -> None:
+def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: int) -> None:
     """Make an IDF table: print how telling each word of your documents is, a line 'word idf' each, sorted by word.
 
     Reads JSON lines, one object a line, from files or standard input. A line that can't be used is reported with its
@@ -56,7 +50,7 @@ def idf(files: tuple[str, ...], text_field: str, tokens: str, max_words: int) ->
     """
     paths = input_paths(files)
     # The rule for a document's text is that of ingest; neither an id nor a fingerprint is taken here.
-    reader = Reader(Fingerprinter(), "id", tuple(field.strip() for field in text_field.split(",")))
+    reader = Reader(Fingerprinter(), "id", tuple(text_field))
     frequencies = DocumentFrequencies(tokens, max_words=max_words)
     rejected = 0
     with progress_bar(paths) as progress:

@@ -21,6 +21,7 @@ from es_simhash.cli.options import (
     print_json,
     store_options,
     text_field_option,
+    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
@@ -96,13 +97,11 @@ workers_option = click.option(
 @click.option("--batch-size", type=click.IntRange(1), default=BATCH, show_default=True, help="Documents of a request.")
 @click.option("--max-text", type=click.IntRange(1), default=MAX_TEXT, show_default=True, help="Characters of a text.")
 @json_option
+@with_near
 def ingest(
     files: tuple[str, ...],
     id_field: str,
-    text_field: list[str],
-    max_distance: Any,
-    confirm: float | None,
-    measure: Any,
+    near: dict[str, Any],
     on_duplicate: Any,
     clause: dict[str, Any] | None,
     workers: int,
@@ -152,10 +151,6 @@ def ingest(
                 documents.ingest(
                     interruptible.until_interrupted(lines_of(paths, progress)),
                     id_field=id_field,
-                    text_field=text_field,
-                    max_distance=max_distance,
-                    confirm=confirm,
-                    measure=measure,
                     on_duplicate=on_duplicate,
                     filter=clause,
                     batch_size=batch_size,
@@ -163,6 +158,7 @@ def ingest(
                     workers=workers,
                     deadline=deadline,
                     state=state,
+                    **near,
                 )
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -91,6 +92,20 @@ def near_options(command: F) -> F:
     for option in reversed(_NEAR):
         command = option(command)
     return command
+
+
+def with_near(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command what :func:`near_options` and :func:`text_field_option` say as one argument.
+
+    It is ``near``, the keywords for a verb of the library.
+    """
+
+    @wraps(command)
+    def bundled(*, max_distance: Any, confirm: float | None, measure: str, text_field: list[str], **rest: Any) -> None:
+        near = {"max_distance": max_distance, "confirm": confirm, "measure": measure, "text_field": text_field}
+        command(near=near, **rest)
+
+    return bundled
 
 
 def text_field_option(what: str, default: str | None = "text") -> Callable[[F], F]:

@@ -13,6 +13,7 @@ from es_simhash.cli.options import (
     print_json,
     store_options,
     text_field_option,
+    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 
@@ -25,12 +26,10 @@ from es_simhash.cli.scheme import open_documents, scheme_options
 @text_field_option("Where a document's text is, for --confirm; several fields are joined.")
 @filter_option("says which documents to remove, in place of ids")
 @json_option
+@with_near
 def remove(
     ids: tuple[str, ...],
-    max_distance: Any,
-    confirm: float | None,
-    measure: Any,
-    text_field: list[str],
+    near: dict[str, Any],
     clause: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
@@ -46,7 +45,6 @@ def remove(
     """
     if bool(ids) == (clause is not None):
         raise click.UsageError("give either ids or --filter")
-    near = {"max_distance": max_distance, "confirm": confirm, "measure": measure, "text_field": text_field}
     with open_documents(**store) as documents:
         if clause is not None:
             removed = documents.remove_matching(clause, **near)

@@ -15,6 +15,7 @@ from es_simhash.cli.options import (
     read_text,
     store_options,
     text_field_option,
+    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.client.arguments import checked_distance
@@ -30,14 +31,12 @@ from es_simhash.client.arguments import checked_distance
 @text_field_option("Where a stored document's text is, for --confirm; several fields are joined.")
 @filter_option('matches must satisfy: \'{"term": {"lang": "zh"}}\'')
 @json_option
+@with_near
 def similar(
     text: str | None,
     id: str | None,
     file: str | None,
-    max_distance: Any,
-    confirm: float | None,
-    measure: Any,
-    text_field: list[str],
+    near: dict[str, Any],
     clause: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
@@ -53,9 +52,9 @@ def similar(
     """
     if sum(given is not None for given in (text, id, file)) != 1:
         raise click.UsageError("give one of: a TEXT, --id ID, --file FILE")
-    near = {"max_distance": max_distance, "confirm": confirm, "measure": measure, "text_field": text_field}
+    confirm = near["confirm"]
     with open_documents(**store) as documents:
-        distance = checked_distance(max_distance, documents.fingerprinter.scheme, confirm)
+        distance = checked_distance(near["max_distance"], documents.fingerprinter.scheme, confirm)
         if id is not None:
             matches = documents.similar_to(id, filter=clause, **near)
         else:

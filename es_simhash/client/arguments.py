@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.core.confirm import Confirm, check_measure
+from es_simhash.core.compare import check_measure
+from es_simhash.core.confirm import Confirm
 from es_simhash.core.text import digest
 from es_simhash.errors import InputError
 from es_simhash.flows.confirm import Texts
@@ -26,7 +27,7 @@ Exact = Literal["fingerprint", "digest"]
 MaxDistance: TypeAlias = "int | Exact | None"
 """How near a near-duplicate is, in bits; or by name what is exact: equal fingerprints (0 bits), or equal digests alone
 (only copies; fingerprints are not looked at). None: 3 bits, or where texts confirm as many as the Scheme allows."""
-EXACT: dict[Exact, int] = {"fingerprint": 0, "digest": -1}
+EXACT: dict[str, int] = {"fingerprint": 0, "digest": -1}
 
 
 def checked_slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -47,9 +48,14 @@ def checked_ids(ids: Iterable[Any]) -> list[str]:
     return list(map(str, checked))
 
 
-def checked_fields(text_field: str | Sequence[str]) -> tuple[str, ...]:
+def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
     """One name of a field, or several."""
-    fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
+    return (text_field,) if isinstance(text_field, str) else tuple(text_field)
+
+
+def checked_fields(text_field: str | Sequence[str]) -> tuple[str, ...]:
+    """Names of fields, none of them empty."""
+    fields = field_names(text_field)
     if not fields or not all(fields):
         raise InputError(f"text_field is {text_field!r}: name the field that holds the text")
     return fields
@@ -66,9 +72,8 @@ def checked_distance(max_distance: MaxDistance, scheme: Scheme, confirm: float |
     """A distance that the Scheme's fingerprints can be asked for; -1 for digests alone."""
     if max_distance is None:
         return DEFAULT_MAX_DISTANCE if confirm is None else scheme.max_distance
-    for name, distance in EXACT.items():
-        if max_distance == name:
-            return distance
+    if isinstance(max_distance, str) and max_distance in EXACT:
+        return EXACT[max_distance]
     if type(max_distance) is not int or not 0 <= max_distance <= scheme.max_distance:
         raise InputError(
             f"max_distance is {max_distance!r}: use 0 to {scheme.max_distance} at {scheme.bits} bits, "

@@ -6,6 +6,7 @@ from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.client.arguments import field_names
 from es_simhash.errors import InputError
 from es_simhash.flows.ingest import Ingest
 from es_simhash.pipeline import Pipeline, arun_stages, run_stages
@@ -42,7 +43,7 @@ class Choices:
 
     @property
     def text_fields(self) -> tuple[str, ...]:
-        return (self.text_field,) if isinstance(self.text_field, str) else tuple(self.text_field)
+        return field_names(self.text_field)
 
 
 def read_ahead(workers: int) -> int:

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Literal
 
-from rapidfuzz.distance import Levenshtein
-
 from es_simhash.core.fingerprint import Fingerprint, Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.core.text import normalise
@@ -128,8 +126,7 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
     :param scheme: what cuts and weighs the words for ``cosine``; it has no part in ``jaccard``.
     :raises InputError: if a text is not a string, or has a lone surrogate; if there is no such measure.
     """
-    if measure not in MEASURES:
-        raise InputError(f"the similarity {measure!r} is not known: use one of {', '.join(MEASURES)}")
+    check_measure(measure)
     if measure == "jaccard":
         return jaccard(a, b)
     normalised = normalise(a), normalise(b)
@@ -139,6 +136,15 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
         return levenshtein(*normalised)
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     return cosine(*_weighed(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
+
+
+def check_measure(measure: str) -> None:
+    """Refuse what is no measure.
+
+    :raises InputError: naming those there are.
+    """
+    if measure not in MEASURES:
+        raise InputError(f"the similarity {measure!r} is not known: use one of {', '.join(MEASURES)}")
 
 
 def shingles(normalised: str, width: int = SHINGLE) -> set[str]:
@@ -174,6 +180,8 @@ def levenshtein(a: str, b: str, least: float = 0.0) -> float:
 
     :param least: what is clearly below it may be given as 0, which is found faster.
     """
+    from rapidfuzz.distance import Levenshtein  # no command should wait for it that compares no texts
+
     return Levenshtein.normalized_similarity(a, b, score_cutoff=max(0.0, least - 0.001))
 
 

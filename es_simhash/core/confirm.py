@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.core.compare import MEASURES, SHINGLE, cosine, levenshtein
+from es_simhash.core.compare import SHINGLE, check_measure, cosine, levenshtein
 from es_simhash.core.text import normalise
 from es_simhash.errors import InputError
 
@@ -97,15 +97,6 @@ class Confirm:
         if a.weights and b.weights:
             return cosine(a.weights, b.weights)
         return cosine(a.all_weights, b.all_weights)
-
-
-def check_measure(measure: str) -> None:
-    """Refuse what is no measure.
-
-    :raises InputError: naming those there are.
-    """
-    if measure not in MEASURES:
-        raise InputError(f"the similarity {measure!r} is not known: use one of {', '.join(MEASURES)}")
 
 
 def _shingles(normalised: str) -> NDArray[np.uint64]:

@@ -83,7 +83,7 @@ def cover(max_distance: int, segments: int) -> Cover:
     ]
     if over:
         rest.append(Beside(2, beyond, ((0, 0), (1, 0))))
-    return Cover(segments, radius, 1 + 1, tuple(rest))
+    return Cover(segments, radius, 2, tuple(rest))
 
 
 @cache

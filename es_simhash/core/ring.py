@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.core.cover import ball, sphere
-from es_simhash.core.segments import split
+from es_simhash.core.segments import segment_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def pairs(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDA
 
     :returns: for each segment the values that it and its neighbour may have together, segment first.
     """
-    columns = np.array([split(value, bits) for value in fingerprints], dtype=np.uint32).reshape(-1, bits // 16).T
+    columns = segment_columns(fingerprints, bits).astype(np.uint32)
     masks = _pair_masks(max_distance, bits // 16)
     neighbours = np.roll(columns, -1, axis=0)
     return [np.unique((column << 16 | next)[:, None] ^ masks) for column, next in zip(columns, neighbours, strict=True)]
@@ -40,9 +40,9 @@ def pairs(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDA
 
 def firsts(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDArray[np.uint32]]:
     """The same without a look at the neighbour: the first value of each range of 65,536 pairs, for each segment."""
-    columns = np.array([split(value, bits) for value in fingerprints], dtype=np.uint32).reshape(-1, bits // 16).T
     near = ball(max_distance // (bits // 16))
-    return [np.unique(column[:, None] ^ near) << np.uint32(16) for column in columns]
+    columns = segment_columns(fingerprints, bits)
+    return [np.unique(column[:, None] ^ near).astype(np.uint32) << np.uint32(16) for column in columns]
 
 
 @cache

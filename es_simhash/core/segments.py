@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +27,11 @@ def split(value: int, bits: int) -> tuple[int, ...]:
 def hex_segments(value: int, bits: int) -> tuple[str, ...]:
     """The segments as they are indexed: four lower-case hex digits each."""
     return tuple(f"{segment:04x}" for segment in split(value, bits))
+
+
+def segment_columns(fingerprints: Sequence[int], bits: int) -> NDArray[np.uint16]:
+    """The segments of fingerprints, a row for each segment: n fingerprints of 64 bits give shape (4, n)."""
+    return np.array([split(value, bits) for value in fingerprints], dtype=np.uint16).reshape(-1, bits // 16).T
 
 
 def to_signed(value: int) -> int:

@@ -89,10 +89,11 @@ class Texts:
 
         :raises InputError: if either has no text.
         """
-        for side in (a, b):
-            if isinstance(side, InputError):
-                raise side
-        if a is None or b is None or isinstance(a, InputError) or isinstance(b, InputError):
+        if isinstance(a, InputError):
+            raise a
+        if isinstance(b, InputError):
+            raise b
+        if a is None or b is None:
             return None
         return self.confirm.similarity(a, b)
 

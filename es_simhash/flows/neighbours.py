@@ -7,7 +7,7 @@ takes its place in that order with its text, and keeps the place while its text 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from dataclasses import dataclass
 from functools import cache
 from heapq import nsmallest
@@ -64,7 +64,7 @@ class Neighbours:
                 self._copies[row.digest].append(place)
         self._texts: Texts | None = None
         self._recent = Recent()
-        self._stored: Mapping[int, Features | InputError | None] = {}
+        self._stored: dict[int, Features | InputError | None] = {}
         self._given: Callable[[int], Features | InputError | None]
 
     def confirm_given(self, texts: Texts, sources: Sequence[str], recent: Recent) -> Flow[None]:
@@ -147,7 +147,7 @@ class Neighbours:
             some = ranked[start : start + BATCH]
             beyond = [at for _, at, row in some if at < self._earlier and row.digest != digest]
             beyond = [at for at in beyond if at not in self._stored]
-            stored = {**self._stored, **(yield from self._bring(beyond))} if beyond else self._stored
+            stored = ChainMap((yield from self._bring(beyond)), self._stored)
             for rank, at, row in some:
                 try:
                     similarity = self._similarity(self._texts, place, at, stored)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.core.cover import ball, cover, sphere
-from es_simhash.core.segments import hex_segments, split
+from es_simhash.core.segments import hex_segments, segment_columns
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,12 +42,12 @@ def candidates_clause(
     if not 0 <= max_distance < bits // 8:
         raise InputError(f"max_distance is {max_distance}: use 0 to {bits // 8 - 1} at {bits} bits")
     values = [fingerprints] if isinstance(fingerprints, int) else list(fingerprints)
-    columns = np.array([split(value, bits) for value in values], dtype=np.uint16).reshape(-1, bits // 16).T
+    columns = segment_columns(values, bits)
 
     def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
         wanted = np.zeros(1 << 16, dtype=np.bool_)
         wanted[columns[segment][:, None] ^ masks] = True
-        return {"terms": {f"{field}.s{segment}": _HEX[wanted].tolist()}}
+        return {"terms": {f"{field}.s{segment}": _hex()[wanted].tolist()}}
 
     wanted = cover(max_distance, bits // 16)
     close = [terms(segment, ball(wanted.radius)) for segment in range(bits // 16)]
@@ -58,7 +59,11 @@ def candidates_clause(
     return {"bool": {"should": should, "minimum_should_match": 1}}
 
 
-_HEX = np.array([f"{value:04x}" for value in range(1 << 16)], dtype=np.object_)
+@cache
+def _hex() -> NDArray[np.object_]:
+    """Every value of a segment as it is indexed."""
+    return np.array([f"{value:04x}" for value in range(1 << 16)], dtype=np.object_)
+
 
 ring_clause = candidates_clause
 """Its former name."""

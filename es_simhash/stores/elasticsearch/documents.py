@@ -79,24 +79,25 @@ def _set_up(op: SetUp, index: str, name: str) -> Steps:
 
 @steps.register(Fetch)
 def _fetch(op: Fetch, index: str, name: str) -> Steps:
-    if not op.ids:
-        return {}
-    answer = yield Call("mget", {"index": index, "ids": list(op.ids), "source_includes": ["simhash"]})
-    for doc in answer["docs"]:
-        if "error" in doc:
-            raise from_body(doc, 500, name)
-    return {doc["_id"]: _stored_row(doc) for doc in answer["docs"] if doc["found"]}
+    docs = yield from _stored(op.ids, ("simhash",), index, name)
+    return {doc["_id"]: _stored_row(doc) for doc in docs}
 
 
 @steps.register(FetchFields)
 def _fetch_fields(op: FetchFields, index: str, name: str) -> Steps:
-    if not op.ids:
-        return {}
-    answer = yield Call("mget", {"index": index, "ids": list(op.ids), "source_includes": list(op.fields)})
+    docs = yield from _stored(op.ids, op.fields, index, name)
+    return {doc["_id"]: doc.get("_source", {}) for doc in docs}
+
+
+def _stored(ids: Sequence[str], fields: Sequence[str], index: str, name: str) -> Steps:
+    """Those of the documents that are there, with some of their fields, as last written."""
+    if not ids:
+        return []
+    answer = yield Call("mget", {"index": index, "ids": list(ids), "source_includes": list(fields)})
     for doc in answer["docs"]:
         if "error" in doc:
             raise from_body(doc, 500, name)
-    return {doc["_id"]: doc.get("_source", {}) for doc in answer["docs"] if doc["found"]}
+    return [doc for doc in answer["docs"] if doc["found"]]
 
 
 @steps.register(Candidates)
