@@ -1,8 +1,7 @@
 """Every error that this library raises on purpose.
 
-One root, so that a caller can catch the lot. Two questions stay apart: *what* went wrong is the class (and
-its ``kind``, a word that goes into logs and JSON), *may I try again* is ``retryable``. Each message is one
-line that names the place and the fix.
+One root, so that a caller can catch the lot. Two questions stay apart: *what* went wrong is the class, *may I try
+again* is ``retryable``. Each message is one line that names the place and the fix.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from typing import ClassVar
 class SimhashError(Exception):
     """Root of the errors of es_simhash."""
 
-    kind: ClassVar[str] = "error"
     retryable: ClassVar[bool] = False
 
 
@@ -23,25 +21,17 @@ class SimhashError(Exception):
 class InputError(SimhashError, ValueError):
     """An argument or a document that can't be used; the message says which and how to mend it."""
 
-    kind = "input"
-
 
 class SchemeError(SimhashError, ValueError):
     """A Scheme that can't be read, or a choice in it that is not known."""
-
-    kind = "scheme"
 
 
 class SchemeMismatch(SimhashError):
     """The store was filled under another Scheme: its fingerprints don't compare with ours."""
 
-    kind = "scheme_mismatch"
-
 
 class DuplicateFound(SimhashError):
     """A duplicate came in while the policy for duplicates is ``fail``."""
-
-    kind = "duplicate"
 
 
 # --- the store's -------------------------------------------------------------------------------------------
@@ -50,52 +40,39 @@ class DuplicateFound(SimhashError):
 class StoreError(SimhashError):
     """The store refused a request, or answered something that can't be used."""
 
-    kind = "store"
-
 
 class NotSetUp(StoreError):
     """The index, the file or the fields that the store needs are not there: run ``init``."""
-
-    kind = "not_set_up"
 
 
 class StoreUnavailable(StoreError):
     """Nobody answers, or the server is too busy: the same request may work later."""
 
-    kind = "unavailable"
     retryable = True
 
 
 class AccessDenied(StoreError):
     """The server does not take these credentials, or they don't allow this request."""
 
-    kind = "access"
-
 
 class WrongServer(StoreError):
     """What answers is not an Elasticsearch that the installed client can talk to."""
-
-    kind = "wrong_server"
 
 
 class IncompleteAnswer(StoreError):
     """The answer may lack matches (time-out, failed shards, too many candidates): it is not given at all."""
 
-    kind = "incomplete"
     retryable = True
 
 
 class TooManyCandidates(IncompleteAnswer):
     """A query met more documents than one answer may hold; the same query will again."""
 
-    kind = "too_many"
     retryable = False
 
 
 class TooLarge(StoreError):
     """A request has more bytes than the server takes."""
-
-    kind = "too_large"
 
 
 # --- seen items --------------------------------------------------------------------------------------------
@@ -104,17 +81,12 @@ class TooLarge(StoreError):
 class FilterFormatError(SimhashError, ValueError):
     """Bytes that are not a whole, undamaged Bloom filter of a version that this library reads."""
 
-    kind = "filter_format"
-
 
 class FilterMismatch(SimhashError, ValueError):
     """Two Bloom filters of different configurations, where equal ones are needed."""
-
-    kind = "filter_mismatch"
 
 
 class ConflictError(StoreError):
     """Other writers were faster until the deadline: the message says what was not stored."""
 
-    kind = "conflict"
     retryable = True

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.core.compare import check_measure
 from es_simhash.core.confirm import Confirm
-from es_simhash.core.text import digest
 from es_simhash.errors import InputError
 from es_simhash.flows.confirm import Texts
 from es_simhash.flows.neighbours import Near
@@ -96,4 +95,4 @@ def near(
     if confirm is not None:
         fields = checked_fields(text_field)
         texts = Texts(Confirm(confirm, measure, fingerprinter), fields, Reader(fingerprinter, "_id", fields).text)
-    return Near(checked_distance(max_distance, scheme, confirm), digest("", scheme.digest), texts)
+    return Near(checked_distance(max_distance, scheme, confirm), scheme.blank_digest, texts)

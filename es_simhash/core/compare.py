@@ -103,7 +103,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
     words = [fingerprinter.tokenize(text) for text in normalised]
     features = _weighed(fingerprinter, words)
     distance = ours.distance(theirs)
-    exact = ours.digest == theirs.digest and not ours.blank
+    exact = ours.is_copy(theirs)
     return Comparison(
         scheme=scheme,
         a=_side(fingerprinter, ours, words[0], *features),
@@ -127,15 +127,17 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
     :raises InputError: if a text is not a string, or has a lone surrogate; if there is no such measure.
     """
     check_measure(measure)
-    if measure == "jaccard":
-        return jaccard(a, b)
     normalised = normalise(a), normalise(b)
     if normalised[0] == normalised[1]:
         return 1.0
-    if measure == "levenshtein":
-        return levenshtein(*normalised)
-    fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
-    return cosine(*_weighed(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
+    match measure:
+        case "jaccard":
+            return jaccard(*normalised)
+        case "levenshtein":
+            return levenshtein(*normalised)
+        case "cosine":
+            fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
+            return cosine(*_weighed(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
 
 
 def check_measure(measure: str) -> None:

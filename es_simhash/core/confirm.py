@@ -89,14 +89,16 @@ class Confirm:
         """
         if a.normalised == b.normalised:
             return 1.0
-        if self.measure == "jaccard":
-            both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
-            return both / (a.shingles.size + b.shingles.size - both)
-        if self.measure == "levenshtein":
-            return levenshtein(a.normalised, b.normalised, self.least)
-        if a.weights and b.weights:
-            return cosine(a.weights, b.weights)
-        return cosine(a.all_weights, b.all_weights)
+        match self.measure:
+            case "jaccard":
+                both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
+                return both / (a.shingles.size + b.shingles.size - both)
+            case "levenshtein":
+                return levenshtein(a.normalised, b.normalised, self.least)
+            case "cosine":
+                if a.weights and b.weights:
+                    return cosine(a.weights, b.weights)
+                return cosine(a.all_weights, b.all_weights)
 
 
 def _shingles(normalised: str) -> NDArray[np.uint64]:

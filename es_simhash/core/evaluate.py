@@ -171,7 +171,7 @@ def labelled(
     return LabelledPair(
         duplicate=duplicate,
         distance=ours.distance(theirs),
-        exact=ours.digest == theirs.digest and not ours.blank,
+        exact=ours.is_copy(theirs),
         similarity=None if measure is None else similarity(a, b, measure, fingerprinter),
     )
 

@@ -59,6 +59,15 @@ class Fingerprint:
         """The 16-bit segments, four hex digits each; none if there is no fingerprint."""
         return () if self.value is None else segments.hex_segments(self.value, self.bits)
 
+    @property
+    def copy_digest(self) -> str | None:
+        """The digest that exact copies share; None if the text is empty, which is nobody's copy."""
+        return None if self.blank else self.digest
+
+    def is_copy(self, other: Fingerprint) -> bool:
+        """Whether both normalised texts are the same, and not empty."""
+        return self.copy_digest is not None and self.copy_digest == other.copy_digest
+
     def distance(self, other: Fingerprint) -> int | None:
         """Hamming distance in bits; None if either text has too little to say."""
         if self.value is None or other.value is None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.core.hashing import HASH_BITS, HASHES
 from es_simhash.core.stop_words import LISTS
 from es_simhash.core.tables import is_identity
-from es_simhash.core.text import DIGESTS
+from es_simhash.core.text import DIGESTS, digest
 from es_simhash.core.tokens import OF_CHARACTERS, TOKENS
 from es_simhash.core.weights import WEIGHTS
 from es_simhash.errors import SchemeError
@@ -96,6 +96,11 @@ class Scheme:
     def max_distance(self) -> int:
         """The largest distance for which a store promises to find everything: just under two bits a segment."""
         return 2 * self.segments - 1
+
+    @property
+    def blank_digest(self) -> str:
+        """The digest of an empty text, which is nobody's copy."""
+        return digest("", self.digest)
 
     @property
     def version(self) -> str:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from es_simhash.core.groups import HEADS, confirmed_links, links
-from es_simhash.core.text import digest
 from es_simhash.errors import InputError
 from es_simhash.ops import Link, Refresh, Relink, Scan, ask
 
@@ -94,7 +93,7 @@ def group(
         if after is None:
             break
     rows.sort(key=lambda row: (row.written, row.id))
-    blank = digest("", scheme.digest)
+    blank = scheme.blank_digest
     about = (
         [row.fingerprint for row in rows],
         max((row.bits for row in rows), default=64),

@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.core.clause import satisfies
 from es_simhash.drive import pauses
-from es_simhash.errors import DuplicateFound, InputError
+from es_simhash.errors import DuplicateFound, InputError, TooLarge, TooManyCandidates
 from es_simhash.flows.confirm import Recent
 from es_simhash.flows.neighbours import Neighbours, are_near, as_row, probe
 from es_simhash.flows.outcome import Document, Outcome
-from es_simhash.flows.relink import Memory, relink
+from es_simhash.flows.relink import Memory, relink, up_to_date
 from es_simhash.ops import Candidates, Entry, Fetch, Refresh, Row, Write, ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.flows.neighbours import Near
+    from es_simhash.flows.outcome import OutcomeName
     from es_simhash.ops import Flow
 
 WINDOW = 20_000
@@ -59,9 +60,10 @@ class Looked:
         return [item for item in self.items if isinstance(item, Document)]
 
     @property
-    def replaced(self) -> set[str]:
-        """Ids of which search may find an older state once this batch is settled."""
-        return {d.id for d in self.documents if d.id in self.stored and _differs(d, self.stored[d.id])}
+    def replaced(self) -> dict[str, str]:
+        """The digest of what search may find, once this batch is settled, in place of what it wrote; by id."""
+        stored = {d.id: self.stored[d.id] for d in self.documents if d.id in self.stored}
+        return {d.id: stored[d.id].digest for d in self.documents if d.id in stored and _differs(d, stored[d.id])}
 
 
 @dataclass(frozen=True)
@@ -114,25 +116,45 @@ class Ingest:
         :param items: documents, and the Outcomes of those that were rejected on the way here.
         :param unsettled: the batch before, if it is not settled yet.
         """
-        hidden = self._memory.hidden | (unsettled.replaced if unsettled else set())
+        hidden = self._memory.hidden | (unsettled.replaced if unsettled else {})
         return self._look_up(items, self._memory, hidden)
 
-    def _look_up(self, items: Sequence[Document | Outcome], memory: Memory, hidden: set[str]) -> Flow[Looked]:
+    def _look_up(self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, str]) -> Flow[Looked]:
         documents = [item for item in items if isinstance(item, Document)]
         stored = yield from ask(Fetch(tuple(document.id for document in documents)))
         changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
-        if not changed:
-            return Looked(items, stored, (), memory)
-        probes = tuple(probe(self._alone(document)) for document in changed)
-        before = {document.id for document in changed if document.id in stored}
+        # What search has of these will be out of date in the course of the batch: both versions are at hand.
+        before = [stored[document.id] for document in changed if document.id in stored]
+        found, problems = yield from self._found(changed, {**hidden, **{row.id: row.digest for row in before}})
         if self._clause is None:
-            # What search has of these will be out of date in the course of the batch: both versions are at hand.
-            without = tuple(sorted(hidden | before))
-            found = yield from ask(Candidates(probes, self._near.max_distance, None, without, one_per_digest=True))
-            return Looked(items, stored, [*found, *(stored[id] for id in sorted(before))], memory)
-        # Only the store can say whether stored versions satisfy the clause: it names those too that we know better.
-        found = yield from ask(Candidates(probes, self._near.max_distance, self._clause))
+            found += before  # else only the store can say whether they satisfy the clause
+        if problems:
+            items = [failed(item, problems[item.id]) if item.id in problems else item for item in items]
         return Looked(items, stored, found, memory)
+
+    def _found(
+        self, documents: Sequence[Document], hidden: Mapping[str, str]
+    ) -> Flow[tuple[list[Row], dict[str, str]]]:
+        """What may be near the documents; and why that can't be known of some."""
+        if not documents:
+            return [], {}
+        try:
+            return (yield from self._candidates(documents, hidden)), {}
+        except (TooManyCandidates, TooLarge) as error:
+            if len(documents) == 1:
+                return [], {documents[0].id: str(error)}
+        # One document that the store has no answer for is not to stop the others.
+        middle = len(documents) // 2
+        first, problems = yield from self._found(documents[:middle], hidden)
+        second, more = yield from self._found(documents[middle:], hidden)
+        return [*first, *second], problems | more
+
+    def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, str]) -> Flow[list[Row]]:
+        probes = tuple(probe(self._alone(document)) for document in documents)
+        if self._clause is not None:
+            # It names those too that we know better: that they are found is how we know that they satisfy the clause.
+            return (yield from ask(Candidates(probes, self._near.max_distance, self._clause)))
+        return (yield from up_to_date(Candidates(probes, self._near.max_distance, one_per_digest=True), hidden))
 
     # --- settle --------------------------------------------------------------------------------------------
 
@@ -151,11 +173,14 @@ class Ingest:
         """
         documents = {document.id: document for document in looked.documents}
         entries: dict[str, Entry] = {}
+        written: dict[str, Entry] = {}
         decisions, pending = dict(decided), decided
         neighbours: Neighbours | None = None
         conflicts: set[str] = set()
         while True:
             new = {id: _entry(documents[id], decision) for id, decision in pending.items() if decision.group}
+            new = yield from self._once_more(new, written)
+            written |= new
             entries |= new
             refused, lost = yield from self._write(list(new.values()))
             conflicts |= lost
@@ -179,6 +204,17 @@ class Ingest:
             for item in reached
             if isinstance(item, Outcome) or item.id not in conflicts
         ]
+
+    def _once_more(self, entries: dict[str, Entry], written: Mapping[str, Entry]) -> Flow[dict[str, Entry]]:
+        """The entries, with the versions that our own writing gave to those that were written before."""
+        again = {id for id, entry in entries.items() if id in written and entry.version is not None}
+        stored = (yield from ask(Fetch(tuple(sorted(again))))) if again else {}
+        ours = {
+            id: row.version
+            for id, row in stored.items()
+            if replace(row, written=written[id].written) == as_row(written[id])
+        }
+        return {id: replace(entry, version=ours.get(id, entry.version)) for id, entry in entries.items()}
 
     def finish(self) -> Flow[None]:
         """Make everything that was written visible to search."""
@@ -204,7 +240,7 @@ class Ingest:
 
     def _alone(self, document: Document) -> Row:
         fingerprint = document.fingerprint
-        digest = "" if fingerprint.blank else fingerprint.digest
+        digest = fingerprint.copy_digest or ""
         return Row(document.id, fingerprint.value, digest, document.id, None, written=0, bits=fingerprint.bits)
 
     def _decide(
@@ -249,7 +285,7 @@ class Ingest:
             return Decision(_failed(Outcome(document.id, "failed", **about), document, str(error)))
         original = found.row if found else None
         if found is None or original is None:
-            outcome = "new"
+            outcome: OutcomeName = "new"
         else:
             outcome = "exact_duplicate" if original.digest == fingerprint.digest else "near_duplicate"
             about |= {"duplicate_of": original.id, "distance": found.distance, "similarity": found.similarity}
@@ -330,14 +366,14 @@ class Ingest:
     ) -> Flow[None]:
         memory = self._memory
         for id, entry in entries.items():
-            memory.keep(as_row(entry), replaces=id in looked.stored)
+            memory.keep(as_row(entry), replaces=looked.stored.get(id))
             if self._near.texts is not None:
                 self._recent.keep(id, entry.digest, entry.source)
             if not self._satisfies(documents[id]):
                 memory.outside.add(id)
         if self._clause is None:
             for id in looked.replaced - entries.keys():  # not written after all: search was told to leave it out
-                memory.keep(looked.stored[id], replaces=False)
+                memory.keep(looked.stored[id])
         moved = [id for id in entries if id in looked.stored and looked.stored[id].digest]
         if moved:
             # A head that stays one keeps its members; once written, what was before can't be told any more.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from es_simhash.core.fingerprint import Fingerprint
 
-OUTCOMES = ("new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed")
+OutcomeName = Literal["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
+OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Outcome:
     """
 
     id: str | None
-    outcome: str
+    outcome: OutcomeName
     duplicate_of: str | None = None
     distance: int | None = None
     stored: bool = False
@@ -97,5 +98,5 @@ class Counts:
 
     def to_dict(self) -> dict[str, int]:
         """``total``, each of OUTCOMES, and ``without_fingerprint``: stored, with too little to say for one."""
-        counts = {name: self.outcomes[name] for name in OUTCOMES}
+        counts: dict[str, int] = {name: self.outcomes[name] for name in OUTCOMES}
         return {"total": self.total, **counts, "without_fingerprint": self.without_fingerprint}

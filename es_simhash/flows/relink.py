@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.flows.neighbours import Neighbours, probe
-from es_simhash.ops import Candidates, Dependents, Fetch, Link, Relink, ask
+from es_simhash.ops import Candidates, Dependents, Fetch, Link, Probe, Relink, ask
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -27,7 +27,7 @@ class Memory:
     """What a run wrote, or linked anew, and search may not know yet.
 
     :param rows: what was written, as it is now.
-    :param hidden: ids of which search may find an older state.
+    :param hidden: the digest of the older state that search may find, by id.
     :param outside: ids of ``rows`` that don't satisfy the filter of the run.
     :param mended: what was only linked anew, as it is now. Search finds it rightly, but with its former links; and
         only search can say whether it satisfies the filter.
@@ -35,7 +35,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
-        self.hidden: set[str] = set()
+        self.hidden: dict[str, str] = {}
         self.outside: set[str] = set()
         self.mended: dict[str, Row] = {}
 
@@ -44,11 +44,11 @@ class Memory:
         """All Rows that are known better than search knows them."""
         return self.mended | self.rows
 
-    def keep(self, row: Row, *, replaces: bool) -> None:
-        """Remember a Row; ``replaces`` if search may find an older state of it."""
+    def keep(self, row: Row, replaces: Row | None = None) -> None:
+        """Remember a Row; ``replaces`` is the older state of it that search may find."""
         self.rows[row.id] = row
-        if replaces:
-            self.hidden.add(row.id)
+        if replaces is not None:
+            self.hidden[row.id] = replaces.digest
 
     def mend(self, row: Row) -> None:
         """Remember the new links of a Row."""
@@ -58,6 +58,26 @@ class Memory:
         """What a search has found, and over it what is known better."""
         rows = dict(found) | {id: row for id, row in self.mended.items() if id in found} | self.rows
         return {id: row for id, row in rows.items() if id not in self.outside}
+
+
+def up_to_date(asked: Candidates, hidden: Mapping[str, str]) -> Flow[list[Row]]:
+    """Candidates, one a digest, without those of which search may find an older state.
+
+    To name all of these in each query would cost more than the query. Only those that were found are in the way: each
+    may stand for others with its digest, and these are asked for.
+
+    :param hidden: the digest of the older state, by id.
+    """
+    found = yield from ask(asked)
+    rows = [row for row in found if row.id not in hidden]
+    if len(rows) < len(found):
+        masking = {row.digest for row in found if row.id in hidden}
+        without = {row.id for row in found if row.id in hidden}
+        without |= {id for id, digest in hidden.items() if digest in masking}
+        probes = tuple(Probe(None, digest) for digest in sorted(masking))
+        again = replace(asked, probes=probes, max_distance=-1, without=(*asked.without, *sorted(without)))
+        rows += [row for row in (yield from ask(again)) if row.id not in hidden]
+    return rows
 
 
 def relink(
@@ -147,27 +167,26 @@ def _decide(
     loose = [row for row in waiting if row.id not in hold]
     alone = [replace(row, digest="") if row.digest == near.blank else row for row in loose]
     probes = tuple(probe(row) for row in alone)
-    without = tuple(sorted(memory.hidden | set(gone)))
-    asked = Candidates(probes, near.max_distance, clause, without, one_per_digest=True)
-    candidates = (yield from ask(asked)) if probes else []
+    asked = Candidates(probes, near.max_distance, clause, tuple(sorted(gone)), one_per_digest=True)
+    candidates = (yield from up_to_date(asked, memory.hidden)) if probes else []
     others = memory.over({row.id: row for row in candidates})
     neighbours = Neighbours(alone, [row for id, row in others.items() if id not in gone], near.max_distance)
     if near.texts is not None:
         yield from neighbours.confirm_stored(near.texts)
     loose_ids = {row.id for row in loose}
-    current = {**originals, **planned, **{row.id: row for row in waiting}}
+    rows = {**originals, **planned, **{row.id: row for row in waiting}}
     decided: dict[str, Row] = {}
     for row in sorted(waiting, key=lambda row: (row.written, row.id)):
-        original = current.get(row.duplicate_of or "")
+        original = rows.get(row.duplicate_of or "")
         if row.id in loose_ids:
             found = yield from neighbours.nearest(row.id, {}, before=row.written, strict=False)
-            original = None if found is None else current.get(found.row.id, found.row)
+            original = None if found is None else rows.get(found.row.id, found.row)
         linked = replace(
             row,
             group=row.id if original is None else original.group,
             duplicate_of=None if original is None else original.id,
         )
-        current[row.id] = linked
+        rows[row.id] = linked
         if (linked.group, linked.duplicate_of) != (row.group, row.duplicate_of):
             decided[row.id] = linked
     return decided

@@ -49,7 +49,7 @@ def similar(
     :returns: a list of Matches for each fingerprint; by distance, copies before others, then by id.
     :raises InputError: naming a document that is near, and has no text to confirm by.
     """
-    probes = tuple(Probe(f.value, None if f.blank else f.digest, f.bits) for f in fingerprints)
+    probes = tuple(Probe(f.value, f.copy_digest, f.bits) for f in fingerprints)
     matches = yield from _near(probes, max_distance, clause)
     if texts is None:
         return matches

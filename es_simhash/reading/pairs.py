@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.compare import similarity
 from es_simhash.core.evaluate import LabelledPair
-from es_simhash.core.text import check_surrogates, digest
+from es_simhash.core.text import check_surrogates
 from es_simhash.errors import InputError
 from es_simhash.ops import Probe
 from es_simhash.reading.lines import parsed
@@ -70,7 +70,7 @@ class PairReader:
         self._truth = truth
         self._measure = measure
         self._fetch = fetch
-        self._blank = digest("", fingerprinter.scheme.digest)
+        self._blank = fingerprinter.scheme.blank_digest
 
     def read(self, lines: Iterable[Line]) -> Iterator[LabelledPair | str]:
         """For each line the pair, or why it can't be used, with its place; that stops nothing.
@@ -120,7 +120,7 @@ class PairReader:
         """Fingerprint and digest of one of the two; no digest if the text is empty, which is nobody's copy."""
         if self._fetch is None or side.id is None:
             made = self._fingerprinter.fingerprint(side.text or "")
-            return Probe(made.value, None if made.blank else made.digest)
+            return Probe(made.value, made.copy_digest)
         row = rows.get(side.id)
         if row is None:
             raise InputError(f"there is no document with the id {side.id!r}: ingest it first, or give the texts")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
+from es_simhash.ops import Candidates
 from es_simhash.testing import LinearStore
 from tests.flows.test_ingest import Counting, Plain
 
@@ -152,3 +153,35 @@ def test_the_async_door_does_the_same(elasticsearch_url: str, make_index: Callab
             return outcomes, {row.id: (row.group, row.duplicate_of) async for row in door.export()}
 
     assert asyncio.run(main()) == wanted
+
+
+class Asked(LinearStore):
+    """Notes how many ids were named in a search for candidates."""
+
+    def __init__(self) -> None:
+        super().__init__(lagging=True)
+        self.named = 0
+
+    def perform(self, op: Any) -> Any:
+        if isinstance(op, Candidates):
+            self.named += len(op.without)
+        return super().perform(op)
+
+
+def test_what_changed_in_the_run_is_not_named_in_each_search() -> None:
+    store = Asked()
+    door = Documents(store)
+    ingest(door, {str(n): text(n) for n in range(100)})
+    assert {outcome for outcome, _ in ingest(door, {str(n): text(n + 500) for n in range(100)}, batch_size=10)} == {
+        "updated"
+    }
+    assert store.named == 0
+
+
+def test_an_older_state_that_search_still_finds_hides_no_copy() -> None:
+    store = Asked()
+    door = Documents(store)
+    ingest(door, {"first": BASE, "second": BASE})
+    # The first is written anew, and search goes on to find it, for both, at its former text.
+    assert ingest(door, {"first": OTHER, "third": BASE}, batch_size=1)[1] == ("exact_duplicate", "second")
+    assert 0 < store.named < 4
