@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.drive import arun, patiently, run
 from es_simhash.errors import InputError, SimhashError, StoreError
 from es_simhash.flows.ingest import failed
+from es_simhash.flows.outcome import Document
 from es_simhash.ops import Refresh, ask
 from es_simhash.reading.ids import claim
 from es_simhash.reading.source import mark
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from es_simhash.flows.ingest import Ingest, Looked
-    from es_simhash.flows.outcome import Document, Outcome
+    from es_simhash.flows.outcome import Outcome
     from es_simhash.ops import AsyncStore, Flow, Store
     from es_simhash.reading.ids import FirstPlaces
     from es_simhash.reading.lines import Line
@@ -39,12 +40,13 @@ if TYPE_CHECKING:
     Request: TypeAlias = "Take | Read | LookUp | Wait | Do | Emit"
     Stages = Generator[Request, Any, None]
 
-_STEP = 10_000
-
 
 @dataclass(frozen=True)
 class Take:
-    """Reply: the next lines of the input, ``count`` of them if that is given; none at its end."""
+    """Reply: the next lines of the input, as many as a batch holds or ``count`` at most; none at its end.
+
+    An error of the input is its end; who drives the stages raises it when they are done with what was read.
+    """
 
     count: int | None = None
 
@@ -113,41 +115,46 @@ class Pipeline:
         self._read_ahead = read_ahead
         self._state = state
         self._reading: deque[_Batch] = deque()
+        self._looking: deque[_Batch] = deque()
         self._more = True
 
     def stages(self) -> Stages:
         """All of it, in order."""
-        if self._state is not None:
-            yield from self._go_on(self._state)
-        looking = yield from self._look_up_next(None)
-        while looking is not None:
-            following = None
-            try:
-                looked = yield Wait(looking.begun)
+        try:
+            if self._state is not None:
+                yield from self._go_on(self._state)
+            yield from self._look_up_next(None)
+            while self._looking:
+                batch = self._looking[0]
+                looked = yield Wait(batch.begun)
                 if self._read_ahead:
-                    following = yield from self._look_up_next(looked)
+                    yield from self._look_up_next(looked)
                 decisions = yield Do(self._ingest.decide(looked))
                 if self._state is not None:
-                    claims = [(document.id, document.place) for document in looked.documents]
-                    self._state.decided(looking.documents, looking.mark, claims, decisions)
+                    claims = [(item.id, item.place) for item in batch.items if isinstance(item, Document)]
+                    self._state.decided(batch.documents, batch.mark, claims, decisions)
                 outcomes = yield Do(self._ingest.settle(looked, decisions))
-            except StoreError as error:
-                yield from self._give_up([looking, following], error)
-                raise
-            yield from self._emit(outcomes)
-            looking = following if self._read_ahead else (yield from self._look_up_next(None))
+                self._looking.popleft()
+                yield from self._emit(outcomes)
+                if not self._read_ahead:
+                    yield from self._look_up_next(None)
+        except StoreError as error:
+            yield from self._give_up(error)
+            raise
         yield Do(self._ingest.finish())
 
-    def _look_up_next(self, unsettled: Looked | None) -> Generator[Any, Any, _Batch | None]:
+    def _look_up_next(self, unsettled: Looked | None) -> Generator[Any, Any, None]:
         """Begin with the next batch that was read, while the one before may not be settled yet."""
         yield from self._read_some()
         if not self._reading:
-            return None
-        batch = self._reading.popleft()
+            return
+        batch = self._reading[0]
         items = claim((yield Wait(batch.begun)), self._ids)
+        begun = yield LookUp(self._ingest.look_up(items, unsettled))
+        self._looking.append(replace(batch, items=items, begun=begun))
+        self._reading.popleft()
         if self._read_ahead:
             yield from self._read_some()
-        return replace(batch, items=items, begun=(yield LookUp(self._ingest.look_up(items, unsettled))))
 
     def _read_some(self) -> Generator[Any, Any, None]:
         """Read as far ahead as allowed."""
@@ -160,20 +167,19 @@ class Pipeline:
     def _emit(self, outcomes: Sequence[Outcome]) -> Generator[Any, Any, None]:
         yield Emit(outcomes)
         if self._ingest.stopped:
+            yield Do(self._ingest.finish())
             raise self._ingest.stopped
         if self._state is not None:
             self._state.finished()
 
-    def _give_up(self, batches: Sequence[_Batch | None], error: StoreError) -> Generator[Any, Any, None]:
+    def _give_up(self, error: StoreError) -> Generator[Any, Any, None]:
         """Everything that was read has failed; with a state it is still to be done."""
         if self._state is not None:
             return
-        for batch in batches:
-            if batch is not None:
-                yield Emit([failed(item, str(error)) for item in batch.items])
+        for batch in self._looking:
+            yield Emit([failed(item, str(error)) for item in batch.items])
         for batch in self._reading:
-            items = claim((yield Wait(batch.begun)), self._ids)
-            yield Emit([failed(item, str(error)) for item in items])
+            yield Emit([failed(item, str(error)) for item in (yield Wait(batch.begun))])
 
     # --- going on ------------------------------------------------------------------------------------------
 
@@ -181,7 +187,7 @@ class Pipeline:
         """Pass over what is done, and settle what was decided, as it was decided."""
         count, last = state.done
         if count:
-            yield from self._pass_over(count, last, state)
+            yield from self._take_again(count, last, state, keep=False)
             self._ids.fill(state.claims())
         pending = state.pending
         if count or pending:
@@ -190,21 +196,29 @@ class Pipeline:
             lines = yield from self._take_again(pending.documents, pending.mark, state)
             items = claim((yield Wait((yield Read(lines)))), self._ids)
             looked = yield Wait((yield LookUp(self._ingest.look_up(items))))
-            yield from self._emit((yield Do(self._ingest.settle(looked, pending.decisions, again=True))))
+            decisions = pending.decisions
+            if any(document.id not in decisions for document in looked.documents):
+                # They could not be used at that time.
+                decisions = {**(yield Do(self._ingest.decide(looked))), **decisions}
+            yield from self._emit((yield Do(self._ingest.settle(looked, decisions, again=True))))
 
-    def _pass_over(self, count: int, last: str, state: IngestState) -> Generator[Any, Any, None]:
-        while count > _STEP:
-            count -= len((yield from self._take_again(_STEP, None, state)))
-        yield from self._take_again(count, last, state)
-
-    def _take_again(self, count: int, last: str | None, state: IngestState) -> Generator[Any, Any, list[Line]]:
-        lines: list[Line] = yield Take(count)
-        if len(lines) < count or (last is not None and mark(lines[-1]) != last):
+    def _take_again(
+        self, count: int, last: str, state: IngestState, *, keep: bool = True
+    ) -> Generator[Any, Any, list[Line]]:
+        """So many lines, of which the last is known; without ``keep`` they are only passed over."""
+        kept: list[Line] = []
+        lines: list[Line] = []
+        while count and (taken := (yield Take(count))):
+            count -= len(taken)
+            lines = taken
+            if keep:
+                kept += lines
+        if count or mark(lines[-1]) != last:
             raise InputError(
                 f"the state {state.path!r} is of another input: give the same documents in the same order, or name "
                 "another file"
             )
-        return lines
+        return kept
 
 
 def run_stages(
@@ -242,6 +256,8 @@ def run_stages(
                 request = _next(stages, error=error)
             else:
                 request = _next(stages, reply)
+        if source.error is not None:
+            raise source.error
 
 
 async def arun_stages(
@@ -258,7 +274,7 @@ async def arun_stages(
                     case Take(count):
                         reply = await source.atake(count)
                     case Read(lines):
-                        reply = workers.submit(lines)
+                        reply = await asyncio.to_thread(workers.submit, lines)
                     case LookUp(flow):
                         reply = asyncio.create_task(arun(patiently(flow, deadline), store.perform))
                         looking.add(reply)
@@ -276,6 +292,8 @@ async def arun_stages(
                 request = _next(stages, error=error)
             else:
                 request = _next(stages, reply)
+        if source.error is not None:
+            raise source.error
     finally:
         stages.close()
         for task in looking:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.client import runs as client_runs
-from es_simhash.errors import InputError, StoreError
+from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCandidates
 from es_simhash.ops import Candidates, Fetch, Write
 from es_simhash.reading.state import IngestState
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
 BATCH = 5
@@ -163,6 +163,40 @@ def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
     assert (active_children(), threading.active_count()) == ([], threads)
 
 
+@pytest.mark.parametrize("count", [0, 1, 12, 20])
+@pytest.mark.parametrize("batches", [0, 1, 3])
+@pytest.mark.parametrize("error", [OSError, InputError, StoreError])
+def test_what_was_read_before_an_error_of_the_input_s_is_done(
+    monkeypatch: pytest.MonkeyPatch, batches: int, error: type[Exception], count: int
+) -> None:
+    ahead(monkeypatch, batches)
+
+    def source() -> Iterator[Any]:
+        yield from ({"id": number, "text": "x"} for number in range(count))
+        raise error("gone")
+
+    found = []
+    with pytest.raises(error, match="gone"):
+        found.extend(Documents(LinearStore()).ingest(source(), batch_size=BATCH))
+    assert [(outcome.id, outcome.stored) for outcome in found] == [(str(number), True) for number in range(count)]
+
+
+def test_the_async_door_does_what_was_read_too() -> None:
+    async def source() -> AsyncIterator[Any]:
+        for number in range(12):
+            yield {"id": number, "text": "x"}
+        raise OSError("gone")
+
+    async def main() -> None:
+        async for outcome in AsyncDocuments(Async(LinearStore())).ingest(source(), batch_size=BATCH):
+            found.append(outcome.id)  # noqa: PERF401  # what there is before the error
+
+    found: list[str | None] = []
+    with pytest.raises(OSError, match="gone"):
+        asyncio.run(main())
+    assert found == [str(number) for number in range(12)]
+
+
 # --- errors ------------------------------------------------------------------------------------------------
 
 
@@ -183,6 +217,41 @@ def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stor
     assert set(there) == {outcome.id for outcome in found if outcome.stored}
     assert {outcome.outcome for outcome in found if not outcome.stored} == {"failed"}
     assert all(outcome.document["id"] == int(outcome.id or 0) for outcome in found if not outcome.stored)
+
+
+class Unanswerable(LinearStore):
+    """Has no answer for one fingerprint."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._probe = fingerprint(text).value
+        self.asked = 0
+
+    def perform(self, op: Any) -> Any:
+        if isinstance(op, Candidates):
+            self.asked += 1
+            if self._probe in op.fingerprints(op.probes):
+                raise TooManyCandidates("on a hot segment")
+        return super().perform(op)
+
+
+def test_a_document_that_can_not_be_looked_up_has_failed_and_the_others_have_not() -> None:
+    given = [{"id": number, "text": f"暴雨橙色预警第{number}次发布，城区部分路段积水"} for number in range(40)]
+    store = Unanswerable(given[17]["text"])
+    outcomes = list(Documents(store).ingest(given, batch_size=20))
+    assert [outcome.id for outcome in outcomes if not outcome.stored] == ["17"]
+    assert (outcomes[17].outcome, outcomes[17].reason) == ("failed", "document 18: on a hot segment")
+    assert outcomes[17].document == given[17]
+    assert store.asked <= 2 + 2 * 5
+
+
+def test_after_a_stop_at_a_duplicate_the_next_run_finds_what_was_written() -> None:
+    store = LinearStore(lagging=True)
+    given = [{"id": id, "text": text} for id, text in (("a", "甲"), ("b", "乙"), ("copy", "甲"))]
+    with pytest.raises(DuplicateFound):
+        list(Documents(store).ingest(given, on_duplicate="fail"))
+    (outcome,) = Documents(store).ingest([{"id": "c", "text": "乙"}])
+    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "b")
 
 
 def test_a_document_without_a_json_form_at_the_end_of_a_batch_is_only_rejected() -> None:

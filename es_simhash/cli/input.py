@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -50,7 +51,15 @@ def progress_bar(paths: tuple[str, ...]) -> tqdm[Any]:
 def lines_of(paths: tuple[str, ...], progress: tqdm[Any]) -> Iterator[Line]:
     """The lines of all files, not parsed yet, one file open at a time."""
     for path in paths:
-        with open_input(path) as stream:
+        with open_input(path) as stream, _reading(path):
             for line in raw_lines(stream, display(path)):
                 progress.update(line.size)
                 yield line
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{display(path)} can't be read to its end: {error.strerror}") from error

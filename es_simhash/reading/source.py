@@ -24,6 +24,9 @@ class Source:
     :param size: documents of a chunk at most.
     """
 
+    error: Exception | None = None
+    """Why the input ended, if it did not come to its end: what was read before is given first."""
+
     def __init__(self, documents: AsyncIterable[Any] | Iterable[Any], size: int = BATCH) -> None:
         if size < 1:
             raise InputError(f"a batch size of {size}: use a whole number from 1")
@@ -36,17 +39,20 @@ class Source:
     def take(self, count: int | None = None) -> list[Line]:
         """The next chunk; empty at the end of the input.
 
-        :param count: exactly so many documents, unless the input ends.
+        :param count: so many documents at most, in place of the size.
         """
         if self._sync is None:
             if not isinstance(self._documents, Iterable):
                 raise InputError(f"the documents are {type(self._documents).__name__}: give an iterable of dicts")
             self._sync = iter(self._documents)
-        chunk = _Chunk(count or self._size, sized=count is None)
-        while not chunk.full:
+        chunk = _Chunk(min(count or self._size, self._size))
+        while not chunk.full and self.error is None:
             try:
                 document = next(self._sync)
             except StopIteration:
+                break
+            except Exception as error:
+                self.error = error
                 break
             chunk.add(self._line(document))
         return chunk.lines
@@ -57,11 +63,14 @@ class Source:
             return self.take(count)
         if self._async is None:
             self._async = self._documents.__aiter__()
-        chunk = _Chunk(count or self._size, sized=count is None)
-        while not chunk.full:
+        chunk = _Chunk(min(count or self._size, self._size))
+        while not chunk.full and self.error is None:
             try:
                 document = await self._async.__anext__()
             except StopAsyncIteration:
+                break
+            except Exception as error:
+                self.error = error
                 break
             chunk.add(self._line(document))
         return chunk.lines
@@ -72,19 +81,18 @@ class Source:
 
 
 class _Chunk:
-    def __init__(self, count: int, *, sized: bool) -> None:
+    def __init__(self, count: int) -> None:
         self.lines: list[Line] = []
         self._count = count
-        self._left = BATCH_SIZE if sized else None
+        self._left = BATCH_SIZE
 
     def add(self, line: Line) -> None:
         self.lines.append(line)
-        if self._left is not None:
-            self._left -= _size(line)
+        self._left -= _size(line)
 
     @property
     def full(self) -> bool:
-        return len(self.lines) >= self._count or (self._left is not None and self._left <= 0)
+        return len(self.lines) >= self._count or self._left <= 0
 
 
 def _size(line: Line) -> int:
