@@ -56,7 +56,7 @@ def patiently(
     try:
         request = next(work)
         while True:
-            waits = None
+            waits, began = None, time.monotonic()
             while True:
                 try:
                     reply = yield request
@@ -69,6 +69,8 @@ def patiently(
                         continue
                     request = work.throw(error)
                 else:
+                    if waits is not None:
+                        _log.warning("the store answers again, after %.1f s", time.monotonic() - began)
                     request = work.send(reply)
                 break
     except StopIteration as end:

@@ -1,8 +1,6 @@
 """The command line: a file a command; each parses, makes one call of the library, and prints.
 
-Exit codes: 0 done; 1 nothing could be done, the reason is on stderr; 2 the command was not understood; 3 done,
-but some documents were rejected or failed; 4 stopped at a duplicate (``--on-duplicate fail``); 130 interrupted, 143
-terminated.
+What it ends with is in :mod:`es_simhash.cli.exits`.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from es_simhash import __version__
 from es_simhash.cli.backfill import backfill
 from es_simhash.cli.compare import compare
 from es_simhash.cli.evaluate import evaluate
+from es_simhash.cli.exits import INTERRUPTED, STOPPED_BY_ERROR
 from es_simhash.cli.export import export
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.group import group
@@ -27,11 +26,9 @@ from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
 from es_simhash.errors import SimhashError
 
-INTERRUPTED = 130
-
 EPILOG = """\b
-Exit codes: 0 done; 1 nothing could be done; 2 command not understood;
-3 done, but some documents were rejected or failed;
+Exit codes: 0 done; 1 stopped by an error, what was done before it is counted;
+2 command not understood; 3 done, but some documents were rejected or failed;
 4 stopped at a duplicate (--on-duplicate fail);
 130 interrupted (Ctrl-C), 143 terminated (SIGTERM)."""
 
@@ -67,4 +64,4 @@ def main() -> None:
         sys.exit(error.exit_code)
     except SimhashError as error:
         click.echo(f"es-simhash: {error}", err=True)
-        sys.exit(1)
+        sys.exit(STOPPED_BY_ERROR)

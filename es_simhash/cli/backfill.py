@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from typing import Any
 
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.ingest import SOME_NOT_STORED, print_counts, report, workers_option
+from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
     json_option,
@@ -19,6 +20,7 @@ from es_simhash.cli.options import (
     text_field_option,
     with_near,
 )
+from es_simhash.cli.runs import print_counts, report, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.flows.outcome import Counts
 
@@ -37,12 +39,17 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 @scheme_options
 @text_field_option("Where the text is; several are joined.", default=None)
 @click.option(
-    "--query", "clause", metavar="JSON", callback=parse_clause, help="A query clause: only documents that match it."
+    "--query",
+    "--filter",
+    "clause",
+    metavar="JSON",
+    callback=parse_clause,
+    help="A query clause: only documents that match it.",
 )
 @near_options
 @click.option("--again", is_flag=True, help="Look at documents with a fingerprint too: their text may have changed.")
 @click.option("--slice", metavar="I/N", callback=_parse_slice, help="One part of N, for several programs at once.")
-@workers_option
+@run_options
 @json_option
 @with_near
 def backfill(
@@ -50,7 +57,7 @@ def backfill(
     clause: dict[str, Any] | None,
     again: bool,
     slice: tuple[int, int] | None,
-    workers: int,
+    run: dict[str, Any],
     as_json: bool,
     **store: Any,
 ) -> None:
@@ -73,17 +80,16 @@ def backfill(
             filter=clause,
             again=again,
             slice=slice,
-            workers=workers,
+            stop=lambda: interruptible.signal is not None,
             **near,
+            **run,
         )
-        with tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:
+        with closing(outcomes), tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:
             try:
                 for outcome in outcomes:
                     counts.add(outcome)
                     progress.update()
                     report(outcome, as_json, progress)
-                    if interruptible.signal is not None:
-                        break
             except BaseException:
                 if counts.total:  # else the error says it all
                     print_counts(counts, 0, time.monotonic() - started, as_json)
@@ -93,4 +99,4 @@ def backfill(
         click.echo("es-simhash: interrupted; the same command goes on", err=True)
         sys.exit(interruptible.exit_code)
     if counts.not_taken:
-        sys.exit(SOME_NOT_STORED if counts.not_taken < counts.total else 1)
+        sys.exit(SOME_NOT_DONE if counts.not_taken < counts.total else STOPPED_BY_ERROR)

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
 from es_simhash.cli.options import display, text_field_option
 from es_simhash.core.fingerprint import Fingerprinter
@@ -14,8 +15,6 @@ from es_simhash.core.tokens import TOKENS
 from es_simhash.errors import InputError
 from es_simhash.reading.documents import Reader
 from es_simhash.reading.lines import Line, parsed
-
-SOME_NOT_COUNTED = 3
 
 
 @click.command()
@@ -68,7 +67,7 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
         click.echo(row.encode())
     click.echo(_summary(frequencies, len(table.units)), err=True)
     if rejected:
-        sys.exit(SOME_NOT_COUNTED)
+        sys.exit(SOME_NOT_DONE)
 
 
 def _text(line: Line, reader: Reader) -> str:

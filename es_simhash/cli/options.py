@@ -48,22 +48,19 @@ _STORE = [
 _WIDEST = Scheme(bits=128)
 
 
-class _Distance(click.ParamType[Any]):
+def _distance(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
     """Bits, or what is exact by name."""
-
-    name = "distance"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if value in EXACT:
-            return value
-        return click.IntRange(0, _WIDEST.max_distance).convert(value, parameter, context)
+    if value is None or value in EXACT:
+        return value
+    bits: int = click.IntRange(0, _WIDEST.max_distance).convert(value, parameter, context)  # type: ignore[arg-type]
+    return bits
 
 
 confirm_option = click.option(
     "--confirm",
     metavar="S",
     type=click.FloatRange(0, 1),
-    help="Compare the texts too: they are so similar at least, 0 to 1, such as 0.8.",
+    help="Compare the texts too: near-duplicates have a similarity of S or more, from 0 to 1, such as 0.8.",
 )
 measure_option = click.option(
     "--similarity",
@@ -77,7 +74,7 @@ _NEAR = [
     click.option(
         "--max-distance",
         metavar="K",
-        type=_Distance(),
+        callback=_distance,
         help=f"How many bits may differ: 0 to {DEFAULT.max_distance} of {DEFAULT.bits}, 0 to {_WIDEST.max_distance} of "
         f"{_WIDEST.bits}. Or exact: 'fingerprint' (equal ones), 'digest' (only copies).  "
         f"[default: {DEFAULT_MAX_DISTANCE}; the most with --confirm]",

@@ -36,8 +36,8 @@ def remove(
 ) -> None:
     """Remove documents, by their ids or by a query clause.
 
-    What duplicated one of them is linked to another original, or stands for itself then. Which one it may be is said by
-    --max-distance and --confirm, as they were when it was ingested.
+    What duplicated one of them is linked to another original, or stands for itself then. Give the --max-distance and
+    --confirm that you ingested with.
 
     \b
     es-simhash remove news-1 news-2

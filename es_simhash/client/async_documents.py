@@ -6,7 +6,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
-from es_simhash.client.backfill import apages, first_pass, next_pass
+from es_simhash.client.backfill import apages, first_pass, never, next_pass
 from es_simhash.client.runs import Choices, Run
 from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import (
         AsyncIterable,
         AsyncIterator,
+        Callable,
         Iterable,
         Mapping,
         Sequence,
@@ -129,6 +130,7 @@ class AsyncDocuments:
         max_text: int = MAX_TEXT,
         workers: int = 0,
         deadline: float = DEADLINE,
+        stop: Callable[[], bool] = never,
     ) -> AsyncIterator[Outcome]:
         """:meth:`Documents.backfill`, as an async iterator."""
         choices = Choices(
@@ -142,9 +144,11 @@ class AsyncDocuments:
             workers,
             deadline,
         )
-        return self._backfill(choices, checked_slice(slice), again)
+        return self._backfill(choices, checked_slice(slice), again, stop)
 
-    async def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> AsyncIterator[Outcome]:
+    async def _backfill(
+        self, choices: Choices, slice: tuple[int, int] | None, again: bool, stop: Callable[[], bool]
+    ) -> AsyncIterator[Outcome]:
         async def perform(op: Op[T]) -> T:
             return await self._run(patiently(ask(op), choices.deadline))
 
@@ -152,11 +156,11 @@ class AsyncDocuments:
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
             await perform(Refresh())
-            run = Run(self.fingerprinter, apages(scan, perform), choices)
+            run = Run(self.fingerprinter, apages(scan, perform, stop), choices)
             async with aclosing(run.aoutcomes(self._store)) as outcomes:
                 async for outcome in outcomes:
                     yield outcome
-            scan = next_pass(scan, choices, run.ingest.conflicts)
+            scan = None if stop() else next_pass(scan, choices, run.ingest.conflicts)
 
     async def missing(self, *, filter: Mapping[str, Any] | None = None) -> int:
         """:meth:`Documents.missing`."""

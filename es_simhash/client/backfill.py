@@ -28,19 +28,26 @@ def next_pass(scan: Scan, choices: Choices, conflicts: list[str]) -> Scan | None
     return replace(scan, filter={"bool": {"filter": [ids, *([choices.filter] if choices.filter else [])]}})
 
 
-def pages(scan: Scan, perform: Callable[[Scan], ScanPage]) -> Iterator[Line]:
-    """All documents that a Scan comes upon."""
+def never() -> bool:
+    """No reason to stop."""
+    return False
+
+
+def pages(scan: Scan, perform: Callable[[Scan], ScanPage], stop: Callable[[], bool]) -> Iterator[Line]:
+    """All documents that a Scan comes upon, until it is to stop."""
     more = True
-    while more:
+    while more and not stop():
         page = perform(scan)
         yield from _lines(page)
         more, scan = page.after is not None, replace(scan, after=page.after)
 
 
-async def apages(scan: Scan, perform: Callable[[Scan], Awaitable[ScanPage]]) -> AsyncIterator[Line]:
+async def apages(
+    scan: Scan, perform: Callable[[Scan], Awaitable[ScanPage]], stop: Callable[[], bool]
+) -> AsyncIterator[Line]:
     """:func:`pages`, awaited."""
     more = True
-    while more:
+    while more and not stop():
         page = await perform(scan)
         for line in _lines(page):
             yield line

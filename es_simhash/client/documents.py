@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
-from es_simhash.client.backfill import first_pass, next_pass, pages
+from es_simhash.client.backfill import first_pass, never, next_pass, pages
 from es_simhash.client.runs import Choices, Run
 from es_simhash.core.clause import satisfies
 from es_simhash.core.fingerprint import Fingerprinter
@@ -25,6 +25,7 @@ from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:
     from collections.abc import (
+        Callable,
         Generator,
         Iterable,
         Iterator,
@@ -112,10 +113,12 @@ class Documents:
         """Store documents, and say of each what it is.
 
         Works as you take the outcomes, to the end of the iterator; memory does not grow with the number of documents.
+        A document whose text has not changed is ``unchanged`` and not written, even if its other fields have.
         Everything written can be found by search once the iterator is exhausted (in Elasticsearch, else after the next
         refresh). An SQLite file is set up where needed.
 
-        :param documents: dicts with an id and a text, of any length, or Lines as ``reading.json_lines`` gives them.
+        :param documents: dicts with an id and a text, of any length, or Lines as ``reading.lines.json_lines`` gives
+            them. If they end in an error, what came before it is done, and the error raised then.
         :param text_field: name of the field with the text, or several to be joined.
         :param max_distance: how near a near-duplicate is: 0 to 7 bits, or to 15 of 128; by default 3, or as many as
             there can be where there is a ``confirm``. Exact mode: ``"fingerprint"`` (equal ones), or ``"digest"`` (only
@@ -176,7 +179,8 @@ class Documents:
         max_text: int = MAX_TEXT,
         workers: int = 0,
         deadline: float = DEADLINE,
-    ) -> Iterator[Outcome]:
+        stop: Callable[[], bool] = never,
+    ) -> Generator[Outcome, None, None]:
         """Give the documents of an index that exists their fingerprints, and say of each what it is.
 
         Our fields are added to the mapping. Other fields are not touched, and a document that others write meanwhile is
@@ -188,6 +192,7 @@ class Documents:
         :param again: look at documents with a fingerprint too: those whose text has changed get another.
         :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
         :param max_distance: this, ``confirm`` and ``measure`` as for :meth:`ingest`.
+        :param stop: is asked before each page: once it is true, what was read is finished, and no more is read.
         :returns: an Outcome for each document; one without text is ``rejected``.
         :raises NotSetUp: if there is no such index.
         """
@@ -202,9 +207,11 @@ class Documents:
             workers,
             deadline,
         )
-        return self._backfill(choices, checked_slice(slice), again)
+        return self._backfill(choices, checked_slice(slice), again, stop)
 
-    def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> Iterator[Outcome]:
+    def _backfill(
+        self, choices: Choices, slice: tuple[int, int] | None, again: bool, stop: Callable[[], bool]
+    ) -> Generator[Outcome, None, None]:
         def perform(op: Op[T]) -> T:
             return self._run(patiently(ask(op), choices.deadline))
 
@@ -212,9 +219,9 @@ class Documents:
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
             perform(Refresh())
-            run = Run(self.fingerprinter, pages(scan, perform), choices)
+            run = Run(self.fingerprinter, pages(scan, perform, stop), choices)
             yield from run.outcomes(self._store)
-            scan = next_pass(scan, choices, run.ingest.conflicts)
+            scan = None if stop() else next_pass(scan, choices, run.ingest.conflicts)
 
     def missing(self, *, filter: Mapping[str, Any] | None = None) -> int:
         """How many documents have no fingerprint: what :meth:`backfill` would look at."""

@@ -81,7 +81,10 @@ def _parsed(kind: str, body: Any) -> Clause:
                 for occurs, inner in body.items()
             }
             return Clause(kind, clauses=clauses)
-    raise InputError(f"this library knows no filter clause {kind!r}: use {KNOWN}")
+    raise InputError(
+        f"only an Elasticsearch can judge a filter clause {kind!r}, and an ingest and SQLite judge by themselves: "
+        f"use {KNOWN}"
+    )
 
 
 def _path(field: str) -> tuple[str, ...]:

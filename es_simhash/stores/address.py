@@ -35,7 +35,7 @@ def open_store(address: str | Elasticsearch | Store | None, index: str | None = 
 
     Nothing is sent yet.
 
-    :param index: the index, where ``address`` is a client.
+    :param index: the index, where ``address`` is a client or names none.
     :param options: passed on to :class:`elasticsearch.Elasticsearch`.
     :raises InputError: if the address is of no known form.
     """
@@ -53,6 +53,7 @@ def open_store(address: str | Elasticsearch | Store | None, index: str | None = 
     if isinstance(address, AsyncElasticsearch):
         raise InputError("this is an AsyncElasticsearch client: use the Async classes, or give an Elasticsearch client")
     if isinstance(address, Elasticsearch):
+        _no_options(options)
         return ElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str):
         raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
@@ -79,6 +80,7 @@ def open_async_store(
             "this is a sync Elasticsearch client: use the sync classes, or give an AsyncElasticsearch client"
         )
     if isinstance(address, AsyncElasticsearch):
+        _no_options(options)
         return AsyncElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str):
         raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
@@ -127,6 +129,8 @@ def _elasticsearch(address: str, index: str | None, options: dict[str, Any]) -> 
     if port is None:
         raise InputError(f"the address of {host_name} names no port: write {url.scheme}://{host_name}:9200/… (or :443)")
     *prefix, last = [part for part in url.path.split("/") if part] or [""]
+    if index is not None and last:
+        raise InputError(f"the address names the index {last!r}, and index={index!r} is given too: leave one out")
     index = _index(index or unquote(last) or DEFAULT_INDEX)
     host = "/".join([f"{url.scheme}://{host_name}:{port}", *prefix])
     if url.username is not None:
@@ -156,6 +160,11 @@ def _client(kind: Any, host: str, options: dict[str, Any]) -> Any:
     except (TypeError, ValueError, OSError, ImportError) as error:
         # A file of certificates that isn't there, an option that the client doesn't know, aiohttp not installed.
         raise InputError(f"the client for {host} can't be made: {error}") from error
+
+
+def _no_options(options: dict[str, Any]) -> None:
+    if options:
+        raise InputError(f"{', '.join(options)} given with a client: such options belong to the client that you made")
 
 
 def _index(index: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Backfill of an SQLite file, whose documents another program has changed."""
+"""Backfill without a server: of documents that another program has changed, or changes meanwhile."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 import random
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import Documents
 from es_simhash.errors import NotSetUp
+from es_simhash.ops import Entry, Remove, Write, Written
+from es_simhash.testing import LinearStore
 from tests.client.test_backfill import article
 
 if TYPE_CHECKING:
@@ -61,3 +64,63 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/none.db") as door, pytest.raises(NotSetUp, match="init"):
         list(door.backfill("text"))
     assert list(tmp_path.iterdir()) == []
+
+
+STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+
+
+class Racing(LinearStore):
+    """Another program is faster at the first write."""
+
+    def __init__(self, race: Callable[[LinearStore, Write], Written | None]) -> None:
+        super().__init__()
+        self._race: Callable[[LinearStore, Write], Written | None] | None = race
+
+    def perform(self, op: Any) -> Any:
+        if isinstance(op, Write) and op.entries[0].version is not None and self._race is not None:
+            race, self._race = self._race, None
+            if (answer := race(self, op)) is not None:
+                return answer
+        return super().perform(op)
+
+
+def removed(store: LinearStore, op: Write) -> None:
+    store.perform(Remove(("X",)))
+
+
+def edited(store: LinearStore, op: Write) -> None:
+    store.perform(Write((Entry("X", None, "", "X", None, json.dumps({"id": "X", "text": STORM})),)))
+
+
+def refused(store: LinearStore, op: Write) -> Written:
+    others = Write(tuple(entry for entry in op.entries if entry.id != "X"))
+    return replace(store.perform(others), refused={"X": "too long"})
+
+
+@pytest.mark.parametrize("race", [removed, edited, refused])
+def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_it(race: Any) -> None:
+    store = Racing(race)
+    door = Documents(store)
+    door.setup()
+    for id in "WXYZ":
+        source = json.dumps({"id": id, "text": STORM if id != "W" else "，".join(article(RNG))})
+        store.perform(Write((Entry(id, None, "", id, None, source),)))
+    outcomes = {outcome.id: (outcome.outcome, outcome.duplicate_of) for outcome in door.backfill("text")}
+    rows = {row.id: row.duplicate_of for row in door.export()}
+    expected: dict[str, Any] = {"W": ("new", None), "Y": ("new", None), "Z": ("exact_duplicate", "Y")}
+    if race is edited:  # it has its turn after the others
+        expected["X"] = ("exact_duplicate", "Y")
+    elif race is refused:
+        expected["X"] = ("failed", None)
+    assert outcomes == expected
+    assert rows == {id: original for id, (outcome, original) in expected.items() if outcome != "failed"}
+
+
+def test_told_to_stop_it_finishes_what_it_has_read(door: Documents, execute: Callable[..., None]) -> None:
+    execute("UPDATE documents SET fp = NULL, digest = ''")
+    outcomes = []
+    for outcome in door.backfill("text", batch_size=25, stop=lambda: len(outcomes) >= 30):
+        outcomes.append(outcome.id)  # noqa: PERF401  # it is counted meanwhile
+    assert 50 <= len(outcomes) < 120
+    assert door.missing() == 120 - len(outcomes)
+    assert list(door.backfill("text", stop=lambda: True)) == []

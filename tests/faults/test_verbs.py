@@ -49,7 +49,7 @@ def until_done(proxy: Proxy, fault: Fault, work: Callable[[], Any]) -> int:
 @pytest.fixture
 def door(address: str) -> Iterator[Documents]:
     with Documents(address) as door:
-        door.missing()  # it has asked for the mapping by now
+        door.fetch([])  # it has asked for the mapping by now
         yield door
 
 

@@ -16,7 +16,6 @@ from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMism
 from es_simhash.ops import Candidates, Probe
 from es_simhash.stores.elasticsearch import documents as requests
 from es_simhash.stores.elasticsearch.failures import complete
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import steps
 from es_simhash.testing.documents import candidates, entry, flip, near, write
 
@@ -54,10 +53,6 @@ def test_the_mapping_file_applied_by_hand_is_what_the_package_makes(client: Elas
     documents = Documents(client, index=index_name)
     assert documents.setup() == "unchanged"
     assert [o.outcome for o in ingest(documents, {"id": 1, "text": NEWS})] == ["new"]
-
-
-def test_the_mapping_file_is_of_the_default_scheme() -> None:
-    assert json.loads(SHIPPED.read_text(encoding="utf-8"))["mappings"] == DOCUMENTS.mapping(Scheme())
 
 
 def test_an_index_that_exists_gets_the_fields_and_keeps_its_own(client: Elasticsearch, index_name: str) -> None:

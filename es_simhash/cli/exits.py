@@ -1,0 +1,9 @@
+"""The command's exit codes. Click itself ends with 2 where a command is not understood."""
+
+STOPPED_BY_ERROR = 1
+"""Nothing could be done; or what was done until then is in the counts."""
+SOME_NOT_DONE = 3
+"""Done, but some of what was given was rejected or failed."""
+STOPPED_AT_DUPLICATE = 4
+INTERRUPTED = 130
+"""128 and the number of the signal, as shells have it."""
