@@ -41,7 +41,7 @@ def remove(ids: Sequence[str], near: Near, versions: Mapping[str, Any] | None = 
 
 
 def remove_matching(clause: Mapping[str, Any], near: Near) -> Flow[int]:
-    """Remove all documents that match a clause, page by page; returns how many were.
+    """Remove all documents that match a clause, fingerprinted or not, page by page; returns how many were.
 
     A document that changes meanwhile, be it only its links, is looked at again.
     """
@@ -50,7 +50,7 @@ def remove_matching(clause: Mapping[str, Any], near: Near) -> Flow[int]:
         conflicts, progressed, after = False, False, None
         yield from ask(Refresh())
         while True:
-            page = yield from ask(Scan(after, clause, size=BATCH))
+            page = yield from ask(Scan(after, clause, fields=(), size=BATCH))
             versions = {row.id: row.version for row in page.rows}
             if versions:
                 removed = yield from remove(tuple(versions), near, versions)

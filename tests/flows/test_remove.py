@@ -12,8 +12,9 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents
 from es_simhash.core.scheme import DEFAULT
-from es_simhash.ops import Relink, Remove, SetUp
+from es_simhash.ops import Count, Fetch, Relink, Remove, Scan, SetUp
 from es_simhash.stores.address import open_store
+from es_simhash.stores.elasticsearch.store import ElasticsearchStore
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
 
@@ -214,6 +215,33 @@ def test_what_still_matches_after_a_change_is_removed_too(store: Store) -> None:
     other = Meanwhile(store, Remove, lambda: write(store, changed))
     assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
     assert found(store) == {}
+
+
+def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.flows.remove.BATCH", 2)
+    write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
+    changed = entry("id3", 99, digest="new", lang="en")
+    other = Meanwhile(store, Remove, lambda: write(store, changed))
+    assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
+    assert found(store) == {}
+
+
+def write_without_fingerprint(store: Store, id: str, **fields: Any) -> None:
+    """A document as it is before a backfill."""
+    if isinstance(store, ElasticsearchStore):
+        store._client.index(index=store._index, id=id, document=fields, refresh=True)
+    else:
+        write(store, replace(entry(id, None, **fields), digest="", group=""))
+
+
+def test_what_matches_is_removed_with_or_without_a_fingerprint(store: Store) -> None:
+    write(store, *(entry(f"id{n}", n << 20, lang=lang) for n, lang in enumerate(["en", "zh", "en"])))
+    for n, lang in enumerate(["en", "zh", "en"]):
+        write_without_fingerprint(store, f"old{n}", lang=lang)
+    assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 4
+    assert store.perform(Count(Scan(fields=()))) == 2
+    assert store.perform(Fetch(("id1", "old1"))).keys() == {"id1", "old1"}
+    assert Documents(store).remove(["old1"]) == {"old1"}
 
 
 def test_what_others_link_to_a_document_on_its_way_out_is_linked_anew(store: Store) -> None:

@@ -207,7 +207,7 @@ def _scan(op: Scan, index: str, name: str) -> Steps:
     if op.slice is not None:
         # By the ids: the server's own parts, by places in a segment, are others for each point in time.
         place = {**place, "slice": {"field": "_id", "id": op.slice[0], "max": op.slice[1]}}
-    source = False if op.fields is None else list(op.fields)
+    source = list(op.fields) if op.fields else False  # an empty list is all fields to the server
     page = yield from _page(_scanned(op), size, pit, SCAN_KEEP_ALIVE, place, name, source=source)
     hits = page["hits"]["hits"]
     rows = [_found_row(hit) for hit in hits]

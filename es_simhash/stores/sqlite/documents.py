@@ -250,7 +250,7 @@ def _scan(op: Scan, database: Database) -> ScanPage:
 
 def _end(op: Scan, connection: Connection) -> int:
     """Where a scan ends: who asks for texts gives them other fingerprints, whereby they move behind all others."""
-    if op.fields is None:
+    if not op.fields:
         return _LAST
     last: int = connection.execute("SELECT ifnull(max(written), 0) FROM documents").fetchone()[0]
     return last
@@ -276,6 +276,8 @@ def _scanned(op: Scan) -> tuple[str, list[Any]]:
 
 
 def _some(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    if not fields:
+        return {}
     document: dict[str, Any] = json.loads(source)
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in document.items() if name in names}
