@@ -29,7 +29,7 @@ from es_simhash.ops import (
     Written,
 )
 from es_simhash.stores.elasticsearch.clause import candidates_clause
-from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
+from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import Call, chunks, describe, set_up, steps
 
@@ -154,7 +154,7 @@ def _write(op: Write, index: str, name: str) -> Steps:
         ((kind, result),) = item.items()
         if kind == "update" and result["status"] in CHANGED_SINCE:
             conflicts.add(entry.id)
-        elif result["status"] in BUSY:
+        elif passes(result, result["status"]):
             busy.add(entry.id)
         elif result["status"] >= 300:
             refused[entry.id] = f"the server refused it: {item_reason(result['error'])}"
