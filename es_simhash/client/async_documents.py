@@ -224,11 +224,12 @@ class AsyncDocuments:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> set[str]:
         """:meth:`Documents.remove`."""
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(remove(checked_ids(ids), rule))
+        return await self._run(remove(checked_ids(ids), rule, among=among))
 
     async def remove_matching(
         self,
@@ -238,11 +239,12 @@ class AsyncDocuments:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> int:
         """:meth:`Documents.remove_matching`."""
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(remove_matching(filter, rule))
+        return await self._run(remove_matching(filter, rule, among))
 
     async def group(
         self,

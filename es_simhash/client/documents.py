@@ -290,15 +290,18 @@ class Documents:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> set[str]:
         """Remove documents, and the links to them: what duplicated one finds another original, or stands for itself.
 
         :param max_distance: how near that other original is; this and the rest as it was ingested with.
+        :param among: a query clause: only documents that match it can be that original, as by the ``filter`` of an
+            ingest.
         :returns: the ids that were there.
         """
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(remove(checked_ids(ids), rule))
+        return self._run(remove(checked_ids(ids), rule, among=among))
 
     def remove_matching(
         self,
@@ -308,11 +311,12 @@ class Documents:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> int:
-        """:meth:`remove` for all documents that match a clause; returns how many were there."""
+        """:meth:`remove` for all documents that match a clause, fingerprinted or not; returns how many were there."""
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(remove_matching(filter, rule))
+        return self._run(remove_matching(filter, rule, among))
 
     def group(
         self,

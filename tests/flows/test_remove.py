@@ -20,6 +20,7 @@ from es_simhash.testing.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from es_simhash.ops import Entry, Op, Row, Store
 
@@ -242,6 +243,40 @@ def test_what_matches_is_removed_with_or_without_a_fingerprint(store: Store) -> 
     assert store.perform(Count(Scan(fields=()))) == 2
     assert store.perform(Fetch(("id1", "old1"))).keys() == {"id1", "old1"}
     assert Documents(store).remove(["old1"]) == {"old1"}
+
+
+@pytest.mark.parametrize("verb", ["by id", "by a clause"])
+def test_what_is_left_behind_is_linked_only_among_those_that_match(store: Store, verb: str) -> None:
+    write(store, entry("b1", 0, tenant="b"), entry("a1", 1, tenant="a"))
+    write(store, *(entry(f"a{n}", value, group="a1", duplicate_of="a1", tenant="a") for n, value in ((2, 3), (3, 7))))
+    door, among = Documents(store), {"term": {"tenant": "a"}}
+    if verb == "by id":
+        assert door.remove(["a1"], among=among) == {"a1"}
+    else:
+        assert door.remove_matching({"ids": {"values": ["a1"]}}, among=among) == 1
+    assert found(store) == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
+    door.remove(["a2"])
+    assert found(store) == {"b1": ("b1", None), "a3": ("b1", "b1")}, "without it all are looked at"
+
+
+@pytest.mark.parametrize("verb", ["by id", "by a clause"])
+def test_an_async_removal_looks_among_the_same(tmp_path: Path, verb: str) -> None:
+    address = f"sqlite:///{tmp_path}/a.db"
+    with Documents(address) as door:
+        door.setup()
+        write(door._store, entry("b", 0), entry("a", 1), entry("a2", 3, group="a", duplicate_of="a"))
+
+    async def main() -> None:
+        async with AsyncDocuments(address) as door:
+            among = {"bool": {"must_not": {"ids": {"values": ["b"]}}}}
+            if verb == "by id":
+                assert await door.remove(["a"], among=among) == {"a"}
+            else:
+                assert await door.remove_matching({"ids": {"values": ["a"]}}, among=among) == 1
+
+    asyncio.run(main())
+    with Documents(address) as door:
+        assert found(door._store) == {"b": ("b", None), "a2": ("a2", None)}
 
 
 def test_what_others_link_to_a_document_on_its_way_out_is_linked_anew(store: Store) -> None:
