@@ -12,7 +12,7 @@ from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.drive import patiently, run
 from es_simhash.flows import opening
-from es_simhash.flows.group import group, unseen_progress
+from es_simhash.flows.group import group, no_progress
 from es_simhash.flows.ingest import DEADLINE
 from es_simhash.flows.remove import remove, remove_matching
 from es_simhash.flows.sample import BATCH as SAMPLE_BATCH
@@ -327,7 +327,7 @@ class Documents:
         text_field: str | Sequence[str] = "text",
         filter: Mapping[str, Any] | None = None,
         head: Head = "earliest",
-        progress: Progress = unseen_progress,
+        progress: Progress = no_progress,
     ) -> GroupReport:
         """Recompute the groups of all documents, and what each of them duplicates.
 
