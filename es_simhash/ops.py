@@ -227,7 +227,8 @@ class Scan(Op[ScanPage]):
 
     :param after: of the page before; None begins.
     :param filter: a query clause that they must match.
-    :param fields: look at documents with or without a fingerprint, and bring these fields of theirs along.
+    :param fields: look at documents with or without a fingerprint, and bring these fields of theirs along; perhaps
+        none.
     :param missing: only documents without a fingerprint.
     :param slice: ``(i, n)``: only the i-th of n parts, which together are everything.
     :param size: documents of a page; the store's own choice if it is None.

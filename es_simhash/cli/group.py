@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from tqdm import tqdm
@@ -19,8 +19,10 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.core.groups import HEADS
+from es_simhash.flows.group import GIANT
 
-GIANT = 1_000
+if TYPE_CHECKING:
+    from es_simhash.flows.group import Progress
 
 
 @click.command()
@@ -57,12 +59,7 @@ def group(
     es-simhash group --confirm 0.8 --json
     """
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
-
-        def progress(stage: str, count: int) -> None:
-            bar.set_description(stage)
-            bar.update(count)
-
-        report = documents.group(filter=clause, head=head, progress=progress, **near)
+        report = documents.group(filter=clause, head=head, progress=by_stages(bar), **near)
     if as_json:
         print_json(asdict(report))
         return
@@ -73,3 +70,18 @@ def group(
     for head, size in report.largest:
         if size >= GIANT:
             click.echo(f"a giant group: {head} with {size:,} members; a template, or a chain of small differences?")
+
+
+def by_stages(bar: tqdm[Any]) -> Progress:
+    """What moves a bar on; it begins anew with each stage, for they don't add up."""
+    current = ""
+
+    def progress(stage: str, count: int) -> None:
+        nonlocal current
+        if stage != current:
+            current = stage
+            bar.reset()
+            bar.set_description(stage)
+        bar.update(count)
+
+    return progress

@@ -10,6 +10,7 @@ from es_simhash.cli.options import (
     filter_option,
     json_option,
     near_options,
+    parse_clause,
     print_json,
     store_options,
     text_field_option,
@@ -25,19 +26,26 @@ from es_simhash.cli.scheme import open_documents, scheme_options
 @near_options
 @text_field_option("Where a document's text is, for --confirm; several fields are joined.")
 @filter_option("says which documents to remove, in place of ids")
+@click.option(
+    "--among",
+    metavar="JSON",
+    callback=parse_clause,
+    help="A query clause that says which documents may become originals, as --filter did at the ingest.",
+)
 @json_option
 @with_near
 def remove(
     ids: tuple[str, ...],
     near: dict[str, Any],
     clause: dict[str, Any] | None,
+    among: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
 ) -> None:
     """Remove documents, by their ids or by a query clause.
 
     What duplicated one of them is linked to another original, or stands for itself then. Give the --max-distance and
-    --confirm that you ingested with.
+    --confirm that you ingested with, and the ingest's --filter as --among.
 
     \b
     es-simhash remove news-1 news-2
@@ -47,9 +55,9 @@ def remove(
         raise click.UsageError("give either ids or --filter")
     with open_documents(**store) as documents:
         if clause is not None:
-            removed = documents.remove_matching(clause, **near)
+            removed = documents.remove_matching(clause, among=among, **near)
         else:
-            removed = len(documents.remove(ids, **near))
+            removed = len(documents.remove(ids, among=among, **near))
     if as_json:
         print_json({"removed": removed})
     else:

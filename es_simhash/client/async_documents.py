@@ -13,7 +13,7 @@ from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.drive import arun, patiently
 from es_simhash.flows import opening
-from es_simhash.flows.group import group, unseen_progress
+from es_simhash.flows.group import group, no_progress
 from es_simhash.flows.ingest import DEADLINE
 from es_simhash.flows.remove import remove, remove_matching
 from es_simhash.flows.sample import BATCH as SAMPLE_BATCH
@@ -228,11 +228,12 @@ class AsyncDocuments:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> set[str]:
         """:meth:`Documents.remove`."""
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(remove(checked_ids(ids), rule))
+        return await self._run(remove(checked_ids(ids), rule, among=among))
 
     async def remove_matching(
         self,
@@ -242,11 +243,12 @@ class AsyncDocuments:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> int:
         """:meth:`Documents.remove_matching`."""
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         await self._check()
-        return await self._run(remove_matching(filter, rule))
+        return await self._run(remove_matching(filter, rule, among))
 
     async def group(
         self,
@@ -257,7 +259,7 @@ class AsyncDocuments:
         text_field: str | Sequence[str] = "text",
         filter: Mapping[str, Any] | None = None,
         head: Head = "earliest",
-        progress: Progress = unseen_progress,
+        progress: Progress = no_progress,
     ) -> GroupReport:
         """:meth:`Documents.group`."""
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)

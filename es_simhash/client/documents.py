@@ -12,7 +12,7 @@ from es_simhash.core.fingerprint import Fingerprinter
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.drive import patiently, run
 from es_simhash.flows import opening
-from es_simhash.flows.group import group, unseen_progress
+from es_simhash.flows.group import group, no_progress
 from es_simhash.flows.ingest import DEADLINE
 from es_simhash.flows.remove import remove, remove_matching
 from es_simhash.flows.sample import BATCH as SAMPLE_BATCH
@@ -297,15 +297,18 @@ class Documents:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> set[str]:
         """Remove documents, and the links to them: what duplicated one finds another original, or stands for itself.
 
         :param max_distance: how near that other original is; this and the rest as it was ingested with.
+        :param among: a query clause: only documents that match it can be that original, as by the ``filter`` of an
+            ingest.
         :returns: the ids that were there.
         """
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(remove(checked_ids(ids), rule))
+        return self._run(remove(checked_ids(ids), rule, among=among))
 
     def remove_matching(
         self,
@@ -315,11 +318,12 @@ class Documents:
         confirm: float | None = None,
         measure: Measure = "jaccard",
         text_field: str | Sequence[str] = "text",
+        among: Mapping[str, Any] | None = None,
     ) -> int:
-        """:meth:`remove` for all documents that match a clause; returns how many were there."""
+        """:meth:`remove` for all documents that match a clause, fingerprinted or not; returns how many were there."""
         rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
         self._check()
-        return self._run(remove_matching(filter, rule))
+        return self._run(remove_matching(filter, rule, among))
 
     def group(
         self,
@@ -330,7 +334,7 @@ class Documents:
         text_field: str | Sequence[str] = "text",
         filter: Mapping[str, Any] | None = None,
         head: Head = "earliest",
-        progress: Progress = unseen_progress,
+        progress: Progress = no_progress,
     ) -> GroupReport:
         """Recompute the groups of all documents, and what each of them duplicates.
 

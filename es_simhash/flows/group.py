@@ -6,7 +6,6 @@ be interrupted and repeated, and a second call after a first changes nothing.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -34,11 +33,14 @@ if TYPE_CHECKING:
 
 BATCH = 1_000
 LARGEST = 10
+"""So many groups are reported, the largest ones."""
+GIANT = 1_000
+"""And each group of so many members or more."""
 
 Head = Literal["earliest", "latest", "kept"]
 
 
-def unseen_progress(stage: str, documents: int) -> None:
+def no_progress(stage: str, documents: int) -> None:
     """Progress that nobody wants to see."""
 
 
@@ -51,8 +53,8 @@ class GroupReport:
     :param members: documents in those.
     :param changed: documents whose group, or what they duplicate, was written.
     :param conflicts: documents that were written or removed by others meanwhile, and left as they are.
-    :param largest: the heads of the largest groups, ten at most, and how many members they have. A chain of many small
-        differences, or a template, shows here.
+    :param largest: the heads of the ten largest groups, and of all with a thousand members or more; and how many
+        members they have, the largest first. A chain of many small differences, or a template, shows here.
     """
 
     documents: int
@@ -68,7 +70,7 @@ def group(
     max_distance: int,
     clause: Mapping[str, Any] | None = None,
     head: Head = "earliest",
-    progress: Progress = unseen_progress,
+    progress: Progress = no_progress,
     texts: Texts | None = None,
 ) -> Flow[GroupReport]:
     """Recompute all groups.
@@ -117,14 +119,14 @@ def group(
         progress("written", len(batch))
     yield from ask(Refresh())
     sizes = np.bincount(heads, minlength=len(rows))
-    largest = Counter({place: int(sizes[place]) for place in np.argsort(-sizes, kind="stable")[:LARGEST].tolist()})
+    reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]
     return GroupReport(
         documents=len(rows),
         groups=int((sizes > 1).sum()),
         members=int(sizes[sizes > 1].sum()),
         changed=changed,
         conflicts=len(conflicts),
-        largest=tuple((rows[place].id, size) for place, size in largest.items() if size > 1),
+        largest=tuple((rows[place].id, int(sizes[place])) for place in reported.tolist() if sizes[place] > 1),
     )
 
 

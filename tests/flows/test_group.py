@@ -95,6 +95,21 @@ def test_members_that_are_no_longer_near_leave(store: Store) -> None:
     assert groups(store) == {"a": "a", "b": "b"}
 
 
+@pytest.mark.parametrize(("giant", "reported"), [(2, 13), (3, 12), (4, 10)])
+def test_the_ten_largest_groups_are_reported_and_every_giant_one(
+    monkeypatch: pytest.MonkeyPatch, giant: int, reported: int
+) -> None:
+    monkeypatch.setattr("es_simhash.flows.group.GIANT", giant)
+    store = LinearStore()
+    store.perform(SetUp(DEFAULT))
+    write(store, entry("alone", None))
+    sizes = [2] + [3] * 11 + [4]
+    write(store, *(entry(f"{n}-{m}", None, digest=f"d{n}") for n, size in enumerate(sizes) for m in range(size)))
+    largest = Documents(store).group().largest
+    every = [("12-0", 4), *((f"{n}-0", 3) for n in range(1, 12)), ("0-0", 2)]
+    assert largest == tuple(every[:reported])
+
+
 def test_copies_without_fingerprint_are_a_group_and_blank_texts_are_none(store: Store) -> None:
     blank = digest("", DEFAULT.digest)
     write(store, *(entry(f"{d}{n}", None, digest=d) for d in ("x", blank) for n in range(2)))

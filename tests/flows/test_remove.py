@@ -12,13 +12,15 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents
 from es_simhash.core.scheme import DEFAULT
-from es_simhash.ops import Relink, Remove, SetUp
+from es_simhash.ops import Count, Fetch, Relink, Remove, Scan, SetUp
 from es_simhash.stores.address import open_store
+from es_simhash.stores.elasticsearch.store import ElasticsearchStore
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from es_simhash.ops import Entry, Op, Row, Store
 
@@ -214,6 +216,67 @@ def test_what_still_matches_after_a_change_is_removed_too(store: Store) -> None:
     other = Meanwhile(store, Remove, lambda: write(store, changed))
     assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
     assert found(store) == {}
+
+
+def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.flows.remove.BATCH", 2)
+    write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
+    changed = entry("id3", 99, digest="new", lang="en")
+    other = Meanwhile(store, Remove, lambda: write(store, changed))
+    assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
+    assert found(store) == {}
+
+
+def write_without_fingerprint(store: Store, id: str, **fields: Any) -> None:
+    """A document as it is before a backfill."""
+    if isinstance(store, ElasticsearchStore):
+        store._client.index(index=store._index, id=id, document=fields, refresh=True)
+    else:
+        write(store, replace(entry(id, None, **fields), digest="", group=""))
+
+
+def test_what_matches_is_removed_with_or_without_a_fingerprint(store: Store) -> None:
+    write(store, *(entry(f"id{n}", n << 20, lang=lang) for n, lang in enumerate(["en", "zh", "en"])))
+    for n, lang in enumerate(["en", "zh", "en"]):
+        write_without_fingerprint(store, f"old{n}", lang=lang)
+    assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 4
+    assert store.perform(Count(Scan(fields=()))) == 2
+    assert store.perform(Fetch(("id1", "old1"))).keys() == {"id1", "old1"}
+    assert Documents(store).remove(["old1"]) == {"old1"}
+
+
+@pytest.mark.parametrize("verb", ["by id", "by a clause"])
+def test_what_is_left_behind_is_linked_only_among_those_that_match(store: Store, verb: str) -> None:
+    write(store, entry("b1", 0, tenant="b"), entry("a1", 1, tenant="a"))
+    write(store, *(entry(f"a{n}", value, group="a1", duplicate_of="a1", tenant="a") for n, value in ((2, 3), (3, 7))))
+    door, among = Documents(store), {"term": {"tenant": "a"}}
+    if verb == "by id":
+        assert door.remove(["a1"], among=among) == {"a1"}
+    else:
+        assert door.remove_matching({"ids": {"values": ["a1"]}}, among=among) == 1
+    assert found(store) == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
+    door.remove(["a2"])
+    assert found(store) == {"b1": ("b1", None), "a3": ("b1", "b1")}, "without it all are looked at"
+
+
+@pytest.mark.parametrize("verb", ["by id", "by a clause"])
+def test_an_async_removal_looks_among_the_same(tmp_path: Path, verb: str) -> None:
+    address = f"sqlite:///{tmp_path}/a.db"
+    with Documents(address) as door:
+        door.setup()
+        write(door._store, entry("b", 0), entry("a", 1), entry("a2", 3, group="a", duplicate_of="a"))
+
+    async def main() -> None:
+        async with AsyncDocuments(address) as door:
+            among = {"bool": {"must_not": {"ids": {"values": ["b"]}}}}
+            if verb == "by id":
+                assert await door.remove(["a"], among=among) == {"a"}
+            else:
+                assert await door.remove_matching({"ids": {"values": ["a"]}}, among=among) == 1
+
+    asyncio.run(main())
+    with Documents(address) as door:
+        assert found(door._store) == {"b": ("b", None), "a2": ("a2", None)}
 
 
 def test_what_others_link_to_a_document_on_its_way_out_is_linked_anew(store: Store) -> None:

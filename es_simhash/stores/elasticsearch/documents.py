@@ -29,7 +29,7 @@ from es_simhash.ops import (
     Written,
 )
 from es_simhash.stores.elasticsearch.clause import candidates_clause
-from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
+from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import Call, chunks, describe, set_up, steps
 
@@ -154,7 +154,7 @@ def _write(op: Write, index: str, name: str) -> Steps:
         ((kind, result),) = item.items()
         if kind == "update" and result["status"] in CHANGED_SINCE:
             conflicts.add(entry.id)
-        elif result["status"] in BUSY:
+        elif passes(result, result["status"]):
             busy.add(entry.id)
         elif result["status"] >= 300:
             refused[entry.id] = f"the server refused it: {item_reason(result['error'])}"
@@ -207,7 +207,7 @@ def _scan(op: Scan, index: str, name: str) -> Steps:
     if op.slice is not None:
         # By the ids: the server's own parts, by places in a segment, are others for each point in time.
         place = {**place, "slice": {"field": "_id", "id": op.slice[0], "max": op.slice[1]}}
-    source = False if op.fields is None else list(op.fields)
+    source = list(op.fields) if op.fields else False  # an empty list is all fields to the server
     page = yield from _page(_scanned(op), size, pit, SCAN_KEEP_ALIVE, place, name, source=source)
     hits = page["hits"]["hits"]
     rows = [_found_row(hit) for hit in hits]

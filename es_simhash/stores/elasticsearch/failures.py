@@ -95,11 +95,16 @@ def from_body(body: Any, status: int, name: str) -> SimhashError:
     kind = _type(body)
     if kind == "index_not_found_exception":
         return NotSetUp(f"{name}: there is no such index: run `es-simhash init --store {name}`, or setup() in code")
-    if status in BUSY or kind in _PASSING:
+    if passes(body, status):
         return StoreUnavailable(f"{name} is too busy or not ready ({_reason(body)}): try again later")
     if status == 400 and {kind, _root_type(body)} & _NOT_UNDERSTOOD:
         return InputError(f"{name} does not understand the query: {_reason(body)}: check the filter clause")
     return StoreError(f"{name} refused with HTTP {status}: {_reason(body)}")
+
+
+def passes(body: Any, status: int) -> bool:
+    """The same may succeed later; an item of a bulk request has this form, too."""
+    return status in BUSY or _type(body) in _PASSING
 
 
 def complete(body: Mapping[str, Any], name: str) -> None:

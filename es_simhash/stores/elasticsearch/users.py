@@ -23,7 +23,7 @@ from es_simhash.ops import (
     SetUpSeen,
     UserState,
 )
-from es_simhash.stores.elasticsearch.failures import BUSY, complete, from_body, item_reason
+from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.steps import Call, describe, set_up, steps
 
@@ -69,7 +69,7 @@ def _change_users(op: ChangeUsers, index: str, name: str) -> Steps:
         for item in answer["items"]:
             (result,) = item.values()
             # A document that vanished since it was read is a conflict too: the next reading finds none.
-            if result["status"] in BUSY | AGAIN:
+            if result["status"] in AGAIN or passes(result, result["status"]):
                 conflicts.add(result["_id"])
             elif result["status"] >= 300:
                 refused[result["_id"]] = item_reason(result["error"])

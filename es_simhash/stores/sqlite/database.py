@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 60
 """How long a write waits for another process's."""
+_PAUSE = 0.01
+"""Seconds between two attempts, where SQLite does not wait by itself."""
 
 APPLICATION = 0x53696D68
 """The file's application id, "Simh": SQLite's own way to tell one program's files from another's."""
@@ -56,15 +59,8 @@ class Database:
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
         """:meth:`use`, with all or nothing of it done, on one state of the file."""
-        with self.use() as connection:
-            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self.use() as connection, _transaction(connection, write=write):
+            yield connection
 
     def close(self) -> None:
         """Close the file; closing twice is fine, and it is opened again when needed."""
@@ -79,16 +75,25 @@ class Database:
             raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            if application != APPLICATION:
-                if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                    raise StoreError(f"{self.name} is the database of another program: name another file")
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute("PRAGMA journal_mode = WAL")  # readers go on while a batch is written
+            with _transaction(connection, write=False):  # ours may be read-only
+                ours = self._is_ours(connection)
+            if not ours:
+                with _transaction(connection):
+                    if not self._is_ours(connection):  # nobody else was faster
+                        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            _write_ahead(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _is_ours(self, connection: sqlite3.Connection) -> bool:
+        """The file is ours already; else it is empty. In a transaction: another process may be making it."""
+        if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
+            return True
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            raise StoreError(f"{self.name} is the database of another program: name another file")
+        return False
 
     def meta(self) -> dict[str, str]:
         """What the file says of itself; empty before anything was set up."""
@@ -134,3 +139,32 @@ class Database:
             if "full" in what:
                 raise StoreError(f"{self.name}: the disk is full: make room and try again") from error
             raise StoreError(f"{self.name}: {what}") from error
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, *, write: bool = True) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers go on while a batch is written.
+
+    For the change of journal SQLite asks for a lock once, without waiting: so it is asked again.
+    """
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() >= end:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return

@@ -196,10 +196,22 @@ def _insert(entry: Entry, connection: Connection) -> None:
 
 
 def _place(written: int, connection: Connection) -> int | None:
-    """The number of a row: the one wished for, or else, as for a wish of 0, one after all others."""
-    if not written or connection.execute("SELECT 1 FROM documents WHERE written = ?", [written]).fetchone():
+    """The number of a row: the first free one from the one wished for; for a wish of 0, one after all others.
+
+    Two ingests may wish for one microsecond. No other number would do: what is linked to this row, and wishes for one
+    soon after it, is to come after it.
+    """
+    if not written:
         return None
-    return written
+    if not connection.execute("SELECT 1 FROM documents WHERE written = ?", [written]).fetchone():
+        return written
+    sql = """
+        SELECT written + 1 FROM documents AS taken
+        WHERE written >= ? AND NOT EXISTS (SELECT 1 FROM documents WHERE written = taken.written + 1)
+        ORDER BY written LIMIT 1
+    """
+    free: int = connection.execute(sql, [written]).fetchone()[0]
+    return free
 
 
 def _annotate(entry: Entry, connection: Connection) -> bool:
@@ -238,7 +250,7 @@ def _scan(op: Scan, database: Database) -> ScanPage:
 
 def _end(op: Scan, connection: Connection) -> int:
     """Where a scan ends: who asks for texts gives them other fingerprints, whereby they move behind all others."""
-    if op.fields is None:
+    if not op.fields:
         return _LAST
     last: int = connection.execute("SELECT ifnull(max(written), 0) FROM documents").fetchone()[0]
     return last
@@ -264,6 +276,8 @@ def _scanned(op: Scan) -> tuple[str, list[Any]]:
 
 
 def _some(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    if not fields:
+        return {}
     document: dict[str, Any] = json.loads(source)
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in document.items() if name in names}

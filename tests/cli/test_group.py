@@ -1,0 +1,26 @@
+"""What ``es-simhash group`` shows while it works."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from tqdm import tqdm
+
+from es_simhash.cli.group import by_stages
+
+
+def test_progress_starts_anew_with_each_stage() -> None:
+    with tqdm(file=StringIO(), disable=False) as bar:
+        progress = by_stages(bar)
+        shown = []
+        for stage, count in (("read", 1_000), ("read", 500), ("compared", 20), ("written", 7), ("written", 3)):
+            progress(stage, count)
+            shown.append((bar.desc, bar.n))
+    assert shown == [("read: ", 1_000), ("read: ", 1_500), ("compared: ", 20), ("written: ", 7), ("written: ", 10)]
+
+
+def test_progress_that_is_not_shown_is_no_trouble() -> None:
+    with tqdm(disable=True) as bar:
+        progress = by_stages(bar)
+        progress("read", 1)
+        progress("written", 1)
