@@ -1,7 +1,8 @@
 """Group: look at all fingerprints together, and write to each document its group and what it duplicates.
 
-What was written since it was read is left as it is: the next call finds it. So it is safe beside a running ingest, may
-be interrupted and repeated, and a second call after a first changes nothing.
+What was written since it was read is left as it is: the next call finds it. Links to what was removed or changed since
+then are mended in the end. So it is safe beside a running ingest, may be interrupted and repeated, and a second call
+after a first changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 
 from es_simhash.core.groups import HEADS, confirmed_links, links
 from es_simhash.errors import InputError
-from es_simhash.ops import Link, Refresh, Relink, Scan, ask
+from es_simhash.flows.neighbours import Near
+from es_simhash.flows.relink import Memory, relink
+from es_simhash.ops import Fetch, Link, Refresh, Relink, Scan, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -111,13 +114,16 @@ def group(
         heads, originals = yield from _confirmed(rows, confirmed_links(*about), texts, progress)
     changed = 0
     conflicts: set[str] = set()
+    named: set[str] = set()
     changes = _changes(rows, heads.tolist(), originals.tolist())
     while batch := dict(islice(changes, BATCH)):
         lost = yield from ask(Relink(batch))
         conflicts |= lost
         changed += len(batch) - len(lost)
+        named.update(id for link in batch.values() for id in (link.group, link.duplicate_of) if id is not None)
         progress("written", len(batch))
     yield from ask(Refresh())
+    yield from _mend({row.id: row.digest for row in rows if row.id in named}, Near(max_distance, blank, texts), clause)
     sizes = np.bincount(heads, minlength=len(rows))
     reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]
     return GroupReport(
@@ -149,6 +155,20 @@ def _confirmed(rows: list[Row], asking: Asking, texts: Texts, progress: Progress
 
 def _agree(texts: Texts, of: Mapping[int, Features | InputError | None], one: int, other: int) -> bool:
     return texts.agree(texts.similarity(of[one], of[other]))
+
+
+def _mend(named: Mapping[str, str], near: Near, clause: Mapping[str, Any] | None) -> Flow[None]:
+    """Mend the links that were written to documents which others removed, or gave another text, meanwhile.
+
+    :param named: the digests by which they were linked to, by id.
+    """
+    ids = iter(named)
+    while batch := tuple(islice(ids, BATCH)):
+        stored = yield from ask(Fetch(batch))
+        gone = [id for id in batch if id not in stored]
+        moved = [id for id in batch if id not in stored or stored[id].digest != named[id]]
+        if moved and (yield from relink(moved, Memory(), near, gone=gone, clause=clause)):
+            yield from ask(Refresh())
 
 
 def _changes(rows: list[Row], heads: list[int], originals: list[int]) -> Iterator[tuple[str, Link]]:

@@ -12,7 +12,7 @@ from es_simhash import AsyncDocuments, Documents
 from es_simhash.core.scheme import DEFAULT
 from es_simhash.core.text import digest
 from es_simhash.errors import InputError
-from es_simhash.ops import Relink, SetUp, Write
+from es_simhash.ops import Relink, Remove, SetUp, Write
 from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
@@ -20,7 +20,7 @@ from es_simhash.testing.documents import entry, flip, scan, write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_simhash.ops import Entry, Op, Store
+    from es_simhash.ops import Op, Store
 
 
 @pytest.fixture(params=["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
@@ -125,9 +125,23 @@ def test_a_filter_limits_what_is_looked_at(store: Store) -> None:
 
 def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
     write(store, entry("a", 0), entry("b", 1), entry("c", 2))
-    report = Documents(Interrupting(store, entry("b", 1 << 50, digest="another"))).group()
+    report = Documents(Interrupting(store, Write((entry("b", 1 << 50, digest="another"),)))).group()
     assert (report.changed, report.conflicts) == (1, 1)
     assert groups(store) == {"a": "a", "b": "b", "c": "a"}
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "left"),
+    [
+        (Write((entry("a", 0xFFFF << 40, digest="another"),)), {"a": ("a", None), "b": ("b", None), "c": ("b", "b")}),
+        (Remove(("a",)), {"b": ("b", None), "c": ("b", "b")}),
+    ],
+    ids=["changed", "removed"],
+)
+def test_nothing_is_linked_to_what_others_changed_or_removed_meanwhile(store: Store, meanwhile: Any, left: Any) -> None:
+    write(store, entry("a", 0), entry("b", 1), entry("c", 3))
+    Documents(Interrupting(store, meanwhile)).group()
+    assert {row.id: (row.group, row.duplicate_of) for row in scan(store)} == left
 
 
 def test_ingest_and_group_agree_on_simple_groups(store: Store) -> None:
@@ -159,18 +173,19 @@ def test_async_group_and_export_are_the_same(elasticsearch_url: str, make_index:
 
 
 class Interrupting:
-    """Somebody else writes a document just before the groups are written."""
+    """Somebody else writes or removes a document just before the groups are written."""
 
     embedded = True
 
-    def __init__(self, store: Store, document: Entry) -> None:
+    def __init__(self, store: Store, meanwhile: Op[Any]) -> None:
         self._store = store
-        self._document = document
+        self._meanwhile: Op[Any] | None = meanwhile
         self.name = store.name
 
     def perform(self, op: Op[Any]) -> Any:
-        if isinstance(op, Relink):
-            self._store.perform(Write((self._document,)))
+        if isinstance(op, Relink) and self._meanwhile is not None:
+            self._store.perform(self._meanwhile)
+            self._meanwhile = None
         return self._store.perform(op)
 
     def close(self) -> None:
