@@ -12,7 +12,7 @@ from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
 from es_simhash.flows import seen as flows
 from es_simhash.flows.page import NextPage, unseen_page
-from es_simhash.stores.address import open_async_store, open_store
+from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -46,7 +46,8 @@ class SeenItems:
     a string or an integer, and becomes the id of a document. In Elasticsearch only the object ``seen`` of that document
     is touched. No acknowledged add is lost, under any number of writers.
 
-    :param store: as for :class:`Documents`; the index of an address is that of the users.
+    :param store: as for :class:`Documents`; the index of an address is that of the users, ``es-simhash-users`` if it
+        names none. Give none that documents are ingested into: an ingest replaces whole documents.
     :param capacity: items that a user's filter is first made for; it grows beyond, at the same error rate.
     :param error_rate: the share of unseen items that may be taken for seen.
     :param generations: how many filters are kept for a user; with more than one, old items can be let go by ``rotate``.
@@ -67,7 +68,7 @@ class SeenItems:
         **client_options: Any,
     ) -> None:
         self._wanted = _config(capacity, error_rate, generations, period)
-        self._store = open_store(store, index, **client_options)
+        self._store = open_store(store, index, default_index=USERS_INDEX, **client_options)
         self._config: SeenConfig | None = None
 
     @property
@@ -217,7 +218,7 @@ class AsyncSeenItems:
         **client_options: Any,
     ) -> None:
         self._wanted = _config(capacity, error_rate, generations, period)
-        self._store = open_async_store(store, index, **client_options)
+        self._store = open_async_store(store, index, default_index=USERS_INDEX, **client_options)
         self._config: SeenConfig | None = None
 
     @property
