@@ -7,11 +7,10 @@ as it is, so that other fields stay, or refuses it with 409 if anything was writ
 from __future__ import annotations
 
 import binascii
-import random
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.drive import Pause
+from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError
 from es_simhash.ops import (
     Changed,
@@ -30,6 +29,7 @@ from es_simhash.stores.elasticsearch.steps import Call, describe, set_up, steps
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from es_simhash.drive import Pause
     from es_simhash.stores.elasticsearch.steps import Steps
 
 PAGE = 1_000
@@ -38,7 +38,8 @@ BULK_BYTES = 10_000_000
 CONFLICT = 409
 AGAIN = frozenset({CONFLICT, 404})
 """Somebody else wrote the document since it was read, or removed it."""
-_PAUSES = tuple(0.01 * 2**n for n in range(11))  # seconds at most, after each conflict; 10 s in all, on average
+REMOVAL_DEADLINE = 10.0
+"""Seconds after which a removal that other writers keep beating is given up."""
 
 
 @steps.register(DescribeSeen)
@@ -79,7 +80,8 @@ def _change_users(op: ChangeUsers, index: str, name: str) -> Steps:
 @steps.register(RemoveUsers)
 def _remove_users(op: RemoveUsers, index: str, name: str) -> Generator[Call | Pause, Any, set[str]]:
     left, removed = op.users, set[str]()
-    for pause in _PAUSES:
+    waits = pauses_after_conflicts(REMOVAL_DEADLINE)
+    while True:
         docs = _found((yield Call("mget", {"index": index, "ids": list(left)})), name)
         operations = [line for doc in docs if doc["_source"].get("seen") for line in _removal(doc)]
         if not operations:
@@ -93,8 +95,10 @@ def _remove_users(op: RemoveUsers, index: str, name: str) -> Generator[Call | Pa
         left = tuple(result["_id"] for result in results if result["status"] in AGAIN)
         if not left:
             return removed
-        yield Pause(random.uniform(0, pause))
-    raise ConflictError(f"the seen items of users {', '.join(left)} were not removed: others wrote faster; try later")
+        if (pause := next(waits, None)) is None:
+            users = ", ".join(left)
+            raise ConflictError(f"the seen items of users {users} were not removed: others wrote faster; try later")
+        yield pause
 
 
 @steps.register(ListUsers)
