@@ -133,7 +133,7 @@ def test_a_storm_past_the_deadline_is_an_error_that_names_the_user(store: Store,
 def test_after_a_storm_past_the_deadline_nothing_is_half_written(store: Store, ann: str) -> None:
     SeenItems(store).add(ann, ["before"])
     watched = stormed(store, ann, times=-1)
-    SeenItems(watched).add_many({ann: [f"ours {n}" for n in range(500)]}, deadline=0.1)
+    SeenItems(watched).add_many({ann: [f"ours {n}" for n in range(500)]}, deadline=1)
     assert watched.count(ChangeUsers) > 1
     ours = [f"ours {n}" for n in range(500)]
     assert SeenItems(store).unseen(ann, [*ours, "before", "theirs 0"]) == ours
