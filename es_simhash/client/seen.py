@@ -33,6 +33,10 @@ T = TypeVar("T")
 ROUNDS = 5
 
 
+def _itself(hit: Any) -> Any:
+    return hit
+
+
 class SeenItems:
     """What each user has seen: "not seen" is certain, "seen" is wrong at a rate that you choose.
 
@@ -119,7 +123,7 @@ class SeenItems:
         fetch: Callable[[int, int], Sequence[H]],
         size: int,
         *,
-        item: Callable[[H], Item] = lambda hit: hit,  # type: ignore[assignment,return-value]
+        item: Callable[[H], Item] = _itself,
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
@@ -256,7 +260,7 @@ class AsyncSeenItems:
         fetch: Callable[[int, int], Awaitable[Sequence[H]]],
         size: int,
         *,
-        item: Callable[[H], Item] = lambda hit: hit,  # type: ignore[assignment,return-value]
+        item: Callable[[H], Item] = _itself,
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
