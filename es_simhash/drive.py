@@ -31,18 +31,25 @@ class Pause:
 
 
 def pauses(deadline: float, first: float = 0.05, longest: float = 10.0) -> Generator[Pause, None, None]:
-    """Pauses between attempts, until a deadline: twice as long each time, and each of random length.
+    """Pauses between attempts, until a deadline: each of random length, from nothing up to one that doubles each time.
 
     Several programs that were turned away together don't come back together: "full jitter" of M. Brooker, "Exponential
-    Backoff And Jitter", AWS Architecture Blog, 2015.
+    Backoff And Jitter", AWS Architecture Blog, 2015. The defaults are for a server that is busy or away.
 
-    :param deadline: seconds from now.
+    :param deadline: seconds from when the first pause is asked for.
+    :param first: seconds that the first pause lasts at most.
+    :param longest: seconds that any pause lasts at most.
     """
     end = time.monotonic() + deadline
-    length = first
+    most = first
     while (left := end - time.monotonic()) > 0:
-        yield Pause(min(random.uniform(length / 4, length), left))
-        length = min(2 * length, longest)
+        yield Pause(min(random.uniform(0, most), left))
+        most = min(2 * most, longest)
+
+
+def pauses_after_conflicts(deadline: float) -> Generator[Pause, None, None]:
+    """:func:`pauses` for whoever was beaten by another writer: short ones, since that one is done already."""
+    return pauses(deadline, first=0.01, longest=0.5)
 
 
 def patiently(

@@ -6,8 +6,10 @@ import inspect
 import subprocess
 import sys
 
+import pytest
+
 import es_simhash
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 
 
 def test_the_public_names_are_there_each_once() -> None:
@@ -25,14 +27,20 @@ def test_every_public_name_is_documented() -> None:
                     assert inspect.getdoc(value), f"{name}.{member}"
 
 
-def test_async_doors_have_the_methods_and_arguments_of_the_sync_ones() -> None:
-    for name, method in vars(Documents).items():
-        if inspect.isfunction(method) and not name.startswith("_"):
-            ours, theirs = inspect.signature(method), inspect.signature(getattr(AsyncDocuments, name))
+@pytest.mark.parametrize(("door", "twin"), [(Documents, AsyncDocuments), (SeenItems, AsyncSeenItems)])
+def test_async_doors_have_the_methods_and_arguments_of_the_sync_ones(door: type, twin: type) -> None:
+    assert public(door) == public(twin)
+    for name, method in vars(door).items():
+        if inspect.isfunction(method) and name in {*public(door), "__init__"}:
+            ours, theirs = inspect.signature(method), inspect.signature(getattr(twin, name))
             assert list(ours.parameters) == list(theirs.parameters), name
             assert [p.default for p in ours.parameters.values()] == [p.default for p in theirs.parameters.values()], (
                 name
             )
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")}
 
 
 def test_importing_loads_no_dictionary() -> None:

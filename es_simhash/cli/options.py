@@ -12,7 +12,7 @@ from es_simhash.client.arguments import DEFAULT_MAX_DISTANCE, EXACT
 from es_simhash.core.compare import MEASURES
 from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.errors import InputError
-from es_simhash.stores.address import DEFAULT_ADDRESS
+from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,8 @@ _STORE = [
     click.option(
         "--store",
         metavar="URL",
-        help="sqlite:///path/to.db, or http(s)://[user:password@]host:port/index. "
+        help="sqlite:///path/to.db, or http(s)://[user:password@]host:port/index; an index that is left out is "
+        f"{DEFAULT_INDEX}, for what users have seen {USERS_INDEX}.  "
         f"[default: ELASTICSEARCH_URL, else {DEFAULT_ADDRESS}]",
     ),
     click.option("--api-key", metavar="KEY", help="For an Elasticsearch.  [default: ELASTIC_API_KEY]"),

@@ -12,7 +12,7 @@ from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
 from es_simhash.flows import seen as flows
 from es_simhash.flows.page import NextPage, unseen_page
-from es_simhash.stores.address import open_async_store, open_store
+from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -33,6 +33,10 @@ T = TypeVar("T")
 ROUNDS = 5
 
 
+def _itself(hit: Any) -> Any:
+    return hit
+
+
 class SeenItems:
     """What each user has seen: "not seen" is certain, "seen" is wrong at a rate that you choose.
 
@@ -46,7 +50,8 @@ class SeenItems:
     a string or an integer, and becomes the id of a document. In Elasticsearch only the object ``seen`` of that document
     is touched. No acknowledged add is lost, under any number of writers.
 
-    :param store: as for :class:`Documents`; the index of an address is that of the users.
+    :param store: as for :class:`Documents`; the index of an address is that of the users, ``es-simhash-users`` if it
+        names none. Give none that documents are ingested into: an ingest replaces whole documents.
     :param capacity: items that a user's filter is first made for; it grows beyond, at the same error rate.
     :param error_rate: the share of unseen items that may be taken for seen.
     :param generations: how many filters are kept for a user; with more than one, old items can be let go by ``rotate``.
@@ -67,7 +72,7 @@ class SeenItems:
         **client_options: Any,
     ) -> None:
         self._wanted = _config(capacity, error_rate, generations, period)
-        self._store = open_store(store, index, **client_options)
+        self._store = open_store(store, index, default_index=USERS_INDEX, **client_options)
         self._config: SeenConfig | None = None
 
     @property
@@ -118,7 +123,7 @@ class SeenItems:
         fetch: Callable[[int, int], Sequence[H]],
         size: int,
         *,
-        item: Callable[[H], Item] = lambda hit: hit,  # type: ignore[assignment,return-value]
+        item: Callable[[H], Item] = _itself,
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
@@ -217,7 +222,7 @@ class AsyncSeenItems:
         **client_options: Any,
     ) -> None:
         self._wanted = _config(capacity, error_rate, generations, period)
-        self._store = open_async_store(store, index, **client_options)
+        self._store = open_async_store(store, index, default_index=USERS_INDEX, **client_options)
         self._config: SeenConfig | None = None
 
     @property
@@ -255,7 +260,7 @@ class AsyncSeenItems:
         fetch: Callable[[int, int], Awaitable[Sequence[H]]],
         size: int,
         *,
-        item: Callable[[H], Item] = lambda hit: hit,  # type: ignore[assignment,return-value]
+        item: Callable[[H], Item] = _itself,
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:

@@ -7,14 +7,13 @@ An acknowledged add is never lost, and to repeat an add changes nothing.
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.core.seen import Generation, Seen, SeenConfig
-from es_simhash.drive import Pause
+from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import (
     ConflictError,
     FilterFormatError,
@@ -47,8 +46,6 @@ DEADLINE = 30.0
 """Seconds after which a change that other writers keep beating is given up."""
 USERS = 500
 """Users of one request."""
-_FIRST_PAUSE = 0.01
-_LONGEST_PAUSE = 0.5
 
 Items = Mapping[str, Sequence["Item"]]
 Change = Callable[[Seen, str], int]
@@ -234,17 +231,15 @@ def remove(users: Sequence[str]) -> Flow[set[str]]:
 
 def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> Flow[Report]:
     report = Report({}, {})
-    deadline = time.monotonic() + seconds
+    end = time.monotonic() + seconds
     for chunk in _chunks(users):
-        left, pause = chunk, _FIRST_PAUSE
-        while left:
-            left = yield from _attempt(config, left, change, report)
-            if left and time.monotonic() > deadline:
+        left, waits = chunk, None
+        while left := (yield from _attempt(config, left, change, report)):
+            waits = waits or pauses_after_conflicts(end - time.monotonic())
+            if (pause := next(waits, None)) is None:
                 report.failed.update({user: _beaten(user, seconds) for user in left})
                 break
-            if left:
-                yield Pause(random.uniform(0, pause))
-                pause = min(2 * pause, _LONGEST_PAUSE)
+            yield pause
     return report
 
 

@@ -25,17 +25,27 @@ if TYPE_CHECKING:
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
 DEFAULT_INDEX = "es-simhash"
 """The index of an address that names none, as ELASTICSEARCH_URL usually does."""
+USERS_INDEX = "es-simhash-users"
+"""The same for seen items: an ingest replaces whole documents, so one with a user's id would take along what that user
+has seen."""
 
 _FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
 _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
 
-def open_store(address: str | Elasticsearch | Store | None, index: str | None = None, **options: Any) -> Store:
+def open_store(
+    address: str | Elasticsearch | Store | None,
+    index: str | None = None,
+    *,
+    default_index: str = DEFAULT_INDEX,
+    **options: Any,
+) -> Store:
     """The store at an address, or on a client of the caller's own, or the store itself.
 
     Nothing is sent yet.
 
     :param index: the index, where ``address`` is a client or names none.
+    :param default_index: the index where neither names one.
     :param options: passed on to :class:`elasticsearch.Elasticsearch`.
     :raises InputError: if the address is of no known form.
     """
@@ -57,12 +67,16 @@ def open_store(address: str | Elasticsearch | Store | None, index: str | None = 
         return ElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str):
         raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
-    host, index, name, options = _elasticsearch(address, index, options)
+    host, index, name, options = _elasticsearch(address, index, default_index, options)
     return ElasticsearchStore(_client(Elasticsearch, host, options), index, name, owned=True)
 
 
 def open_async_store(
-    address: str | AsyncElasticsearch | AsyncStore | None, index: str | None = None, **options: Any
+    address: str | AsyncElasticsearch | AsyncStore | None,
+    index: str | None = None,
+    *,
+    default_index: str = DEFAULT_INDEX,
+    **options: Any,
 ) -> AsyncStore:
     """:func:`open_store` for async programs."""
     if isinstance(address, str | None):
@@ -84,7 +98,7 @@ def open_async_store(
         return AsyncElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str):
         raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
-    host, index, name, options = _elasticsearch(address, index, options)
+    host, index, name, options = _elasticsearch(address, index, default_index, options)
     return AsyncElasticsearchStore(_client(AsyncElasticsearch, host, options), index, name, owned=True)
 
 
@@ -113,7 +127,9 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
     return path
 
 
-def _elasticsearch(address: str, index: str | None, options: dict[str, Any]) -> tuple[str, str, str, dict[str, Any]]:
+def _elasticsearch(
+    address: str, index: str | None, default_index: str, options: dict[str, Any]
+) -> tuple[str, str, str, dict[str, Any]]:
     """The client's host, the index, the address to be shown, and the client's options."""
     check_surrogates(address, "the store's address")
     try:
@@ -131,7 +147,7 @@ def _elasticsearch(address: str, index: str | None, options: dict[str, Any]) -> 
     *prefix, last = [part for part in url.path.split("/") if part] or [""]
     if index is not None and last:
         raise InputError(f"the address names the index {last!r}, and index={index!r} is given too: leave one out")
-    index = _index(index or unquote(last) or DEFAULT_INDEX)
+    index = _index(index or unquote(last) or default_index)
     host = "/".join([f"{url.scheme}://{host_name}:{port}", *prefix])
     if url.username is not None:
         credentials = f"{unquote(url.username)}:{unquote(url.password or '')}"

@@ -197,3 +197,11 @@ def test_the_environment_names_store_and_credentials_and_options_come_first(
         )
     assert f"http://{host}/{index} is not set up for fingerprints: run `es-simhash init --store" in complaint(done)
     assert {(unquote(path), given) for path, given in requests} == {(f"/{index}/_mapping", authorization)}
+
+
+def test_an_address_without_an_index_is_not_that_of_the_documents_where_users_are_asked_for(tmp_path: Path) -> None:
+    with listening() as (port, requests):
+        url = f"http://127.0.0.1:{port}"
+        done = es_simhash("seen", "stats", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})
+    assert f"{url}/es-simhash-users is not set up for seen items: run `es-simhash seen init" in complaint(done)
+    assert {path for path, _ in requests} == {"/es-simhash-users/_mapping"}

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from es_simhash.cli.seen import lines
 from es_simhash.core.seen import MAX_FORGOTTEN
 from es_simhash.ops import ChangeUsers, UserState
 from es_simhash.stores.address import open_store
-from tests.cli import Done, complaint, es_simhash
+from tests.cli import COMMAND, Done, complaint, environment, es_simhash
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -265,6 +266,59 @@ def test_each_question_is_answered_by_a_line_in_its_order(tmp_path: Path) -> Non
     assert done.json == [{"user": user, "items": items} for user, items in answers]
 
 
+@pytest.mark.parametrize("size", ["1", "2", "3", "7", "500"])
+def test_the_size_of_a_batch_changes_no_answer_and_not_their_order(tmp_path: Path, size: str) -> None:
+    fill(tmp_path, "n1", 7, user="ann")
+    fill(tmp_path, "n2", user="7")
+    questions = jsonl(
+        {"user": "ann", "items": ["n1", "n2", "n2", 7]},
+        {"user": 7, "items": ["n2", 1, "1"]},
+        {"user": "ann", "items": ["n2"]},
+        {"user": "nobody", "items": []},
+        {"user": "ann", "items": [1.5]},
+        {"user": "ann", "items": ["n3", "7", "n1"]},
+        {"user": "7", "item": "n1"},
+    )
+    done = called(tmp_path, "unseen", "--batch-size", size, "--json", stdin=questions)
+    answers = [answer.get("items") for answer in done.json]
+    assert answers == [["n2", "n2"], [1, "1"], ["n2"], [], None, ["n3"], ["n1"]]
+    assert [answer.get("user") for answer in done.json] == ["ann", "7", "ann", "nobody", None, "ann", "7"]
+    assert (done.code, done.err) == (3, "")
+
+
+def test_some_hundred_questions_are_one_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    unseen_many = SeenItems.unseen_many
+
+    def counted(door: SeenItems, wanted: Any) -> Any:
+        asked.append(len(wanted))
+        return unseen_many(door, wanted)
+
+    monkeypatch.setattr(SeenItems, "unseen_many", counted)
+    done = called(tmp_path, "unseen", stdin=jsonl(*({"user": f"u{n % 600}", "items": [n]} for n in range(1_200))))
+    assert [answer["items"] for answer in done.json] == [[n] for n in range(1_200)]
+    assert asked == [500, 500, 200]
+    monkeypatch.setattr(lines, "BATCH_ITEMS", 4)
+    called(tmp_path, "unseen", stdin=log(ann=[1], bob=[1, 2], eve=[1, 2, 3, 4, 5], kim=[1]))
+    assert asked[3:] == [3, 1]
+
+
+def test_of_a_pipe_that_trickles_each_question_can_be_answered_before_the_next_is_read(tmp_path: Path) -> None:
+    command = [*COMMAND, "seen", "unseen", "--batch-size", "1"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, env=environment()
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for n in range(3):
+            process.stdin.write(log(ann=[n]))
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline()) == {"user": "ann", "items": [n]}
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
 def test_questions_come_from_a_file_as_well(tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").write_bytes(log(ann=["n1"]))
     assert called(tmp_path, "unseen", "questions.jsonl").json == [{"user": "ann", "items": ["n1"]}]
@@ -391,6 +445,24 @@ def test_questions_that_can_t_be_understood_are_reported_and_the_others_answered
     assert all(re.match(r"rejected: stdin:\d+: ", report) for report in done.err.splitlines())
 
 
+def test_with_json_each_question_is_one_line_in_its_turn_whether_or_not_it_is_understood(tmp_path: Path) -> None:
+    done = called(tmp_path, "unseen", "--json", stdin=MIXED)
+    answers, reports = done.json[::2], done.json[1::2]
+    assert (done.code, done.err) == (3, "")
+    assert answers == [{"user": "good", "items": [f"n{n}"]} for n in range(len(BAD_LINES) + 1)]
+    for n, (report, (_, reason)) in enumerate(zip(reports, BAD_LINES.values(), strict=True), 1):
+        assert report.keys() == {"outcome", "reason"}
+        assert report["outcome"] == "rejected"
+        assert report["reason"].startswith(f"stdin:{2 * n}: ")
+        assert reason in report["reason"]
+
+
+@pytest.mark.parametrize("verb", ["add", "unseen"])
+def test_input_with_nothing_but_bad_lines_makes_no_store(tmp_path: Path, verb: str) -> None:
+    called(tmp_path, verb, stdin=b"bad\n[]\n")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("verb", ["add", "forget", "rebuild", "unseen"])
 def test_input_with_nothing_but_bad_lines_is_a_failure(tmp_path: Path, verb: str) -> None:
     done = called(tmp_path, verb, "--json", stdin=b"bad\n[]\n")
@@ -438,11 +510,28 @@ def test_a_user_who_can_t_be_read_is_reported_with_what_was_not_stored(tmp_path:
     assert re.fullmatch(r"failed: the seen items of user 'bad' can't be read: .*\n", done.err)
 
 
-def test_a_question_about_a_user_who_can_t_be_read_is_reported_and_the_others_answered(tmp_path: Path) -> None:
-    spoil(tmp_path, "bad")
-    done = called(tmp_path, "unseen", stdin=log(ann=["n1"], bad=["n1"], bob=["n1"]))
-    assert (done.code, [answer["user"] for answer in done.json]) == (3, ["ann", "bob"])
-    assert re.fullmatch(r"rejected: stdin:2: the seen items of user 'bad' can't be read: .*\n", done.err)
+@pytest.mark.parametrize("size", ["1", "3", "500"])
+def test_a_question_about_a_user_who_can_t_be_read_is_reported_and_the_others_answered(
+    tmp_path: Path, size: str
+) -> None:
+    for user in ("bad", "worse"):
+        spoil(tmp_path, user)
+    data = log(ann=["n1"], bad=["n1", 2], bob=["n1"], worse=["n1"], eve=["n1"]) + log(bad=[])
+    done = called(tmp_path, "unseen", "--batch-size", size, stdin=data)
+    assert (done.code, [answer["user"] for answer in done.json]) == (3, ["ann", "bob", "eve"])
+    for report, (n, user) in zip(done.err.splitlines(), ((2, "bad"), (4, "worse"), (6, "bad")), strict=True):
+        assert report.startswith(f"failed: stdin:{n}: the seen items of user '{user}' can't be read: ")
+    done = called(tmp_path, "unseen", "--json", "--batch-size", size, stdin=data)
+    assert (done.code, done.err) == (3, "")
+    assert [line["user"] for line in done.json] == ["ann", "bad", "bob", "worse", "eve", "bad"]
+    reports = [line for line in done.json if "outcome" in line]
+    assert [(line["outcome"], line["user"], line["items"]) for line in reports] == [
+        ("failed", "bad", ["n1", 2]),
+        ("failed", "worse", ["n1"]),
+        ("failed", "bad", []),
+    ]
+    for report, line in zip(reports, (2, 4, 6), strict=True):
+        assert report["reason"].startswith(f"stdin:{line}: the seen items of user '{report['user']}' can't be read: ")
 
 
 def test_one_user_who_can_t_be_read_is_an_error_of_one_line(tmp_path: Path) -> None:
@@ -527,6 +616,7 @@ def test_elasticsearch_and_sqlite_say_the_same(tmp_path: Path, elasticsearch_url
         (["add"], log(ann=["n2", "n3"])),
         (["forget", "--json"], log(ann=["n2", "n9"])),
         (["unseen"], log(ann=["n1", "n2", "n3", "n4"], bob=["n1"], eve=["n1"])),
+        (["unseen", "--json"], MIXED + log(ann=["n1", "n4"]) + log(bob=["n1"], ann=["n3", "n5"])),
         (["rebuild"], log(bob=["n7"])),
         (["unseen", "--user", "bob", "n1", "n7"], b""),
         (["remove", "--user", "bob"], b""),

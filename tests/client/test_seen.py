@@ -118,14 +118,6 @@ def test_async_and_sync_doors_open_on_the_same_users(stores: Stores, loop: async
         twin.close()
 
 
-def test_every_method_has_an_async_twin_with_the_same_parameters() -> None:
-    public = [name for name in vars(SeenItems) if not name.startswith("_")]
-    assert public == [name for name in vars(AsyncSeenItems) if not name.startswith("_")]
-    for name in set(public) - {"name"}:
-        ours, theirs = (getattr(kind, name).__annotations__.keys() for kind in (SeenItems, AsyncSeenItems))
-        assert ours == theirs, name
-
-
 # --- what is not written -----------------------------------------------------------------------------------
 
 

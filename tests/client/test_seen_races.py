@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import subprocess
 import sys
 import threading
 from base64 import b64decode, b64encode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from heapq import heappop, heappush
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
+from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, drive
 from es_simhash.core.seen import SeenConfig
 from es_simhash.errors import (
     ConflictError,
 )
 from es_simhash.flows import seen as flows
-from es_simhash.ops import Changed, ChangeUsers, FetchUsers
+from es_simhash.ops import Changed, ChangeUsers, FetchUsers, Op
+from es_simhash.testing.linear import LinearStore
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from es_simhash.ops import Store
 
@@ -129,7 +133,7 @@ def test_a_storm_past_the_deadline_is_an_error_that_names_the_user(store: Store,
 def test_after_a_storm_past_the_deadline_nothing_is_half_written(store: Store, ann: str) -> None:
     SeenItems(store).add(ann, ["before"])
     watched = stormed(store, ann, times=-1)
-    SeenItems(watched).add_many({ann: [f"ours {n}" for n in range(500)]}, deadline=0.1)
+    SeenItems(watched).add_many({ann: [f"ours {n}" for n in range(500)]}, deadline=1)
     assert watched.count(ChangeUsers) > 1
     ours = [f"ours {n}" for n in range(500)]
     assert SeenItems(store).unseen(ann, [*ours, "before", "theirs 0"]) == ours
@@ -172,6 +176,44 @@ def test_each_wait_between_two_attempts_is_of_a_random_length(monkeypatch: pytes
 
 
 # --- many writers ------------------------------------------------------------------------------------------
+
+WRITERS, EACH, ANSWER = 16, 25, 0.005
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock of the test's own: every request takes five milliseconds, of which the store is asked at the end."""
+    now = 0.0
+    for module in (drive, flows):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(drive, "random", random.Random(seed))
+    store, config = LinearStore(), SeenConfig(error_rate=1e-6)
+    attempts = 0
+
+    def writer(number: int) -> Generator[Any, Any, None]:
+        for n in range(EACH):
+            report = yield from flows.add(config, {"ann": [f"{number}-{n}"]}, 1)
+            assert (report.results, report.failed) == ({"ann": 1}, {})
+
+    turns = [(0.0, number, writer(number), None) for number in range(WRITERS)]
+    while turns:
+        now, number, work, request = heappop(turns)
+        try:
+            reply = store.perform(request) if isinstance(request, Op) else None
+            attempts += isinstance(request, ChangeUsers)
+            request = work.send(reply)
+        except StopIteration:
+            continue
+        heappush(
+            turns, (now + (request.seconds if isinstance(request, drive.Pause) else ANSWER), number, work, request)
+        )
+    with SeenItems(store) as seen:
+        assert seen.stats("ann").count == WRITERS * EACH
+        assert seen.unseen("ann", [f"{number}-{n}" for number in range(WRITERS) for n in range(EACH)]) == []
+    assert attempts > 2 * WRITERS * EACH, "they were hardly in each other's way"
+
 
 THREADS, ADDS = 8, 12
 

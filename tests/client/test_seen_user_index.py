@@ -189,7 +189,7 @@ def test_a_removal_that_others_keep_beating_is_an_error_that_names_the_user(
         return bulk(**arguments)
 
     monkeypatch.setattr(client, "bulk", racing)
-    monkeypatch.setattr(on_elasticsearch, "_PAUSES", (0.01,) * 3)
+    monkeypatch.setattr(on_elasticsearch, "REMOVAL_DEADLINE", 0.1)
     with pytest.raises(ConflictError, match="seen items of users ann were not removed"):
         seen.remove("ann")
     assert seen.unseen("ann", ["a", "b"]) == ["b"]

@@ -4,7 +4,8 @@ import click
 
 from es_simhash.cli.seen.changes import add, forget, rebuild
 from es_simhash.cli.seen.init import init
-from es_simhash.cli.seen.users import clear, remove, rotate, stats, unseen
+from es_simhash.cli.seen.unseen import unseen
+from es_simhash.cli.seen.users import clear, remove, rotate, stats
 
 
 @click.group()

@@ -1,79 +1,16 @@
-"""``es-simhash seen unseen|stats|rotate|clear|remove``: ask about users, and forget."""
+"""``es-simhash seen stats|rotate|clear|remove``: ask about users, and forget."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import asdict
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from es_simhash.cli.input import input_paths, open_input
-from es_simhash.cli.options import client_options, display, json_option, print_json, store_options
-from es_simhash.cli.seen.lines import user_and_items
+from es_simhash.cli.options import client_options, json_option, print_json, store_options
 from es_simhash.client import SeenItems
-from es_simhash.errors import FilterFormatError, InputError
-from es_simhash.reading.lines import json_lines
-
-if TYPE_CHECKING:
-    from es_simhash.errors import SimhashError
-    from es_simhash.reading.lines import Line
-
-
-@click.command()
-@click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
-@click.option("--user", metavar="USER", help="One user; the arguments are items then.")
-@store_options
-@json_option
-def unseen(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: Any) -> None:
-    """Print the items that a user has certainly not seen, in their order.
-
-    \b
-    es-simhash seen unseen --user ann news-1 news-2 news-3
-    echo '{"user": "ann", "items": ["news-1", "news-3"]}' | es-simhash seen unseen
-
-    Without --user, files or standard input are read: each JSON line {"user", "items"} is answered by such a line with
-    the unseen ones. A line that can't be answered is reported with its place and stops nothing.
-    """
-    url, options = client_options(**store)
-    with SeenItems(url, **options) as seen:
-        if user is None:
-            _answer_lines(seen, arguments)
-            return
-        found = seen.unseen(user, arguments)
-        if as_json:
-            print_json({"user": user, "items": found})
-        else:
-            for item in found:
-                click.echo(item)
-
-
-def _answer_lines(seen: SeenItems, files: tuple[str, ...]) -> None:
-    answered = rejected = 0
-    for path in input_paths(files, "give --user USER ITEM…, name a file of JSON lines, or pipe them in"):
-        with open_input(path) as stream:
-            for line in json_lines(stream, display(path)):
-                if (problem := _answer_line(seen, line)) is None:
-                    answered += 1
-                else:
-                    rejected += 1
-                    click.echo(f"rejected: {line.place}: {problem}", err=True)
-    if rejected:
-        sys.exit(3 if answered else 1)
-
-
-def _answer_line(seen: SeenItems, line: Line) -> SimhashError | None:
-    """Answer a line, or return why it can't be answered."""
-    try:
-        user, items = user_and_items(line)
-    except InputError as error:
-        return error
-    try:
-        print_json({"user": user, "items": seen.unseen(user, items)})
-    except FilterFormatError as error:
-        return error
-    return None
 
 
 @click.command()

@@ -31,7 +31,17 @@ from es_simhash.ops import (
 from es_simhash.stores.elasticsearch.clause import candidates_clause
 from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.steps import Call, chunks, describe, set_up, steps
+from es_simhash.stores.elasticsearch.steps import (
+    CHANGED_SINCE,
+    Call,
+    chunks,
+    condition,
+    describe,
+    results,
+    set_up,
+    steps,
+    stored,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,12 +66,6 @@ SCAN_PAGE = 10_000
 SCAN_KEEP_ALIVE = "10m"
 TERMS = 10_000
 """Ids in one query; a server takes 65,536."""
-CHANGED_SINCE = frozenset({404, 409})
-"""Removed or written since the document was read.
-
-Perhaps by ourselves: if the answer to a request gets lost, the request is sent again, by the client or by who asked. So
-what is there then as it was to be written is no conflict.
-"""
 
 _LONGS = ("fp", "fp1")  # the second of 128 bits only
 _ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplicate_of", "written")]
@@ -79,25 +83,14 @@ def _set_up(op: SetUp, index: str, name: str) -> Steps:
 
 @steps.register(Fetch)
 def _fetch(op: Fetch, index: str, name: str) -> Steps:
-    docs = yield from _stored(op.ids, ("simhash",), index, name)
+    docs = yield from stored(op.ids, ("simhash",), index, name)
     return {doc["_id"]: _stored_row(doc) for doc in docs}
 
 
 @steps.register(FetchFields)
 def _fetch_fields(op: FetchFields, index: str, name: str) -> Steps:
-    docs = yield from _stored(op.ids, op.fields, index, name)
+    docs = yield from stored(op.ids, op.fields, index, name)
     return {doc["_id"]: doc.get("_source", {}) for doc in docs}
-
-
-def _stored(ids: Sequence[str], fields: Sequence[str], index: str, name: str) -> Steps:
-    """Those of the documents that are there, with some of their fields, as last written."""
-    if not ids:
-        return []
-    answer = yield Call("mget", {"index": index, "ids": list(ids), "source_includes": list(fields)})
-    for doc in answer["docs"]:
-        if "error" in doc:
-            raise from_body(doc, 500, name)
-    return [doc for doc in answer["docs"] if doc["found"]]
 
 
 @steps.register(Candidates)
@@ -187,13 +180,9 @@ def _write_by_halves(op: Write, index: str, name: str, error: TooLarge) -> Steps
 def _remove(op: Remove, index: str, name: str) -> Steps:
     if not op.ids:
         return set()
-    operations = [{"delete": {"_id": id, **_condition(op.versions.get(id))}} for id in op.ids]
+    operations = [{"delete": {"_id": id, **condition(op.versions.get(id))}} for id in op.ids]
     answer = yield Call("bulk", {"index": index, "operations": operations})
-    results = [item["delete"] for item in answer["items"]]
-    for result in results:
-        if "error" in result and result["status"] not in CHANGED_SINCE:
-            raise from_body(result, result["status"], name)
-    return {result["_id"] for result in results if result.get("result") == "deleted"}
+    return {result["_id"] for result in results(answer, name) if result.get("result") == "deleted"}
 
 
 @steps.register(Scan)
@@ -240,23 +229,15 @@ def _relink(op: Relink, index: str, name: str) -> Steps:
     operations: list[dict[str, Any]] = []
     for id, link in op.links.items():
         links = {"group": link.group, "duplicate_of": link.duplicate_of}
-        operations += ({"update": {"_id": id, **_condition(link.version)}}, {"doc": {"simhash": links}})
+        operations += ({"update": {"_id": id, **condition(link.version)}}, {"doc": {"simhash": links}})
     answer = yield Call("bulk", {"index": index, "operations": operations})
-    results = [item["update"] for item in answer["items"]]
-    for result in results:
-        if "error" in result and result["status"] not in CHANGED_SINCE:
-            raise from_body(result, result["status"], name)
-    conflicts = {result["_id"] for result in results if "error" in result}
+    conflicts = {result["_id"] for result in results(answer, name) if "error" in result}
     rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index, name)
     return {id for id in conflicts if id not in rows or not _has(rows[id], op.links[id])}
 
 
 def _has(row: Row, link: Link) -> bool:
     return (row.group, row.duplicate_of) == (link.group, link.duplicate_of)
-
-
-def _condition(version: Any) -> dict[str, Any]:
-    return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
 
 
 @steps.register(Refresh)
@@ -376,7 +357,7 @@ def _operation(entry: Entry) -> tuple[Any, Any]:
         # Put into what is there: an update merges objects, so a field of a former fingerprint would stay.
         names = [*(f"s{i}" for i in range(entry.bits // 16)), *_LONGS[: entry.bits // 64]]
         every = dict.fromkeys(names) | simhash
-        return {"update": {"_id": entry.id, **_condition(entry.version)}}, {"doc": {"simhash": every}}
+        return {"update": {"_id": entry.id, **condition(entry.version)}}, {"doc": {"simhash": every}}
     if entry.duplicate_of is None:
         del simhash["duplicate_of"]
     # The document was written as JSON once already; ours becomes its first field.

@@ -11,6 +11,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import NotSetUp, StoreError, WrongServer
+from es_simhash.stores.elasticsearch.failures import from_body
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     Steps: TypeAlias = "Generator[Call, Any, Any]"
 
 T = TypeVar("T")
+
+CHANGED_SINCE = frozenset({404, 409})
+"""Removed or written since the document was read.
+
+Perhaps by ourselves: if the answer to a request gets lost, the request is sent again, by the client or by who asked. So
+what is there then as it was to be written is no conflict.
+"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,38 @@ def _mappings(index: str, name: str) -> Steps:
     if not isinstance(answer, dict) or not all(isinstance(b, dict) and "mappings" in b for b in answer.values()):
         raise WrongServer(f"what answers at {name} is not an Elasticsearch: check the address")
     return {existing: body["mappings"] for existing, body in answer.items()}
+
+
+def stored(ids: Sequence[str], fields: Sequence[str] | None, index: str, name: str) -> Steps:
+    """Those of the documents that are there, as last written.
+
+    :param fields: of the documents; None for all.
+    """
+    if not ids:
+        return []
+    some = {} if fields is None else {"source_includes": list(fields)}
+    answer = yield Call("mget", {"index": index, "ids": list(ids), **some})
+    for doc in answer["docs"]:
+        if "error" in doc:
+            raise from_body(doc, 500, name)
+    return [doc for doc in answer["docs"] if doc["found"]]
+
+
+def condition(version: Any) -> dict[str, Any]:
+    """That a document still has this version, for an operation of a bulk request; None for whatever is there."""
+    return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
+
+
+def results(answer: Any, name: str) -> list[dict[str, Any]]:
+    """What became of each document of a bulk request: it was done, or the document had changed since it was read.
+
+    :raises StoreError: for any other reason why one was not.
+    """
+    found = [next(iter(item.values())) for item in answer["items"]]
+    for result in found:
+        if "error" in result and result["status"] not in CHANGED_SINCE:
+            raise from_body(result, result["status"], name)
+    return found
 
 
 def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

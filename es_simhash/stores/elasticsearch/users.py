@@ -7,11 +7,10 @@ as it is, so that other fields stay, or refuses it with 409 if anything was writ
 from __future__ import annotations
 
 import binascii
-import random
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.drive import Pause
+from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError
 from es_simhash.ops import (
     Changed,
@@ -23,22 +22,30 @@ from es_simhash.ops import (
     SetUpSeen,
     UserState,
 )
-from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
+from es_simhash.stores.elasticsearch.failures import complete, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
-from es_simhash.stores.elasticsearch.steps import Call, describe, set_up, steps
+from es_simhash.stores.elasticsearch.steps import (
+    CHANGED_SINCE,
+    Call,
+    condition,
+    describe,
+    results,
+    set_up,
+    steps,
+    stored,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from es_simhash.drive import Pause
     from es_simhash.stores.elasticsearch.steps import Steps
 
 PAGE = 1_000
 BULK_BYTES = 10_000_000
 """Bytes of filters in one bulk request; a server takes ten times that."""
-CONFLICT = 409
-AGAIN = frozenset({CONFLICT, 404})
-"""Somebody else wrote the document since it was read, or removed it."""
-_PAUSES = tuple(0.01 * 2**n for n in range(11))  # seconds at most, after each conflict; 10 s in all, on average
+REMOVAL_DEADLINE = 10.0
+"""Seconds after which a removal that other writers keep beating is given up."""
 
 
 @steps.register(DescribeSeen)
@@ -53,10 +60,8 @@ def _set_up_seen(op: SetUpSeen, index: str, name: str) -> Steps:
 
 @steps.register(FetchUsers)
 def _fetch_users(op: FetchUsers, index: str, name: str) -> Steps:
-    if not op.users:
-        return {}
-    answer = yield Call("mget", {"index": index, "ids": list(op.users), "source_includes": ["seen"]})
-    return {doc["_id"]: _state(doc) for doc in _found(answer, name)}
+    docs = yield from stored(op.users, ("seen",), index, name)
+    return {doc["_id"]: _state(doc) for doc in docs}
 
 
 @steps.register(ChangeUsers)
@@ -69,7 +74,7 @@ def _change_users(op: ChangeUsers, index: str, name: str) -> Steps:
         for item in answer["items"]:
             (result,) = item.values()
             # A document that vanished since it was read is a conflict too: the next reading finds none.
-            if result["status"] in AGAIN or passes(result, result["status"]):
+            if result["status"] in CHANGED_SINCE or passes(result, result["status"]):
                 conflicts.add(result["_id"])
             elif result["status"] >= 300:
                 refused[result["_id"]] = item_reason(result["error"])
@@ -79,22 +84,22 @@ def _change_users(op: ChangeUsers, index: str, name: str) -> Steps:
 @steps.register(RemoveUsers)
 def _remove_users(op: RemoveUsers, index: str, name: str) -> Generator[Call | Pause, Any, set[str]]:
     left, removed = op.users, set[str]()
-    for pause in _PAUSES:
-        docs = _found((yield Call("mget", {"index": index, "ids": list(left)})), name)
+    waits = pauses_after_conflicts(REMOVAL_DEADLINE)
+    while True:
+        docs = yield from stored(left, None, index, name)
         operations = [line for doc in docs if doc["_source"].get("seen") for line in _removal(doc)]
         if not operations:
             return removed
         answer = yield Call("bulk", {"index": index, "operations": operations})
-        results = [next(iter(item.values())) for item in answer["items"]]
-        for result in results:
-            if "error" in result and result["status"] not in AGAIN:
-                raise from_body(result, result["status"], name)
-        removed |= {result["_id"] for result in results if result["status"] < 300}
-        left = tuple(result["_id"] for result in results if result["status"] in AGAIN)
+        done = results(answer, name)
+        removed |= {result["_id"] for result in done if result["status"] < 300}
+        left = tuple(result["_id"] for result in done if result["status"] in CHANGED_SINCE)
         if not left:
             return removed
-        yield Pause(random.uniform(0, pause))
-    raise ConflictError(f"the seen items of users {', '.join(left)} were not removed: others wrote faster; try later")
+        if (pause := next(waits, None)) is None:
+            users = ", ".join(left)
+            raise ConflictError(f"the seen items of users {users} were not removed: others wrote faster; try later")
+        yield pause
 
 
 @steps.register(ListUsers)
@@ -109,13 +114,6 @@ def _list_users(op: ListUsers, index: str, name: str) -> Steps:
     answer = yield Call("search", {**arguments, "sort": ["_doc"], "allow_partial_search_results": False})
     complete(answer, name)
     return [hit["_id"] for hit in answer["hits"]["hits"]]
-
-
-def _found(answer: Any, name: str) -> list[dict[str, Any]]:
-    for doc in answer["docs"]:
-        if "error" in doc:
-            raise from_body(doc, 500, name)
-    return [doc for doc in answer["docs"] if doc["found"]]
 
 
 def _state(doc: dict[str, Any]) -> UserState:
@@ -151,15 +149,11 @@ def _operation(user: str, state: UserState) -> tuple[dict[str, Any], dict[str, A
     }
     if state.version is None:
         return {"create": {"_id": user}}, {"seen": seen}
-    return {"update": {"_id": user, **_condition(state.version)}}, {"doc": {"seen": seen}}
+    return {"update": {"_id": user, **condition(state.version)}}, {"doc": {"seen": seen}}
 
 
 def _removal(doc: dict[str, Any]) -> list[dict[str, Any]]:
-    where = {"_id": doc["_id"], **_condition((doc["_seq_no"], doc["_primary_term"]))}
+    where = {"_id": doc["_id"], **condition((doc["_seq_no"], doc["_primary_term"]))}
     if doc["_source"].keys() == {"seen"}:
         return [{"delete": where}]
     return [{"update": where}, {"doc": {"seen": None}}]
-
-
-def _condition(version: tuple[int, int]) -> dict[str, int]:
-    return {"if_seq_no": version[0], "if_primary_term": version[1]}

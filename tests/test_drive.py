@@ -1,0 +1,69 @@
+"""The pauses between attempts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash import drive
+from es_simhash.drive import pauses, pauses_after_conflicts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+KINDS = [pauses, pauses_after_conflicts]
+LONGEST = {pauses: (0.05, 10.0), pauses_after_conflicts: (0.01, 0.5)}
+
+
+class Clock:
+    """A clock that a pause sets forward."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        monkeypatch.setattr(drive, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def waited(self, waits: Generator[drive.Pause, None, None]) -> list[float]:
+        """Wait for all of them; how long each was."""
+        found = []
+        for pause in waits:
+            self.now += pause.seconds
+            found.append(pause.seconds)
+        return found
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pause_lasts_from_nothing_to_a_length_that_doubles_up_to_the_longest(
+    kind: Callable[[float], Generator[drive.Pause, None, None]], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[float, float]] = []
+    monkeypatch.setattr(drive, "random", SimpleNamespace(uniform=lambda *between: drawn.append(between) or between[1]))
+    lasted = clock.waited(kind(60))
+    first, longest = LONGEST[kind]
+    assert lasted[:-1] == [min(first * 2**n, longest) for n in range(len(lasted) - 1)]
+    assert lasted[-2] == longest
+    assert {least for least, _ in drawn} == {0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("deadline", [0.001, 1.0, 30.0])
+def test_pauses_end_at_the_deadline_which_runs_from_the_first(
+    kind: Callable[[float], Generator[drive.Pause, None, None]], deadline: float, clock: Clock
+) -> None:
+    waits = kind(deadline)
+    clock.now += 1_000_000
+    assert sum(clock.waited(waits)) == pytest.approx(deadline)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("deadline", [0, -1.0])
+def test_there_is_no_pause_without_time(
+    kind: Callable[[float], Generator[drive.Pause, None, None]], deadline: float, clock: Clock
+) -> None:
+    assert clock.waited(kind(deadline)) == []
