@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import Counter
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,35 +19,47 @@ if TYPE_CHECKING:
 
 
 class DeadLetters:
-    """Dead letters are put behind those that are in the file already.
+    """Dead letters are put behind those that are in the file already; what is there stays, whoever put it there.
 
-    :param note: of a state that was kept: what was put behind the end that it tells comes once more.
+    :param note: of a state that was kept. Behind the end that it tells may be letters of the batch that was not done,
+        which come once more now; a letter that is there is not put again.
     :raises InputError: if the file can't be written.
     """
 
     def __init__(self, path: str, note: Any = None) -> None:
         self._path = path
         self._real_path = os.path.realpath(path)
+        self._noted: int | None = None
+        self._there: Counter[bytes] = Counter()  # digests: other runs may have put many
         with self._errors(InputError):
             self._file: IO[bytes] = open(path, "ab")  # noqa: SIM115  closed by close
         if note is not None and note["dead_letters"] == self._real_path and note["end"] < self.note["end"]:
-            with self._errors(InputError):
-                self._file.truncate(note["end"])
-                self._file.seek(0, os.SEEK_END)
+            self._noted = note["end"]
+            with self._errors(InputError), open(path, "rb") as file:
+                file.seek(note["end"])
+                self._there.update(map(_digest, file))
 
     @property
     def note(self) -> dict[str, Any]:
-        """Which file it is, and how many bytes are in it."""
+        """Which file it is, and how many bytes are in it.
+
+        Until a letter is put that is as many as were noted before: killed again, a run has to look at the same ones.
+        """
         with self._errors(InputError):
-            return {"dead_letters": self._real_path, "end": self._file.tell()}
+            return {"dead_letters": self._real_path, "end": self._file.tell() if self._noted is None else self._noted}
 
     def put(self, outcome: Outcome) -> None:
         """Write one, through to the system.
 
         :raises StoreError: if the disk is full, say: the run ends, since nothing may be lost.
         """
+        letter = dead_letter(outcome)
+        self._noted = None
+        if self._there and self._there[digest := _digest(letter)]:
+            self._there[digest] -= 1
+            return
         with self._errors(StoreError):
-            self._file.write(dead_letter(outcome))
+            self._file.write(letter)
             self._file.flush()
 
     def close(self) -> None:
@@ -60,3 +74,7 @@ class DeadLetters:
         except OSError as error:
             why = error.strerror or error
             raise kind(f"the dead letters can't be written to {display(self._path)}: {why}") from error
+
+
+def _digest(letter: bytes) -> bytes:
+    return hashlib.blake2b(letter, digest_size=16).digest()
