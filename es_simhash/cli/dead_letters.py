@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections import Counter
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from es_simhash.errors import InputError, StoreError
 from es_simhash.reading.dead_letters import dead_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from es_simhash.flows.outcome import Outcome
 
@@ -74,6 +75,25 @@ class DeadLetters:
         except OSError as error:
             why = error.strerror or error
             raise kind(f"the dead letters can't be written to {display(self._path)}: {why}") from error
+
+
+def check_not_input(path: str, inputs: Iterable[str]) -> None:
+    """A file that is read and gets the dead letters of what is read would never end.
+
+    :raises InputError: if the file for the dead letters is one of the inputs, under whatever name.
+    """
+    if any(_is_same_file(path, name) for name in inputs):
+        raise InputError(
+            f"the dead letters can't go to {display(path)}, which is an input: name another file (--dead-letter)"
+        )
+
+
+def _is_same_file(path: str, name: str) -> bool:
+    try:
+        ours, theirs = os.stat(path), os.fstat(0) if name == "-" else os.stat(name)
+    except OSError:
+        return False  # not there yet, say
+    return stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, theirs)
 
 
 def _digest(letter: bytes) -> bytes:

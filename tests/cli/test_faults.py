@@ -70,6 +70,30 @@ def test_dead_letters_are_put_behind_those_of_before_and_can_be_ingested(tmp_pat
     assert carried[0] == carried[1]
 
 
+@pytest.mark.parametrize("files", [["x.dead"], ["a.jsonl", "./x.dead"], ["link"], ["-"], ["/dev/stdin"]], ids=" ".join)
+def test_a_file_that_is_read_gets_no_dead_letters(tmp_path: Path, files: list[str]) -> None:
+    dead = tmp_path / "x.dead"
+    dead.write_bytes(b"5\n5\n5")
+    (tmp_path / "link").symlink_to(dead)
+    (tmp_path / "a.jsonl").write_bytes(line("a"))
+    command = [*COMMAND, "ingest", *files, "--dead-letter", "x.dead", "--batch-size", "1", "--workers", "0"]
+    with dead.open("rb") as stdin:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment(), stdin=stdin, capture_output=True, text=True, timeout=20
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "es-simhash: the dead letters can't go to x.dead, which is an input: name another file (--dead-letter)\n"
+    )
+    assert dead.read_bytes() == b"5\n5\n5"
+    assert not (tmp_path / "es-simhash.db").exists()
+
+
+def test_dead_letters_may_go_where_nothing_stays_and_nothing_is_read(tmp_path: Path) -> None:
+    done = es_simhash("ingest", "/dev/null", "--dead-letter", "/dev/null", cwd=tmp_path)
+    assert done.err == "es-simhash: no documents in /dev/null: JSON lines are wanted\n"
+
+
 # --- the disk ----------------------------------------------------------------------------------------------
 
 
