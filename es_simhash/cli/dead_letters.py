@@ -6,8 +6,8 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.cli.options import display
 from es_simhash.errors import InputError, StoreError
@@ -15,6 +15,7 @@ from es_simhash.reading.dead_letters import dead_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from io import FileIO
 
     from es_simhash.flows.outcome import Outcome
 
@@ -33,7 +34,9 @@ class DeadLetters:
         self._noted: int | None = None
         self._there: Counter[bytes] = Counter()  # digests: other runs may have put many
         with self._errors(InputError):
-            self._file: IO[bytes] = open(path, "ab")  # noqa: SIM115  closed by close
+            # Without a buffer: what the system did not take is not tried again at the end.
+            self._file: FileIO = open(path, "ab", buffering=0)  # noqa: SIM115  closed by close
+            self._end_last_line()
         if note is not None and note["dead_letters"] == self._real_path and note["end"] < self.note["end"]:
             self._noted = note["end"]
             with self._errors(InputError), open(path, "rb") as file:
@@ -60,13 +63,34 @@ class DeadLetters:
             self._there[digest] -= 1
             return
         with self._errors(StoreError):
-            self._file.write(letter)
-            self._file.flush()
+            self._write(letter)
 
     def close(self) -> None:
         """Close the file."""
         with self._errors(StoreError):
             self._file.close()
+
+    def _end_last_line(self) -> None:
+        """A letter that was cut must not take the next one with it."""
+        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode) or not self._file.tell():
+            return
+        with open(self._path, "rb") as file:
+            file.seek(-1, os.SEEK_END)
+            if not file.read().endswith(b"\n"):
+                self._file.write(b"\n")
+
+    def _write(self, letter: bytes) -> None:
+        """Write all of it, or if there is no room nothing."""
+        written = 0
+        try:
+            while written < len(letter):
+                written += self._file.write(letter[written:])
+        except OSError:
+            with suppress(OSError):
+                end = self._file.tell()
+                if end == os.fstat(self._file.fileno()).st_size:  # else another run has put letters behind it
+                    self._file.truncate(end - written)
+            raise
 
     @contextmanager
     def _errors(self, kind: type[InputError | StoreError]) -> Iterator[None]:

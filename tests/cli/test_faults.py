@@ -70,6 +70,32 @@ def test_dead_letters_are_put_behind_those_of_before_and_can_be_ingested(tmp_pat
     assert carried[0] == carried[1]
 
 
+@pytest.mark.parametrize("room", [0, 50])
+def test_a_dead_letter_that_there_is_no_room_for_is_not_written_in_part(tmp_path: Path, room: int) -> None:
+    limit, before = 1_000_000, b"5\n" * 500_000
+    (tmp_path / "x.dead").write_bytes(before[room:])
+    done = subprocess.run(
+        [*COMMAND, "ingest", "--dead-letter", "x.dead", "--workers", "0"],
+        cwd=tmp_path,
+        env=environment(),
+        input=b"6\n",
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode() == "es-simhash: the dead letters can't be written to x.dead: File too large\n"
+    assert (tmp_path / "x.dead").read_bytes() == before[room:]
+
+
+def test_a_dead_letter_that_was_cut_takes_no_other_with_it(tmp_path: Path) -> None:
+    cut = b'{"dead_letter": 1, "outcome": "reje'
+    (tmp_path / "x.dead").write_bytes(cut)
+    es_simhash("ingest", "--dead-letter", "x.dead", cwd=tmp_path, stdin=b"6\n7\n")
+    first, *rest = (tmp_path / "x.dead").read_bytes().splitlines()
+    assert first == cut
+    assert [json.loads(each)["document"] for each in rest] == [6, 7]
+
+
 @pytest.mark.parametrize("files", [["x.dead"], ["a.jsonl", "./x.dead"], ["link"], ["-"], ["/dev/stdin"]], ids=" ".join)
 def test_a_file_that_is_read_gets_no_dead_letters(tmp_path: Path, files: list[str]) -> None:
     dead = tmp_path / "x.dead"
