@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.dead_letters import DeadLetters
+from es_simhash.cli.dead_letters import DeadLetters, check_not_input
 from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_AT_DUPLICATE, STOPPED_BY_ERROR
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
 from es_simhash.cli.interrupt import Interruptible
@@ -90,6 +90,8 @@ def ingest(
     "place"}, with "reason" where it was not taken and "similarity" under --confirm; the counts are the last line.
     """
     paths = input_paths(files)
+    if dead_letter is not None:
+        check_not_input(dead_letter, paths)
     started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:

@@ -1,8 +1,9 @@
 """Dead letters: what was rejected or failed, as JSON lines that carry the document and can be ingested again.
 
-A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. What is not JSON is kept as
-``"line"``, with its line break, what is not even UTF-8 as ``"line_base64"``, in place of ``"document"``. An ingest
-takes a dead letter for what it carries; an object with other fields than these is a document of the user's own.
+A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. A line that is not JSON, or can't be
+written as JSON again (``1e400``), is kept as ``"line"``, with its line break, one that is not even UTF-8 as
+``"line_base64"``, in place of ``"document"``. An ingest takes a dead letter for what it carries; an object with other
+fields than these is a document of the user's own.
 """
 
 from __future__ import annotations
@@ -43,11 +44,18 @@ def _carried(document: Any) -> dict[str, Any]:
             return {"line": document.decode()}
         except UnicodeDecodeError:
             return {"line_base64": b64encode(document).decode()}
+    if has_json_form(document):
+        return {"document": document}
+    return {"line": _described(document)}  # a dict of the caller's
+
+
+def has_json_form(document: Any) -> bool:
+    """It can be written as JSON; a number like 1e400 can be read, and not be written."""
     try:
         json.dumps(document, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        return {"line": _described(document)}  # a dict of the caller's that has no JSON form
-    return {"document": document}
+        return False
+    return True
 
 
 def _described(document: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.core.text import check_surrogates
 from es_simhash.errors import InputError
 from es_simhash.flows.outcome import Document, Outcome
-from es_simhash.reading.dead_letters import opened
+from es_simhash.reading.dead_letters import has_json_form, opened
 from es_simhash.reading.lines import parsed
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Reader:
         try:
             return self.read(line.document, line.place, line.version)
         except InputError as error:
-            return rejected(self._id_if_any(line.document), line.place, str(error), line.document)
+            carried = line.document if line.raw is None or has_json_form(line.document) else line.raw
+            return rejected(self._id_if_any(line.document), line.place, str(error), carried)
 
     def read(self, document: Any, place: str = "", version: Any = None) -> Document:
         """Check a document and take its fingerprint.

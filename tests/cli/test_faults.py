@@ -70,6 +70,56 @@ def test_dead_letters_are_put_behind_those_of_before_and_can_be_ingested(tmp_pat
     assert carried[0] == carried[1]
 
 
+@pytest.mark.parametrize("room", [0, 50])
+def test_a_dead_letter_that_there_is_no_room_for_is_not_written_in_part(tmp_path: Path, room: int) -> None:
+    limit, before = 1_000_000, b"5\n" * 500_000
+    (tmp_path / "x.dead").write_bytes(before[room:])
+    done = subprocess.run(
+        [*COMMAND, "ingest", "--dead-letter", "x.dead", "--workers", "0"],
+        cwd=tmp_path,
+        env=environment(),
+        input=b"6\n",
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode() == "es-simhash: the dead letters can't be written to x.dead: File too large\n"
+    assert (tmp_path / "x.dead").read_bytes() == before[room:]
+
+
+def test_a_dead_letter_that_was_cut_takes_no_other_with_it(tmp_path: Path) -> None:
+    cut = b'{"dead_letter": 1, "outcome": "reje'
+    (tmp_path / "x.dead").write_bytes(cut)
+    es_simhash("ingest", "--dead-letter", "x.dead", cwd=tmp_path, stdin=b"6\n7\n")
+    first, *rest = (tmp_path / "x.dead").read_bytes().splitlines()
+    assert first == cut
+    assert [json.loads(each)["document"] for each in rest] == [6, 7]
+
+
+@pytest.mark.parametrize("files", [["x.dead"], ["a.jsonl", "./x.dead"], ["link"], ["-"], ["/dev/stdin"]], ids=" ".join)
+def test_a_file_that_is_read_gets_no_dead_letters(tmp_path: Path, files: list[str]) -> None:
+    dead = tmp_path / "x.dead"
+    dead.write_bytes(b"5\n5\n5")
+    (tmp_path / "link").symlink_to(dead)
+    (tmp_path / "a.jsonl").write_bytes(line("a"))
+    command = [*COMMAND, "ingest", *files, "--dead-letter", "x.dead", "--batch-size", "1", "--workers", "0"]
+    with dead.open("rb") as stdin:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment(), stdin=stdin, capture_output=True, text=True, timeout=20
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "es-simhash: the dead letters can't go to x.dead, which is an input: name another file (--dead-letter)\n"
+    )
+    assert dead.read_bytes() == b"5\n5\n5"
+    assert not (tmp_path / "es-simhash.db").exists()
+
+
+def test_dead_letters_may_go_where_nothing_stays_and_nothing_is_read(tmp_path: Path) -> None:
+    done = es_simhash("ingest", "/dev/null", "--dead-letter", "/dev/null", cwd=tmp_path)
+    assert done.err == "es-simhash: no documents in /dev/null: JSON lines are wanted\n"
+
+
 # --- the disk ----------------------------------------------------------------------------------------------
 
 

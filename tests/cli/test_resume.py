@@ -146,18 +146,46 @@ def test_so_it_does_on_elasticsearch(tmp_path: Path, elasticsearch_url: str, mak
 
 def test_dead_letters_of_a_batch_that_was_not_done_come_once(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3 + line("a") + b"6\n" * 3)
-    (tmp_path / "x.dead").write_bytes(b"of another run\n")
-    command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--workers", "0"]
+    command = ["news.jsonl", "--json", "--workers", "0"]
+    es_simhash("ingest", *command, "--dead-letter", "all.dead", cwd=tmp_path)
+    wanted = (tmp_path / "all.dead").read_bytes().splitlines(keepends=True)
+    assert len(wanted) == 6
+    before = b"of another run\n"
+    (tmp_path / "x.dead").write_bytes(before)
     with IngestState(str(tmp_path / "x.state")) as state:
-        state.note = {"dead_letters": str(tmp_path / "x.dead"), "end": len(b"of another run\n")}
+        state.note = {"dead_letters": str(tmp_path / "x.dead"), "end": len(before)}
         state._keep()
-    with (tmp_path / "x.dead").open("ab") as file:
-        file.write(b"put there before it was killed\n")
-    done = es_simhash("ingest", *command, cwd=tmp_path)
+    between = b"of one that ran meanwhile\n"
+    (tmp_path / "x.dead").write_bytes(before + wanted[0] + between + wanted[1])  # and then it was killed
+    done = es_simhash("ingest", *command, "--resume", "x.state", "--dead-letter", "x.dead", cwd=tmp_path)
     assert done.json[-1]["rejected"] == 6
-    first, *rest = (tmp_path / "x.dead").read_bytes().splitlines()
-    assert first == b"of another run"
-    assert [json.loads(each)["document"] for each in rest] == [5, 5, 5, 6, 6, 6]
+    found = (tmp_path / "x.dead").read_bytes().splitlines(keepends=True)
+    assert found == [before, wanted[0], between, *wanted[1:]]
+
+
+def test_killed_twice_in_one_batch_its_dead_letters_come_once(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
+    command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
+    for after in (10, 30):
+        assert killed(tmp_path, *command, after=after, wait=0)
+    es_simhash("ingest", *command, cwd=tmp_path)
+    places = [json.loads(each)["place"] for each in (tmp_path / "x.dead").read_bytes().splitlines()]
+    assert places == [f"news.jsonl:{number}" for number in range(1, 3_001)]
+
+
+def test_what_others_put_into_the_file_stays(tmp_path: Path) -> None:
+    dead, mended = tmp_path / "all.dead", b'{"id": "a", "text": "mended by hand"}\n'
+    commands = []
+    for day, lines in (("day1", b"5\n"), ("day2", b"6\n" * 2)):
+        (tmp_path / day).write_bytes(lines)
+        commands.append(["ingest", day, "--resume", f"{day}.state", "--dead-letter", "all.dead"])
+        es_simhash(*commands[-1], cwd=tmp_path)
+    dead.write_bytes(dead.read_bytes() + mended)
+    all_of_them = dead.read_bytes().splitlines()
+    assert len(all_of_them) == 4
+    for command in commands:
+        es_simhash(*command, cwd=tmp_path)
+        assert dead.read_bytes().splitlines() == all_of_them
 
 
 def test_the_end_is_known_before_the_first_batch_is_done(tmp_path: Path) -> None:

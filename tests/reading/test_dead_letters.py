@@ -102,6 +102,21 @@ def test_a_document_without_a_json_form_is_described(tmp_path: Path) -> None:
     assert problem(again(outcome)).startswith("not JSON: ")
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"id":"n","text":"abc","price":1e400}\r\n',
+        b'\xef\xbb\xbf{"id": 1, "text": "x", "more": [{"n": -1E+999}]}',
+        b'{"price": 1e400}\n',
+        b"[1e400]\n",
+    ],
+)
+def test_a_line_with_a_number_that_can_t_be_written_is_carried_byte_for_byte(raw: bytes) -> None:
+    outcome = rejected(Line("stdin:1", raw=raw))
+    assert json.loads(dead_letter(outcome))["line"].encode() == raw
+    assert problem(again(outcome)) == problem(outcome)
+
+
 def test_a_document_too_deep_to_be_described_is_a_dead_letter_too() -> None:
     deep: list[Any] = []
     for _ in range(100_000):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from es_simhash import Outcome
+from es_simhash.errors import StoreError
 from es_simhash.flows.outcome import Document
+from es_simhash.reading.ids import FirstPlaces
 from tests.reading import batches, documents
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")
 
 
 @pytest.mark.parametrize("size", [1, 2, 10])
@@ -32,6 +37,48 @@ def test_an_id_that_was_rejected_may_come_again() -> None:
 
 def test_each_run_has_ids_of_its_own() -> None:
     assert batches(documents(3)) == batches(documents(3))
+
+
+def test_a_disk_that_is_full_of_ids_is_a_clear_error() -> None:
+    keys = [(f"{number:0100}", "here") for number in range(10_000)]
+    for fill in (lambda: ids.fill(keys), lambda: [ids.claim(*each) for each in keys]):
+        with FirstPlaces() as ids:
+            ids._db.execute("PRAGMA max_page_count = 20")
+            with pytest.raises(StoreError, match=r"\(database or disk is full\): make room there, or .* TMPDIR"):
+                fill()
+
+
+FULL = """
+import os
+import resource
+from es_simhash.errors import StoreError
+from es_simhash.reading.ids import FirstPlaces
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+with FirstPlaces() as ids:
+    try:
+        for number in range(50_000):
+            ids.claim(f"{number:0400}", "here")
+    except StoreError as error:
+        print(error)
+    with os.scandir("/proc/self/fd") as opened:
+        print(*(os.readlink(each.path) for each in opened if each.name > "2"))
+"""
+
+
+@needs_proc
+def test_the_error_names_the_folder_in_which_the_file_is(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "SQLITE_TMPDIR": str(tmp_path / "missing"), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    error, opened = done.stdout.splitlines()
+    assert f" can't be written in {tmp_path} (" in error
+    assert f"{tmp_path}/" in opened
 
 
 GROWTH = """
@@ -77,7 +124,7 @@ def growth(how: str) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of one process")
+@needs_proc
 def test_memory_does_not_grow_with_the_number_of_ids() -> None:
     assert growth("in a file") < 8_000_000
     assert growth("in memory") > 16_000_000, "or this test could not fail"
