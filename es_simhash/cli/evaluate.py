@@ -91,9 +91,9 @@ def evaluate(
     found only as an exact copy, at every k.
 
     --sample prints lines {"a_id", "b_id", "distance", "a", "b"}: add "duplicate" to each. As many are drawn at each
-    distance from 0 to 7, so precision is that of these pairs, not of the store; and recall is that of what is within 7
-    bits. The same seed draws the same pairs. Memory: some 400 bytes a document, for a million at most; of more
-    documents a random million takes part.
+    distance from 0 to 7, of 128 bits to 15, so precision is that of these pairs, not of the store; and recall is that
+    of what is within 7 bits, or 15. The same seed draws the same pairs. Memory: some 400 bytes a document, for a
+    million at most; of more documents a random million takes part.
     """
     store = {name: choices.pop(name) for name in _STORE}
     if sample is not None and (files or picture is not None or confirm is not None or truth is not None):

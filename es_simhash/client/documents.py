@@ -375,9 +375,9 @@ class Documents:
         seed: int = 0,
         documents: int = DOCUMENTS,
     ) -> Iterator[SampledPair]:
-        """Draw pairs of documents within 7 bits of each other, with their texts, for a person to label.
+        """Draw pairs of documents within 7 bits of each other, or 15 of 128, with their texts, for a person to label.
 
-        As many are drawn at each distance from 0 to 7, by distance; what one lacks the others make up for. Of documents
+        As many are drawn at each distance from 0 on, by distance; what one lacks the others make up for. Of documents
         with one and the same fingerprint only one is paired with others. The same store and seed give the same pairs.
 
         Looks at all fingerprints first. Memory: some 400 bytes a document, for a million of them at most; of a larger
