@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
 from es_simhash.client.backfill import first_pass, next_pass, pages
+from es_simhash.client.opening import Opening
 from es_simhash.client.runs import Choices, Run
 from es_simhash.core.clause import satisfies
-from es_simhash.core.fingerprint import Fingerprinter
-from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.drive import patiently, run
 from es_simhash.flows import opening
 from es_simhash.flows.group import group, unseen_progress
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 
     from es_simhash.client.arguments import MaxDistance
     from es_simhash.core.compare import Measure
+    from es_simhash.core.fingerprint import Fingerprinter
+    from es_simhash.core.scheme import Scheme
     from es_simhash.flows.group import GroupReport, Head, Progress
     from es_simhash.flows.ingest import OnDuplicate
     from es_simhash.flows.outcome import Outcome
@@ -58,11 +59,13 @@ class Documents:
     :param store: ``sqlite:///path/to.db``, ``http(s)://[user:password@]host:port/index``, an
         :class:`elasticsearch.Elasticsearch` of your own, or None for ``ELASTICSEARCH_URL`` or else an SQLite file.
     :param index: the index, where ``store`` is a client.
-    :param scheme: must equal the one that the store was set up with.
+    :param scheme: of a store that is to be set up; by default ``Scheme()``. One that was set up keeps the one it has:
+        that is taken where none is given, and another is refused.
     :param segmenter: ``jieba`` or ``rjieba``; they give the same words, the default is the faster one installed.
     :param fingerprinter: one with tables of your own, in place of ``scheme`` and ``segmenter``.
     :param client_options: for the Elasticsearch client: ``api_key``, ``ca_certs``, ``request_timeout``, …
-    :raises InputError: if the address can't be understood. Nothing is sent before the first request.
+    :raises InputError: if the address can't be understood, or if ``fingerprinter`` comes with what it is in place of.
+        Nothing is sent before the first request.
     """
 
     def __init__(
@@ -70,19 +73,26 @@ class Documents:
         store: str | Elasticsearch | Store | None = None,
         *,
         index: str | None = None,
-        scheme: Scheme = DEFAULT,
+        scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | None = None,
         **client_options: Any,
     ) -> None:
-        self.fingerprinter = fingerprinter or Fingerprinter(scheme, segmenter)
         self._store = open_store(store, index, **client_options)
-        self._checked = False
+        self._opening = Opening(self._store.name, scheme, segmenter, fingerprinter)
 
     @property
     def name(self) -> str:
         """The store's address, without secrets."""
         return self._store.name
+
+    @property
+    def fingerprinter(self) -> Fingerprinter:
+        """What makes the fingerprints: as it was given, or by the Scheme of the store, which is asked for it once.
+
+        :raises SchemeError: if that Scheme names a table of your own: a ``fingerprinter`` with it must be given then.
+        """
+        return self._run(self._opening.fingerprinter())
 
     def setup(self) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists. Idempotent.
@@ -115,6 +125,9 @@ class Documents:
         Everything written can be found by search once the iterator is exhausted (in Elasticsearch, else after the next
         refresh). An SQLite file is set up where needed.
 
+        What can't be used is said at the call. The store is asked for its Scheme there, where none was given and it is
+        not known yet; else nothing is sent before the first outcome is taken.
+
         :param documents: dicts with an id and a text, of any length, or Lines as ``reading.json_lines`` gives them.
         :param text_field: name of the field with the text, or several to be joined.
         :param max_distance: how near a near-duplicate is: 0 to 7 bits, or to 15 of 128; by default 3, or as many as
@@ -142,10 +155,11 @@ class Documents:
         :raises StoreError: if the store can't go on. What was read until then has ``failed``; or with a ``state``, what
             has no outcome yet is done by the next call.
         """
+        fingerprinter = self.fingerprinter
         choices = Choices(
             id_field,
             text_field,
-            near(self.fingerprinter, max_distance, confirm, measure, text_field),
+            near(fingerprinter, max_distance, confirm, measure, text_field),
             on_duplicate,
             filter,
             batch_size,
@@ -156,10 +170,10 @@ class Documents:
         )
         if filter is not None:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
-        return self._ingest(Run(self.fingerprinter, documents, choices))
+        return self._ingest(fingerprinter, Run(fingerprinter, documents, choices))
 
-    def _ingest(self, run: Run) -> Generator[Outcome, None, None]:
-        self._check(set_up_if_missing=self._store.embedded)
+    def _ingest(self, fingerprinter: Fingerprinter, run: Run) -> Generator[Outcome, None, None]:
+        self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded))
         yield from run.outcomes(self._store)
 
     def backfill(
@@ -181,7 +195,8 @@ class Documents:
 
         Our fields are added to the mapping. Other fields are not touched, and a document that others write meanwhile is
         left to its next turn: this goes on until a pass over the index meets none. A call that was interrupted is
-        repeated: what has a fingerprint is not looked at again.
+        repeated: what has a fingerprint is not looked at again. What can't be used is said at the call, as by
+        :meth:`ingest`.
 
         :param text_field: name of the field with the text, or several to be joined; a dot leads into an object.
         :param filter: only documents that match this clause get a fingerprint, and can be what another duplicates.
@@ -191,10 +206,11 @@ class Documents:
         :returns: an Outcome for each document; one without text is ``rejected``.
         :raises NotSetUp: if there is no such index.
         """
+        fingerprinter = self.fingerprinter
         choices = Choices(
             "_id",
             text_field,
-            near(self.fingerprinter, max_distance, confirm, measure, text_field),
+            near(fingerprinter, max_distance, confirm, measure, text_field),
             "index",
             filter,
             batch_size,
@@ -202,17 +218,19 @@ class Documents:
             workers,
             deadline,
         )
-        return self._backfill(choices, checked_slice(slice), again)
+        return self._backfill(fingerprinter, choices, checked_slice(slice), again)
 
-    def _backfill(self, choices: Choices, slice: tuple[int, int] | None, again: bool) -> Iterator[Outcome]:
+    def _backfill(
+        self, fingerprinter: Fingerprinter, choices: Choices, slice: tuple[int, int] | None, again: bool
+    ) -> Iterator[Outcome]:
         def perform(op: Op[T]) -> T:
             return self._run(patiently(ask(op), choices.deadline))
 
-        self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
+        self._run(opening.extend(fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
             perform(Refresh())
-            run = Run(self.fingerprinter, pages(scan, perform), choices)
+            run = Run(fingerprinter, pages(scan, perform), choices)
             yield from run.outcomes(self._store)
             scan = next_pass(scan, choices, run.ingest.conflicts)
 
@@ -258,8 +276,7 @@ class Documents:
         filter: Mapping[str, Any] | None = None,
     ) -> list[list[Match]]:
         """:meth:`similar` for a batch of texts, in one request: a list of matches for each."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         given = list(checked_texts(texts))
         fingerprints = self.fingerprinter.fingerprints(given)
         return self._run(similar(fingerprints, rule.max_distance, filter, rule.texts, given))
@@ -278,8 +295,7 @@ class Documents:
 
         :raises InputError: if there is no such document.
         """
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(similar_to_stored(checked_ids([id])[0], rule.max_distance, filter, rule.texts))
 
     def remove(
@@ -296,8 +312,7 @@ class Documents:
         :param max_distance: how near that other original is; this and the rest as it was ingested with.
         :returns: the ids that were there.
         """
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(remove(checked_ids(ids), rule))
 
     def remove_matching(
@@ -310,8 +325,7 @@ class Documents:
         text_field: str | Sequence[str] = "text",
     ) -> int:
         """:meth:`remove` for all documents that match a clause; returns how many were there."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(remove_matching(filter, rule))
 
     def group(
@@ -341,8 +355,7 @@ class Documents:
             under which most members are already (``kept``), so that few documents change.
         :param progress: is called with ``read``, ``compared`` (texts that were brought) or ``written``, and how many.
         """
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(group(self.fingerprinter.scheme, rule.max_distance, filter, head, progress, rule.texts))
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Iterator[Row]:
@@ -350,7 +363,7 @@ class Documents:
 
         :param filter: only documents that match this clause.
         """
-        self._check()
+        self._run(self._opening.check())
         self._run(ask(Refresh()))
         page = self._run(ask(Scan(None, filter)))
         yield from page.rows
@@ -363,7 +376,7 @@ class Documents:
 
         All of them in one request: a thousand are fine.
         """
-        self._check()
+        self._run(self._opening.check())
         return self._run(ask(Fetch(tuple(dict.fromkeys(checked_ids(ids))))))
 
     def sample_pairs(
@@ -389,10 +402,10 @@ class Documents:
         :param documents: how many documents take part at most.
         :raises InputError: naming a document that has no text in the field.
         """
-        self._check()
-        drawn = self._run(draw(self.fingerprinter.scheme, size, seed, documents, filter))
+        fingerprinter = self._run(self._opening.check())
+        drawn = self._run(draw(fingerprinter.scheme, size, seed, documents, filter))
         fields = checked_fields(text_field)
-        text = Reader(self.fingerprinter, "_id", fields).text
+        text = Reader(fingerprinter, "_id", fields).text
         for start in range(0, len(drawn), SAMPLE_BATCH):
             yield from self._run(with_texts(drawn[start : start + SAMPLE_BATCH], fields, text))
 
@@ -408,9 +421,3 @@ class Documents:
 
     def _run(self, flow: Flow[T]) -> T:
         return run(flow, self._store.perform)
-
-    def _check(self, *, set_up_if_missing: bool = False) -> None:
-        if not self._checked:
-            flow = opening.check(self.fingerprinter.scheme, self._store.name, set_up_if_missing=set_up_if_missing)
-            self._run(flow)
-            self._checked = True
