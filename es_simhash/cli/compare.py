@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.options import json_option, print_json, read_text
-from es_simhash.cli.scheme import make_fingerprinter, scheme_options
+from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.core.compare import SHINGLE, Comparison, Side
 from es_simhash.core.compare import compare as compare_texts
 from es_simhash.core.scheme import SEGMENT_BITS
@@ -23,7 +23,7 @@ SHOWN = 8
 @click.command()
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help="A file with a text; - for standard input.")
-@scheme_options
+@plain_scheme_options
 @json_option
 def compare(texts: tuple[str, ...], files: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Compare two texts, A and B: which bits differ, and which words make them differ; TEXTs before files.

@@ -12,7 +12,6 @@ import click
 from es_simhash.cli.evaluation import plain, table
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
 from es_simhash.cli.options import (
-    client_options,
     confirm_option,
     display,
     filter_option,
@@ -23,8 +22,7 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.plot import check_plot, plot
-from es_simhash.cli.scheme import make_fingerprinter, scheme_options
-from es_simhash.client.documents import Documents
+from es_simhash.cli.scheme import make_fingerprinter, open_documents, scheme_options
 from es_simhash.core.evaluate import evaluate as evaluate_pairs
 from es_simhash.errors import InputError
 from es_simhash.reading.pairs import PairReader
@@ -32,6 +30,7 @@ from es_simhash.reading.pairs import PairReader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from es_simhash.client import Documents
     from es_simhash.core.evaluate import LabelledPair
 
 SOME_NOT_USED = 3
@@ -77,8 +76,8 @@ def evaluate(
     {"a": "TEXT", "b": "TEXT", "similarity": 0.87}      a label by --truth 0.8
 
     Ids and --sample need a --store: here it has no default. Of a line with texts and ids the stored fingerprints are
-    taken where there is a --store, else those of the texts. A line that can't be used is reported with its place and
-    stops nothing.
+    taken where there is a --store, else those of the texts. Where there is one, the Scheme is the store's. A line that
+    can't be used is reported with its place and stops nothing.
 
     \b
     es-simhash evaluate pairs.jsonl
@@ -91,26 +90,25 @@ def evaluate(
     found only as an exact copy, at every k.
 
     --sample prints lines {"a_id", "b_id", "distance", "a", "b"}: add "duplicate" to each. As many are drawn at each
-    distance from 0 to 7, so precision is that of these pairs, not of the store; and recall is that of what is within 7
-    bits. The same seed draws the same pairs. Memory: some 400 bytes a document, for a million at most; of more
-    documents a random million takes part.
+    distance from 0 to 7, of 128 bits to 15, so precision is that of these pairs, not of the store; and recall is that
+    of what is within 7 bits, or 15. The same seed draws the same pairs. Memory: some 400 bytes a document, for a
+    million at most; of more documents a random million takes part.
     """
     store = {name: choices.pop(name) for name in _STORE}
     if sample is not None and (files or picture is not None or confirm is not None or truth is not None):
         raise click.UsageError("--sample draws pairs to label: PAIRS, --truth, --confirm and --plot go without it")
     if sample is not None and store["store"] is None:
         raise click.UsageError("--sample draws pairs from a store: name it, --store URL")
-    fingerprinter = make_fingerprinter(**choices)
+    if picture is not None:
+        check_plot(picture)
     with ExitStack() as stack:
         documents = None
         if store["store"] is not None:
-            address, options = client_options(**store)
-            documents = stack.enter_context(Documents(address, scheme=fingerprinter.scheme, **options))
+            documents = stack.enter_context(open_documents(**store, **choices))
         if sample is not None and documents is not None:
             _print_sample(documents, sample, text_field, clause, seed)
             return
-        if picture is not None:
-            check_plot(picture)
+        fingerprinter = documents.fingerprinter if documents else make_fingerprinter(**choices)
         reader = PairReader(
             fingerprinter, truth, None if confirm is None else measure, documents.fetch if documents else None
         )

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from es_simhash.cli.options import json_option, print_json, read_text
-from es_simhash.cli.scheme import make_fingerprinter, scheme_options
+from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 
 
 @click.command()
 @click.argument("text", required=False)
 @click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
-@scheme_options
+@plain_scheme_options
 @json_option
 def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: Any) -> None:
     """Print the fingerprint of a text: hex, the segments, the number of features, the digest.

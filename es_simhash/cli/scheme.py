@@ -26,50 +26,40 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
-_SCHEME = [
-    click.option(
-        "--weights",
-        type=click.Choice(list(WEIGHTS)),
-        help=f"How a word's count becomes its weight.  [default: {DEFAULT.weights}]",
+_SCHEME: list[tuple[str, str, dict[str, Any]]] = [
+    ("weights", "How a word's count becomes its weight.", {"type": click.Choice(list(WEIGHTS))}),
+    ("bits", "Length of a fingerprint.", {"type": click.Choice(["64", "128"])}),
+    (
+        "tokens",
+        "What a text is cut into; characters are taken two by two; Han characters one by one.",
+        {"type": click.Choice(TOKENS)},
     ),
-    click.option(
-        "--bits", type=click.Choice(["64", "128"]), help=f"Length of a fingerprint.  [default: {DEFAULT.bits}]"
+    (
+        "idf",
+        "The IDF table for weights that ask for one: jieba, or a file that es-simhash idf made.",
+        {"metavar": "FILE"},
     ),
-    click.option(
-        "--tokens",
-        type=click.Choice(TOKENS),
-        help="What a text is cut into; characters are taken two by two; Han characters one by one.  "
-        f"[default: {DEFAULT.tokens}]",
-    ),
-    click.option(
-        "--idf",
-        metavar="FILE",
-        help="The IDF table for weights that ask for one: jieba, or a file that es-simhash idf made.  "
-        f"[default: {DEFAULT.idf}]",
-    ),
-    click.option(
-        "--stop-words",
-        metavar="FILE",
-        help=f"List 1, none, or a file of your own, a word a line.  [default: {DEFAULT.stop_words}]",
-    ),
-    click.option(
-        "--hash",
-        type=click.Choice(list(HASHES)),
-        help=f"The hash of a word; fnv1a_64 has 64 bits only.  [default: {DEFAULT.hash}]",
-    ),
-    click.option("--digest", type=click.Choice(list(DIGESTS)), help=f"Of exact copies.  [default: {DEFAULT.digest}]"),
-    click.option(
-        "--min-features",
-        type=click.IntRange(1),
-        help=f"A text with fewer gets no fingerprint.  [default: {DEFAULT.min_features}]",
-    ),
+    ("stop_words", "List 1, none, or a file of your own, a word a line.", {"metavar": "FILE"}),
+    ("hash", "The hash of a word; fnv1a_64 has 64 bits only.", {"type": click.Choice(list(HASHES))}),
+    ("digest", "Of exact copies.", {"type": click.Choice(list(DIGESTS))}),
+    ("min_features", "A text with fewer gets no fingerprint.", {"type": click.IntRange(1)}),
 ]
 
 
 def scheme_options(command: F) -> F:
-    """The options that make a Scheme: the arguments of :func:`make_fingerprinter`."""
-    for option in reversed(_SCHEME):
-        command = option(command)
+    """The options that make a Scheme, where a store says what is not chosen: arguments of :func:`open_documents`."""
+    return _with_options(command, "as the store has it, else ")
+
+
+def plain_scheme_options(command: F) -> F:
+    """The options that make a Scheme, where there is no store: the arguments of :func:`make_fingerprinter`."""
+    return _with_options(command, "")
+
+
+def _with_options(command: F, before_default: str) -> F:
+    for name, says, kind in reversed(_SCHEME):
+        default = f"[default: {before_default}{getattr(DEFAULT, name)}]"
+        command = click.option(f"--{name.replace('_', '-')}", help=f"{says}  {default}", **kind)(command)
     return command
 
 

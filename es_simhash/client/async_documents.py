@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
 from es_simhash.client.backfill import apages, first_pass, never, next_pass
+from es_simhash.client.opening import Opening
 from es_simhash.client.runs import Choices, Run
 from es_simhash.core.clause import satisfies
-from es_simhash.core.fingerprint import Fingerprinter
-from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.drive import arun, patiently
 from es_simhash.flows import opening
 from es_simhash.flows.group import group, no_progress
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import (
         AsyncIterable,
         AsyncIterator,
+        Awaitable,
         Callable,
         Iterable,
         Mapping,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from es_simhash.client.arguments import MaxDistance
     from es_simhash.core.compare import Measure
+    from es_simhash.core.fingerprint import Fingerprinter
+    from es_simhash.core.scheme import Scheme
     from es_simhash.flows.group import GroupReport, Head, Progress
     from es_simhash.flows.ingest import OnDuplicate
     from es_simhash.flows.outcome import Outcome
@@ -58,25 +60,29 @@ class AsyncDocuments:
         store: str | AsyncElasticsearch | AsyncStore | None = None,
         *,
         index: str | None = None,
-        scheme: Scheme = DEFAULT,
+        scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | None = None,
         **client_options: Any,
     ) -> None:
-        self.fingerprinter = fingerprinter or Fingerprinter(scheme, segmenter)
         self._store = open_async_store(store, index, **client_options)
-        self._checked = False
+        self._opening = Opening(self._store.name, scheme, segmenter, fingerprinter)
 
     @property
     def name(self) -> str:
         """The store's address, without secrets."""
         return self._store.name
 
+    @property
+    def fingerprinter(self) -> Awaitable[Fingerprinter]:
+        """:attr:`Documents.fingerprinter`, to be awaited."""
+        return self._run(self._opening.fingerprinter())
+
     async def setup(self) -> str:
         """:meth:`Documents.setup`."""
-        return await self._run(opening.set_up(self.fingerprinter.scheme, self._store.name))
+        return await self._run(opening.set_up((await self.fingerprinter).scheme, self._store.name))
 
-    def ingest(
+    async def ingest(
         self,
         documents: AsyncIterable[Any] | Iterable[Any],
         *,
@@ -93,11 +99,15 @@ class AsyncDocuments:
         deadline: float = DEADLINE,
         state: str | IngestState | None = None,
     ) -> AsyncIterator[Outcome]:
-        """:meth:`Documents.ingest`; the documents may come from an async iterator."""
+        """:meth:`Documents.ingest`; the documents may come from an async iterator.
+
+        What can't be used is said when the first outcome is awaited, since the store's Scheme is asked for before.
+        """
+        fingerprinter = await self.fingerprinter
         choices = Choices(
             id_field,
             text_field,
-            near(self.fingerprinter, max_distance, confirm, measure, text_field),
+            near(fingerprinter, max_distance, confirm, measure, text_field),
             on_duplicate,
             filter,
             batch_size,
@@ -108,15 +118,13 @@ class AsyncDocuments:
         )
         if filter is not None:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
-        return self._ingest(Run(self.fingerprinter, documents, choices))
-
-    async def _ingest(self, run: Run) -> AsyncIterator[Outcome]:
-        await self._check(set_up_if_missing=self._store.embedded)
+        run = Run(fingerprinter, documents, choices)
+        await self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded))
         async with aclosing(run.aoutcomes(self._store)) as outcomes:
             async for outcome in outcomes:
                 yield outcome
 
-    def backfill(
+    async def backfill(
         self,
         text_field: str | Sequence[str],
         *,
@@ -132,11 +140,12 @@ class AsyncDocuments:
         deadline: float = DEADLINE,
         stop: Callable[[], bool] = never,
     ) -> AsyncIterator[Outcome]:
-        """:meth:`Documents.backfill`, as an async iterator."""
+        """:meth:`Documents.backfill`, as an async iterator; what can't be used is said as by :meth:`ingest`."""
+        fingerprinter = await self.fingerprinter
         choices = Choices(
             "_id",
             text_field,
-            near(self.fingerprinter, max_distance, confirm, measure, text_field),
+            near(fingerprinter, max_distance, confirm, measure, text_field),
             "index",
             filter,
             batch_size,
@@ -144,19 +153,15 @@ class AsyncDocuments:
             workers,
             deadline,
         )
-        return self._backfill(choices, checked_slice(slice), again, stop)
 
-    async def _backfill(
-        self, choices: Choices, slice: tuple[int, int] | None, again: bool, stop: Callable[[], bool]
-    ) -> AsyncIterator[Outcome]:
         async def perform(op: Op[T]) -> T:
             return await self._run(patiently(ask(op), choices.deadline))
 
-        await self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
-        scan: Scan | None = first_pass(choices, slice, again)
+        scan: Scan | None = first_pass(choices, checked_slice(slice), again)
+        await self._run(opening.extend(fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         while scan is not None:
             await perform(Refresh())
-            run = Run(self.fingerprinter, apages(scan, perform, stop), choices)
+            run = Run(fingerprinter, apages(scan, perform, stop), choices)
             async with aclosing(run.aoutcomes(self._store)) as outcomes:
                 async for outcome in outcomes:
                     yield outcome
@@ -199,10 +204,9 @@ class AsyncDocuments:
         filter: Mapping[str, Any] | None = None,
     ) -> list[list[Match]]:
         """:meth:`Documents.similar_many`."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        await self._check()
+        rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
         given = list(checked_texts(texts))
-        fingerprints = self.fingerprinter.fingerprints(given)
+        fingerprints = (await self.fingerprinter).fingerprints(given)
         return await self._run(similar(fingerprints, rule.max_distance, filter, rule.texts, given))
 
     async def similar_to(
@@ -216,8 +220,7 @@ class AsyncDocuments:
         filter: Mapping[str, Any] | None = None,
     ) -> list[Match]:
         """:meth:`Documents.similar_to`."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        await self._check()
+        rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return await self._run(similar_to_stored(checked_ids([id])[0], rule.max_distance, filter, rule.texts))
 
     async def remove(
@@ -231,8 +234,7 @@ class AsyncDocuments:
         among: Mapping[str, Any] | None = None,
     ) -> set[str]:
         """:meth:`Documents.remove`."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        await self._check()
+        rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return await self._run(remove(checked_ids(ids), rule, among=among))
 
     async def remove_matching(
@@ -246,8 +248,7 @@ class AsyncDocuments:
         among: Mapping[str, Any] | None = None,
     ) -> int:
         """:meth:`Documents.remove_matching`."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        await self._check()
+        rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return await self._run(remove_matching(filter, rule, among))
 
     async def group(
@@ -262,13 +263,13 @@ class AsyncDocuments:
         progress: Progress = no_progress,
     ) -> GroupReport:
         """:meth:`Documents.group`."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        await self._check()
-        return await self._run(group(self.fingerprinter.scheme, rule.max_distance, filter, head, progress, rule.texts))
+        rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
+        scheme = (await self.fingerprinter).scheme
+        return await self._run(group(scheme, rule.max_distance, filter, head, progress, rule.texts))
 
     async def export(self, *, filter: Mapping[str, Any] | None = None) -> AsyncIterator[Row]:
         """:meth:`Documents.export`, as an async iterator."""
-        await self._check()
+        await self._run(self._opening.check())
         await self._run(ask(Refresh()))
         page = await self._run(ask(Scan(None, filter)))
         for row in page.rows:
@@ -280,7 +281,7 @@ class AsyncDocuments:
 
     async def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]:
         """:meth:`Documents.fetch`."""
-        await self._check()
+        await self._run(self._opening.check())
         return await self._run(ask(Fetch(tuple(dict.fromkeys(checked_ids(ids))))))
 
     async def sample_pairs(
@@ -293,10 +294,10 @@ class AsyncDocuments:
         documents: int = DOCUMENTS,
     ) -> AsyncIterator[SampledPair]:
         """:meth:`Documents.sample_pairs`, as an async iterator."""
-        await self._check()
-        drawn = await self._run(draw(self.fingerprinter.scheme, size, seed, documents, filter))
+        fingerprinter = await self._run(self._opening.check())
+        drawn = await self._run(draw(fingerprinter.scheme, size, seed, documents, filter))
         fields = checked_fields(text_field)
-        text = Reader(self.fingerprinter, "_id", fields).text
+        text = Reader(fingerprinter, "_id", fields).text
         for start in range(0, len(drawn), SAMPLE_BATCH):
             for pair in await self._run(with_texts(drawn[start : start + SAMPLE_BATCH], fields, text)):
                 yield pair
@@ -313,9 +314,3 @@ class AsyncDocuments:
 
     async def _run(self, flow: Flow[T]) -> T:
         return await arun(flow, self._store.perform)
-
-    async def _check(self, *, set_up_if_missing: bool = False) -> None:
-        if not self._checked:
-            flow = opening.check(self.fingerprinter.scheme, self._store.name, set_up_if_missing=set_up_if_missing)
-            await self._run(flow)
-            self._checked = True

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
 from es_simhash.client.backfill import first_pass, never, next_pass, pages
+from es_simhash.client.opening import Opening
 from es_simhash.client.runs import Choices, Run
 from es_simhash.core.clause import satisfies
-from es_simhash.core.fingerprint import Fingerprinter
-from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.drive import patiently, run
 from es_simhash.flows import opening
 from es_simhash.flows.group import group, no_progress
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
     from es_simhash.client.arguments import MaxDistance
     from es_simhash.core.compare import Measure
+    from es_simhash.core.fingerprint import Fingerprinter
+    from es_simhash.core.scheme import Scheme
     from es_simhash.flows.group import GroupReport, Head, Progress
     from es_simhash.flows.ingest import OnDuplicate
     from es_simhash.flows.outcome import Outcome
@@ -59,11 +60,13 @@ class Documents:
     :param store: ``sqlite:///path/to.db``, ``http(s)://[user:password@]host:port/index``, an
         :class:`elasticsearch.Elasticsearch` of your own, or None for ``ELASTICSEARCH_URL`` or else an SQLite file.
     :param index: the index, where ``store`` is a client.
-    :param scheme: must equal the one that the store was set up with.
+    :param scheme: of a store that is to be set up; by default ``Scheme()``. One that was set up keeps the one it has:
+        that is taken where none is given, and another is refused.
     :param segmenter: ``jieba`` or ``rjieba``; they give the same words, the default is the faster one installed.
     :param fingerprinter: one with tables of your own, in place of ``scheme`` and ``segmenter``.
     :param client_options: for the Elasticsearch client: ``api_key``, ``ca_certs``, ``request_timeout``, …
-    :raises InputError: if the address can't be understood. Nothing is sent before the first request.
+    :raises InputError: if the address can't be understood, or if ``fingerprinter`` comes with what it is in place of.
+        Nothing is sent before the first request.
     """
 
     def __init__(
@@ -71,19 +74,26 @@ class Documents:
         store: str | Elasticsearch | Store | None = None,
         *,
         index: str | None = None,
-        scheme: Scheme = DEFAULT,
+        scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | None = None,
         **client_options: Any,
     ) -> None:
-        self.fingerprinter = fingerprinter or Fingerprinter(scheme, segmenter)
         self._store = open_store(store, index, **client_options)
-        self._checked = False
+        self._opening = Opening(self._store.name, scheme, segmenter, fingerprinter)
 
     @property
     def name(self) -> str:
         """The store's address, without secrets."""
         return self._store.name
+
+    @property
+    def fingerprinter(self) -> Fingerprinter:
+        """What makes the fingerprints: as it was given, or by the Scheme of the store, which is asked for it once.
+
+        :raises SchemeError: if that Scheme names a table of your own: a ``fingerprinter`` with it must be given then.
+        """
+        return self._run(self._opening.fingerprinter())
 
     def setup(self) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists. Idempotent.
@@ -117,6 +127,9 @@ class Documents:
         Everything written can be found by search once the iterator is exhausted (in Elasticsearch, else after the next
         refresh). An SQLite file is set up where needed.
 
+        What can't be used is said at the call. The store is asked for its Scheme there, where none was given and it is
+        not known yet; else nothing is sent before the first outcome is taken.
+
         :param documents: dicts with an id and a text, of any length, or Lines as ``reading.lines.json_lines`` gives
             them. If they end in an error, what came before it is done, and the error raised then.
         :param text_field: name of the field with the text, or several to be joined.
@@ -145,10 +158,11 @@ class Documents:
         :raises StoreError: if the store can't go on. What was read until then has ``failed``; or with a ``state``, what
             has no outcome yet is done by the next call.
         """
+        fingerprinter = self.fingerprinter
         choices = Choices(
             id_field,
             text_field,
-            near(self.fingerprinter, max_distance, confirm, measure, text_field),
+            near(fingerprinter, max_distance, confirm, measure, text_field),
             on_duplicate,
             filter,
             batch_size,
@@ -159,10 +173,10 @@ class Documents:
         )
         if filter is not None:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
-        return self._ingest(Run(self.fingerprinter, documents, choices))
+        return self._ingest(fingerprinter, Run(fingerprinter, documents, choices))
 
-    def _ingest(self, run: Run) -> Generator[Outcome, None, None]:
-        self._check(set_up_if_missing=self._store.embedded)
+    def _ingest(self, fingerprinter: Fingerprinter, run: Run) -> Generator[Outcome, None, None]:
+        self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded))
         yield from run.outcomes(self._store)
 
     def backfill(
@@ -185,7 +199,8 @@ class Documents:
 
         Our fields are added to the mapping. Other fields are not touched, and a document that others write meanwhile is
         left to its next turn: this goes on until a pass over the index meets none. A call that was interrupted is
-        repeated: what has a fingerprint is not looked at again.
+        repeated: what has a fingerprint is not looked at again. What can't be used is said at the call, as by
+        :meth:`ingest`.
 
         :param text_field: name of the field with the text, or several to be joined; a dot leads into an object.
         :param filter: only documents that match this clause get a fingerprint, and can be what another duplicates.
@@ -196,10 +211,11 @@ class Documents:
         :returns: an Outcome for each document; one without text is ``rejected``.
         :raises NotSetUp: if there is no such index.
         """
+        fingerprinter = self.fingerprinter
         choices = Choices(
             "_id",
             text_field,
-            near(self.fingerprinter, max_distance, confirm, measure, text_field),
+            near(fingerprinter, max_distance, confirm, measure, text_field),
             "index",
             filter,
             batch_size,
@@ -207,19 +223,24 @@ class Documents:
             workers,
             deadline,
         )
-        return self._backfill(choices, checked_slice(slice), again, stop)
+        return self._backfill(fingerprinter, choices, checked_slice(slice), again, stop)
 
     def _backfill(
-        self, choices: Choices, slice: tuple[int, int] | None, again: bool, stop: Callable[[], bool]
+        self,
+        fingerprinter: Fingerprinter,
+        choices: Choices,
+        slice: tuple[int, int] | None,
+        again: bool,
+        stop: Callable[[], bool],
     ) -> Generator[Outcome, None, None]:
         def perform(op: Op[T]) -> T:
             return self._run(patiently(ask(op), choices.deadline))
 
-        self._run(opening.extend(self.fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
+        self._run(opening.extend(fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         scan: Scan | None = first_pass(choices, slice, again)
         while scan is not None:
             perform(Refresh())
-            run = Run(self.fingerprinter, pages(scan, perform, stop), choices)
+            run = Run(fingerprinter, pages(scan, perform, stop), choices)
             yield from run.outcomes(self._store)
             scan = None if stop() else next_pass(scan, choices, run.ingest.conflicts)
 
@@ -265,8 +286,7 @@ class Documents:
         filter: Mapping[str, Any] | None = None,
     ) -> list[list[Match]]:
         """:meth:`similar` for a batch of texts, in one request: a list of matches for each."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         given = list(checked_texts(texts))
         fingerprints = self.fingerprinter.fingerprints(given)
         return self._run(similar(fingerprints, rule.max_distance, filter, rule.texts, given))
@@ -285,8 +305,7 @@ class Documents:
 
         :raises InputError: if there is no such document.
         """
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(similar_to_stored(checked_ids([id])[0], rule.max_distance, filter, rule.texts))
 
     def remove(
@@ -306,8 +325,7 @@ class Documents:
             ingest.
         :returns: the ids that were there.
         """
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(remove(checked_ids(ids), rule, among=among))
 
     def remove_matching(
@@ -321,8 +339,7 @@ class Documents:
         among: Mapping[str, Any] | None = None,
     ) -> int:
         """:meth:`remove` for all documents that match a clause, fingerprinted or not; returns how many were there."""
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(remove_matching(filter, rule, among))
 
     def group(
@@ -352,8 +369,7 @@ class Documents:
             under which most members are already (``kept``), so that few documents change.
         :param progress: is called with ``read``, ``compared`` (texts that were brought) or ``written``, and how many.
         """
-        rule = near(self.fingerprinter, max_distance, confirm, measure, text_field)
-        self._check()
+        rule = self._run(self._opening.near(max_distance, confirm, measure, text_field))
         return self._run(group(self.fingerprinter.scheme, rule.max_distance, filter, head, progress, rule.texts))
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Iterator[Row]:
@@ -361,7 +377,7 @@ class Documents:
 
         :param filter: only documents that match this clause.
         """
-        self._check()
+        self._run(self._opening.check())
         self._run(ask(Refresh()))
         page = self._run(ask(Scan(None, filter)))
         yield from page.rows
@@ -374,7 +390,7 @@ class Documents:
 
         All of them in one request: a thousand are fine.
         """
-        self._check()
+        self._run(self._opening.check())
         return self._run(ask(Fetch(tuple(dict.fromkeys(checked_ids(ids))))))
 
     def sample_pairs(
@@ -386,9 +402,9 @@ class Documents:
         seed: int = 0,
         documents: int = DOCUMENTS,
     ) -> Iterator[SampledPair]:
-        """Draw pairs of documents within 7 bits of each other, with their texts, for a person to label.
+        """Draw pairs of documents within 7 bits of each other, or 15 of 128, with their texts, for a person to label.
 
-        As many are drawn at each distance from 0 to 7, by distance; what one lacks the others make up for. Of documents
+        As many are drawn at each distance from 0 on, by distance; what one lacks the others make up for. Of documents
         with one and the same fingerprint only one is paired with others. The same store and seed give the same pairs.
 
         Looks at all fingerprints first. Memory: some 400 bytes a document, for a million of them at most; of a larger
@@ -400,10 +416,10 @@ class Documents:
         :param documents: how many documents take part at most.
         :raises InputError: naming a document that has no text in the field.
         """
-        self._check()
-        drawn = self._run(draw(self.fingerprinter.scheme, size, seed, documents, filter))
+        fingerprinter = self._run(self._opening.check())
+        drawn = self._run(draw(fingerprinter.scheme, size, seed, documents, filter))
         fields = checked_fields(text_field)
-        text = Reader(self.fingerprinter, "_id", fields).text
+        text = Reader(fingerprinter, "_id", fields).text
         for start in range(0, len(drawn), SAMPLE_BATCH):
             yield from self._run(with_texts(drawn[start : start + SAMPLE_BATCH], fields, text))
 
@@ -419,9 +435,3 @@ class Documents:
 
     def _run(self, flow: Flow[T]) -> T:
         return run(flow, self._store.perform)
-
-    def _check(self, *, set_up_if_missing: bool = False) -> None:
-        if not self._checked:
-            flow = opening.check(self.fingerprinter.scheme, self._store.name, set_up_if_missing=set_up_if_missing)
-            self._run(flow)
-            self._checked = True

@@ -15,6 +15,7 @@ import mmh3
 import numpy as np
 
 from es_simhash.core.groups import near_pairs
+from es_simhash.core.segments import columns, to_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,18 +33,17 @@ class DrawnDocuments:
     """Of documents that come one by one, those of the lowest lots; some 250 bytes for each that is held.
 
     :param count: how many are held at most.
+    :param bits: length of their fingerprints.
     """
 
-    def __init__(self, count: int, seed: int) -> None:
+    def __init__(self, count: int, seed: int, bits: int) -> None:
         self._count = count
         self._seed = seed
+        self._bits = bits
         self._held: list[tuple[int, str, int]] = []  # a heap: the highest lot, negative, is the first to go
 
     def add(self, id: str, fingerprint: int) -> None:
-        """Another document; no id comes twice.
-
-        :param fingerprint: of 64 bits.
-        """
+        """Another document; no id comes twice."""
         item = (-lot(id, self._seed), id, fingerprint)
         if len(self._held) < self._count:
             heapq.heappush(self._held, item)
@@ -51,11 +51,14 @@ class DrawnDocuments:
             heapq.heappushpop(self._held, item)
 
     def sorted(self) -> tuple[list[str], NDArray[np.uint64], NDArray[np.uint64]]:
-        """Ids, fingerprints and lots of those that are held, the lowest lot first; the arrays have shape (n,)."""
+        """Ids, fingerprints and lots of those that are held, the lowest lot first.
+
+        :returns: the fingerprints as ``segments.to_array`` gives them, the lots in shape (n,).
+        """
         held = sorted(self._held, reverse=True)
         return (
             [id for _, id, _ in held],
-            np.array([fingerprint for _, _, fingerprint in held], dtype=np.uint64),
+            to_array((fingerprint for _, _, fingerprint in held), self._bits),
             np.array([-negative for negative, _, _ in held], dtype=np.uint64),
         )
 
@@ -68,7 +71,7 @@ def draw_pairs(
     Documents with one and the same fingerprint are each paired with the first of them, which alone is paired with
     others: or copies of one template would be most of all pairs.
 
-    :param fingerprints: of 64 bits, shape (n,).
+    :param fingerprints: of 64 bits, shape (n,), or of 128, shape (n, 2), as ``segments.to_array`` gives them.
     :param lots: of the documents, shape (n,).
     :returns: pairs of places and their distance, by distance, at one distance the lowest lot first.
     """
@@ -77,7 +80,8 @@ def draw_pairs(
         pairs = np.sort(found[found[:, 0] != found[:, 1]], axis=1)
         left, right = pairs.T
         rows = np.column_stack([_mixed(lots[left], lots[right]), pairs.astype(np.uint64)])
-        apart = np.bitwise_count(fingerprints[left] ^ fingerprints[right])
+        differing = columns(fingerprints[left] ^ fingerprints[right])
+        apart = np.sum([np.bitwise_count(word) for word in differing], axis=0, dtype=np.uint8)
         for distance in np.flatnonzero(np.bincount(apart)).tolist():
             strata[distance] = _lowest(strata[distance], rows[apart == distance], size)
     # One of each distance in turn, from 0 up, until there are enough.

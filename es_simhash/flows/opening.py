@@ -58,5 +58,5 @@ def _same(stored: Scheme, scheme: Scheme, name: str) -> None:
     if stored != scheme:
         raise SchemeMismatch(
             f"{name} holds fingerprints of Scheme {stored.version}, this program makes {scheme.version}: "
-            f"open it with that Scheme, or put these documents into another index"
+            f"open it with that Scheme, which is taken where none is given, or put these documents into another index"
         )

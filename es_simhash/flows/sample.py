@@ -53,7 +53,7 @@ def draw(
         if type(number) is not int or number < 1:
             raise InputError(f"{name} is {number!r}: use a whole number from 1")
     yield from ask(Refresh())
-    drawn = DrawnDocuments(documents, seed)
+    drawn = DrawnDocuments(documents, seed, scheme.bits)
     scan: Scan | None = Scan(None, clause)
     while scan is not None:
         page = yield from ask(scan)

@@ -13,6 +13,7 @@ from matplotlib.image import imread
 from es_simhash import Documents, Fingerprinter, Scheme
 from es_simhash.cli.plot import DPI, HEIGHT, WIDTH, plot
 from es_simhash.core.evaluate import LabelledPair, evaluate, labelled
+from es_simhash.core.idf import IdfTable
 from tests.cli import (
     HARVEST,
     STORM,
@@ -160,13 +161,19 @@ def test_what_can_not_be_evaluated_is_one_line_with_the_fix(
 TEXTS = {"storm": STORM, "copy": STORM, "near": STORM_NEAR, "farther": STORM_FARTHER, "other": HARVEST, "short": "你好"}
 
 
+@pytest.fixture
+def fingerprinter() -> Fingerprinter:
+    """That of the store."""
+    return Fingerprinter()
+
+
 @pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def store(request: pytest.FixtureRequest, fingerprinter: Fingerprinter, tmp_path: Path) -> str:
     if request.param == "sqlite":
         address = f"sqlite:///{tmp_path / 'news.db'}"
     else:
         address = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('index_name')}"
-    with Documents(address) as documents:
+    with Documents(address, fingerprinter=fingerprinter) as documents:
         documents.setup()
         assert all(outcome.stored for outcome in documents.ingest({"id": id, "text": t} for id, t in TEXTS.items()))
     return address
@@ -188,6 +195,38 @@ def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
     assert "holds fingerprints of Scheme" in said
 
 
+NEWS = [("storm", "copy", True), ("near", "storm", True), ("farther", "storm", True), ("other", "storm", False)]
+IDF = {"暴雨": 4.5, "预警": 5.25, "气象台": 6}
+TABLE = IdfTable.of(IDF)
+
+
+@pytest.mark.parametrize(
+    "fingerprinter",
+    [Fingerprinter(Scheme(bits=128)), Fingerprinter.using(Scheme(bits=128, weights="tf_idf"), idf=TABLE)],
+    ids=["128 bits", "a table"],
+)
+def test_the_scheme_is_that_of_the_store(store: str, fingerprinter: Fingerprinter, tmp_path: Path) -> None:
+    (tmp_path / "idf.txt").write_text("".join(f"{word} {idf}\n" for word, idf in IDF.items()), encoding="utf-8")
+    own = ["--idf", "idf.txt"] if fingerprinter.scheme.weights == "tf_idf" else []
+    [shown] = es_simhash("evaluate", "--store", store, *own, "--json", cwd=tmp_path, stdin=by_ids(*NEWS)).json
+    made = evaluate((labelled(TEXTS[a], TEXTS[b], d, fingerprinter) for a, b, d in NEWS), fingerprinter.scheme)
+    assert shown["scheme"] == fingerprinter.scheme.version
+    assert [point["true_positives"] for point in shown["points"]] == [point.true_positives for point in made.points]
+    assert len(shown["points"]) == 16
+    # With a confirm the texts are weighed by it, too.
+    texts = lines(*((TEXTS[a], TEXTS[b], duplicate) for a, b, duplicate in NEWS))
+    confirm = ["--confirm", "0.9", "--similarity", "cosine", "--json"]
+    every = ["--bits", "128", "--weights", fingerprinter.scheme.weights, *own]
+    there = es_simhash("evaluate", "--store", store, *own, *confirm, cwd=tmp_path, stdin=texts).json
+    assert there == es_simhash("evaluate", *every, *confirm, cwd=tmp_path, stdin=texts).json
+    drawn = es_simhash("evaluate", "--sample", "9", "--store", store, *own, cwd=tmp_path).json
+    assert max(pair["distance"] for pair in drawn) > 7
+    if own:
+        said = complaint(es_simhash("evaluate", "--sample", "9", "--store", store, cwd=tmp_path))
+        assert "give the Fingerprinter that IDF table, idf=… (--idf FILE)" in said
+
+
+@pytest.mark.parametrize("fingerprinter", [Fingerprinter(), Fingerprinter(Scheme(bits=128))], ids=["64", "128"])
 def test_pairs_that_were_drawn_and_labelled_are_evaluated(store: str, tmp_path: Path) -> None:
     def drawn(*options: str) -> Done:
         return es_simhash("evaluate", "--sample", "3", "--store", store, *options, cwd=tmp_path)

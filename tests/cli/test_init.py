@@ -91,6 +91,15 @@ def test_help_explains_every_exit_code(helps: dict[str, str], code: str) -> None
     assert code in helps[""]
 
 
+def test_help_says_who_decides_what_is_not_chosen_of_a_scheme(helps: dict[str, str]) -> None:
+    plain = {"compare", "fingerprint"}
+    with_scheme = {name: " ".join(text.split()) for name, text in helps.items() if "--weights [" in text}
+    assert plain < with_scheme.keys()
+    for name, text in with_scheme.items():
+        for default in ("64", "sqrt_tf", "words", "jieba", "1", "murmur3", "md5", "4"):
+            assert f"[default: {'' if name in plain else 'as the store has it, else '}{default}]" in text, name
+
+
 def test_help_is_what_the_command_prints(tmp_path: Path, helps: dict[str, str]) -> None:
     done = es_simhash("ingest", "--help", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")

@@ -329,6 +329,6 @@ def test_another_scheme_is_refused_and_nothing_is_written(index: Index) -> None:
     with Documents(index.address, scheme=Scheme(weights="tf")) as door:
         door.setup()
     before = index.versions()
-    with pytest.raises(SchemeMismatch, match=DEFAULT.version):
-        index.backfill()
+    with Documents(index.address, scheme=DEFAULT) as door, pytest.raises(SchemeMismatch, match=DEFAULT.version):
+        list(door.backfill(FIELDS))
     assert index.versions() == before

@@ -7,21 +7,32 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.core.draw import DrawnDocuments, draw_pairs, lot
+from es_simhash.core.segments import to_array
 
 if TYPE_CHECKING:
     import random
 
-# Few bits, so that most fingerprints are near each other and some are the same.
-values = st.integers(0, 31) | st.integers(0, 31).map(lambda value: value << 59 | 0xFFFF)
-stored = st.dictionaries(st.text("abcdef", min_size=1, max_size=4), values, max_size=16)
+WIDEST = {64: 7, 128: 15}
+each_length = pytest.mark.parametrize("bits", WIDEST)
 
 
-def drawn(documents: dict[str, int], size: int, seed: int, count: int = 100, max_distance: int = 3) -> list[object]:
-    held = DrawnDocuments(count, seed)
+def stored(bits: int) -> st.SearchStrategy[dict[str, int]]:
+    """Documents. Few bits, so that most fingerprints are near each other and some are the same; of both words."""
+    few = st.integers(0, 31)
+    across = [few.map(lambda value: value << 62), few.map(lambda value: value << 62 | 0xFF)] if bits == 128 else []
+    values = st.one_of(few, few.map(lambda value: value << bits - 5 | 0xFFFF), *across)
+    return st.dictionaries(st.text("abcdef", min_size=1, max_size=4), values, max_size=16)
+
+
+def drawn(
+    documents: dict[str, int], size: int, seed: int, count: int = 100, max_distance: int = 3, bits: int = 64
+) -> list[object]:
+    held = DrawnDocuments(count, seed, bits)
     for id, value in documents.items():
         held.add(id, value)
     ids, fingerprints, lots = held.sorted()
@@ -55,20 +66,25 @@ def plain_drawn(documents: dict[str, int], size: int, seed: int, count: int, max
     return [(a, b, d) for d, pairs in strata.items() for _, a, b in sorted(pairs)[: taken[d]]]
 
 
-@given(stored, st.integers(1, 30), st.integers(0, 3), st.integers(1, 20), st.integers(0, 7))
+@each_length
+@given(st.data(), st.integers(1, 30), st.integers(0, 3), st.integers(1, 20))
 def test_what_is_drawn_is_what_a_plain_loop_draws(
-    documents: dict[str, int], size: int, seed: int, count: int, max_distance: int
+    bits: int, data: st.DataObject, size: int, seed: int, count: int
 ) -> None:
-    assert drawn(documents, size, seed, count, max_distance) == plain_drawn(documents, size, seed, count, max_distance)
+    documents, max_distance = data.draw(stored(bits)), data.draw(st.integers(0, WIDEST[bits]))
+    wanted = plain_drawn(documents, size, seed, count, max_distance)
+    assert drawn(documents, size, seed, count, max_distance, bits) == wanted
 
 
-@given(stored, st.integers(1, 10), st.randoms(use_true_random=False))
+@each_length
+@given(st.data(), st.integers(1, 10), st.randoms(use_true_random=False))
 def test_the_order_of_the_documents_does_not_matter(
-    documents: dict[str, int], size: int, shuffled: random.Random
+    bits: int, data: st.DataObject, size: int, shuffled: random.Random
 ) -> None:
+    documents = data.draw(stored(bits))
     items = list(documents.items())
     shuffled.shuffle(items)
-    assert drawn(dict(items), size, 7, count=8) == drawn(documents, size, 7, count=8)
+    assert drawn(dict(items), size, 7, 8, bits=bits) == drawn(documents, size, 7, 8, bits=bits)
 
 
 def test_each_pair_is_drawn_about_as_often_as_another() -> None:
@@ -87,7 +103,7 @@ def test_each_distance_has_its_share_and_what_one_lacks_the_others_make_up_for()
     assert Counter(distance for *_, distance in drawn(documents, 21, 0)) == {0: 1, 1: 10, 2: 10}  # type: ignore[misc]
 
 
-def test_of_few_documents_there_are_no_pairs() -> None:
-    nothing = np.array([], dtype=np.uint64)
-    assert draw_pairs(nothing, nothing, 5, 7) == []
-    assert drawn({"a": 3}, 5, 0) == []
+@each_length
+def test_of_few_documents_there_are_no_pairs(bits: int) -> None:
+    assert draw_pairs(to_array([], bits), np.array([], dtype=np.uint64), 5, WIDEST[bits]) == []
+    assert drawn({"a": 3}, 5, 0, bits=bits) == []

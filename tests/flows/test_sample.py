@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, fingerprint
+from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.flows import sample as flow
 from es_simhash.testing import LinearStore
@@ -33,8 +33,14 @@ TEXTS = {
 DOCUMENTS = [{"id": id, "text": text, "lang": "zh" if "near" in id else "en"} for id, text in TEXTS.items()]
 
 
+@pytest.fixture
+def scheme() -> Scheme:
+    """That of the store."""
+    return Scheme()
+
+
 @pytest.fixture(params=["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def address(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Any]:
+def address(request: pytest.FixtureRequest, scheme: Scheme, tmp_path: Any) -> Iterator[Any]:
     """A store, or the address of one, with these documents."""
     if request.param == "linear":
         store: Any = LinearStore()
@@ -42,28 +48,32 @@ def address(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Any]:
         store = f"sqlite:///{tmp_path / 'news.db'}"
     else:
         store = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
-    documents = Documents(store)
+    documents = Documents(store, scheme=scheme)
     documents.setup()
     assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
     yield store
     documents.close()
 
 
-def test_all_pairs_within_seven_bits_are_there_with_their_texts_if_there_is_room(address: Any) -> None:
-    pairs = list(Documents(address).sample_pairs(100))
+@pytest.mark.parametrize(("scheme", "within"), [(Scheme(), 7), (Scheme(bits=128), 15)], ids=["64 bits", "128 bits"])
+def test_all_pairs_within_reach_are_there_with_their_texts_if_there_is_room(
+    address: Any, scheme: Scheme, within: int
+) -> None:
+    pairs = list(Documents(address, scheme=scheme).sample_pairs(100))
     assert [pair.distance for pair in pairs] == sorted(pair.distance for pair in pairs)
+    assert pairs[-1].distance >= within - 1
     for pair in pairs:
         assert (pair.a, pair.b) == (TEXTS[pair.a_id], TEXTS[pair.b_id])
-        assert pair.distance == fingerprint(pair.a).distance(fingerprint(pair.b))
+        assert pair.distance == fingerprint(pair.a, scheme).distance(fingerprint(pair.b, scheme))
     kinds = {frozenset((pair.a, pair.b)) for pair in pairs}
     assert len(kinds) == len(pairs)
     several = [STORM, STORM_NEAR, STORM_FARTHER, STORM_FARTHEST]
-    values = [fingerprint(text) for text in several]
+    values = [fingerprint(text, scheme) for text in several]
     assert kinds == {
         frozenset((a, b))
         for n, (a, ours) in enumerate(zip(several, values, strict=True))
         for b, theirs in list(zip(several, values, strict=True))[n:]
-        if (a != b or a == STORM) and (ours.distance(theirs) or 0) <= 7
+        if (a != b or a == STORM) and (ours.distance(theirs) or 0) <= within
     }
 
 

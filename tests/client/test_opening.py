@@ -1,0 +1,210 @@
+"""Which Scheme documents are opened with: the one that the store has, by both doors, or else the one that is given."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint
+from es_simhash.core.stop_words import StopWords
+from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
+from es_simhash.ops import Describe, SetUp
+from es_simhash.testing import LinearStore
+from tests.cli import HARVEST, STORM, STORM_FARTHER
+from tests.client import Watched
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG = Scheme(bits=128, weights="tf")
+DOCUMENTS = [{"id": "storm", "text": STORM}, {"id": "farther", "text": STORM_FARTHER}, {"id": "other", "text": HARVEST}]
+TABLE = StopWords.of(["部分", "发布"])
+
+
+@pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where nothing is yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'news.db'}"
+    return f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
+
+
+def linear(scheme: Scheme | None = None) -> Any:
+    """A store that keeps what it was asked."""
+    store = LinearStore()
+    if scheme is not None:
+        store.perform(SetUp(scheme))
+    return Watched(store)
+
+
+# --- the Scheme of the store -------------------------------------------------------------------------------
+
+
+def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
+    with Documents(address, scheme=LONG) as documents:
+        documents.setup()
+    wanted = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+    with Documents(address) as documents:
+        assert [outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], max_distance=15)] == ["new"]
+    with Documents(address) as documents:
+        assert documents.setup() == "unchanged"
+        assert [outcome.fingerprinted for outcome in documents.ingest(DOCUMENTS[1:])] == [True, True]
+    with Documents(address) as documents:
+        assert [match.id for match in documents.similar(STORM, max_distance=15)] == ["storm", "farther"]
+    with Documents(address) as documents:
+        assert [match.id for match in documents.similar_to("storm", max_distance=15)] == ["farther"]
+    with Documents(address) as documents:
+        assert documents.group(max_distance=15).groups == 1
+    with Documents(address) as documents:
+        assert {row.id: row.fingerprint for row in documents.export()} == wanted
+    with Documents(address) as documents:
+        assert documents.fetch(["storm"])["storm"].fingerprint == wanted["storm"]
+    with Documents(address) as documents:
+        assert [(pair.a_id, pair.b_id) for pair in documents.sample_pairs(9)] in (
+            [("storm", "farther")],
+            [("farther", "storm")],
+        )
+    with Documents(address) as documents:
+        assert {outcome.outcome for outcome in documents.backfill("text", again=True)} <= {"unchanged"}
+    with Documents(address) as documents:
+        assert documents.remove(["other"], max_distance=15) == {"other"}
+    with Documents(address) as documents:
+        assert documents.fingerprinter.scheme == LONG
+
+
+def test_the_async_door_follows_it_too(address: str) -> None:
+    async def main() -> None:
+        async with AsyncDocuments(address, scheme=LONG) as documents:
+            await documents.setup()
+        async with AsyncDocuments(address) as documents:
+            outcomes = [outcome async for outcome in documents.ingest(DOCUMENTS, max_distance=15)]
+            assert [outcome.outcome for outcome in outcomes] == ["new", "near_duplicate", "new"]
+        async with AsyncDocuments(address) as documents:
+            assert [match.id for match in await documents.similar(STORM, max_distance=15)] == ["storm", "farther"]
+        async with AsyncDocuments(address) as documents:
+            assert (await documents.group(max_distance=15)).groups == 1
+        async with AsyncDocuments(address) as documents:
+            assert {row.bits async for row in documents.export()} == {128}
+        async with AsyncDocuments(address) as documents:
+            assert len([pair async for pair in documents.sample_pairs(9)]) == 1
+        async with AsyncDocuments(address) as documents:
+            assert {outcome.outcome async for outcome in documents.backfill("text", again=True)} <= {"unchanged"}
+        async with AsyncDocuments(address) as documents:
+            assert await documents.setup() == "unchanged"
+            assert (await documents.fingerprinter).scheme == LONG
+
+    asyncio.run(main())
+
+
+def test_a_new_store_gets_the_default() -> None:
+    for verb in (lambda documents: documents.setup(), lambda documents: list(documents.ingest(DOCUMENTS))):
+        store = linear()
+        verb(Documents(store))
+        assert store.perform(Describe()) == Scheme()
+
+
+def test_a_store_that_is_set_up_later_is_followed_then() -> None:
+    store = linear()
+    documents = Documents(store)
+    assert documents.fingerprinter.scheme == Scheme()
+    with pytest.raises(NotSetUp):
+        documents.similar(STORM)
+    store.perform(SetUp(LONG))
+    assert documents.similar(STORM, max_distance=15) == []
+    assert documents.fingerprinter.scheme == LONG
+
+
+def test_a_store_that_is_set_up_otherwise_after_the_call_is_not_written_to() -> None:
+    store = linear()
+    outcomes = Documents(store).ingest(DOCUMENTS)
+    store.perform(SetUp(LONG))
+    with pytest.raises(SchemeMismatch):
+        next(outcomes)
+    assert list(Documents(store).export()) == []
+
+
+# --- what is given -----------------------------------------------------------------------------------------
+
+
+def test_a_scheme_that_is_given_and_differs_is_refused_by_both_doors(address: str) -> None:
+    with Documents(address, scheme=LONG) as documents:
+        documents.setup()
+        assert documents.similar(STORM) == []
+    with Documents(address, scheme=Scheme()) as other, pytest.raises(SchemeMismatch, match=LONG.version):
+        other.similar(STORM)
+
+    async def main() -> None:
+        async with AsyncDocuments(address, fingerprinter=Fingerprinter()) as other:
+            await other.similar(STORM)
+
+    with pytest.raises(SchemeMismatch, match=LONG.version):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize("door", [Documents, AsyncDocuments])
+@pytest.mark.parametrize("beside", [{"scheme": Scheme()}, {"segmenter": "jieba"}], ids=["scheme", "segmenter"])
+def test_a_fingerprinter_is_given_alone(door: Any, beside: Any) -> None:
+    with pytest.raises(InputError, match="beside a scheme or a segmenter: it has its own, leave them out"):
+        door("sqlite:///:memory:", fingerprinter=Fingerprinter(), **beside)
+
+
+def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
+    with pytest.raises(InputError, match="segmenter"):
+        Documents(linear(), segmenter="none")
+    assert Documents(linear(LONG), segmenter="jieba").fingerprinter._segmenter == "jieba"
+
+
+def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
+    ours = Fingerprinter.using(LONG, stop_words=TABLE)
+    with Documents(address, fingerprinter=ours) as documents:
+        documents.setup()
+    wanted = f"{TABLE.identity}: give the Fingerprinter that list of stop words, .*; then open the store with that one"
+    with Documents(address) as documents, pytest.raises(SchemeError, match=wanted):
+        documents.ingest(DOCUMENTS)
+    with Documents(address, fingerprinter=ours) as documents:
+        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
+
+
+# --- when it is asked --------------------------------------------------------------------------------------
+
+
+def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
+    store = linear(LONG)
+    documents = Documents(store)
+    assert store.asked == []
+    outcomes = documents.ingest(DOCUMENTS, max_distance=15)
+    assert store.asked == [Describe()]
+    list(outcomes)
+    documents.similar(STORM)
+    assert documents.fingerprinter.scheme == LONG
+    assert store.count(Describe) == 1
+
+
+@pytest.mark.parametrize(
+    "given", [{"scheme": LONG}, {"fingerprinter": Fingerprinter(LONG)}], ids=["scheme", "fingerprinter"]
+)
+def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> None:
+    store = linear(LONG)
+    documents = Documents(store, **given)
+    assert documents.fingerprinter.scheme == LONG
+    outcomes = documents.ingest(DOCUMENTS)
+    assert store.asked == []
+    list(outcomes)
+    assert store.count(Describe) == 1
+
+
+def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'news.db'}"
+    with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
+        documents.ingest([], max_distance=8)
+
+    async def main() -> None:
+        async with AsyncDocuments(address) as documents:
+            async for _ in documents.ingest([], max_distance=8):
+                pass
+
+    with pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
+        asyncio.run(main())
+    assert list(tmp_path.iterdir()) == []
