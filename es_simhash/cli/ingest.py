@@ -103,7 +103,7 @@ def ingest(
             state.note = letters.note
         counts = state.counts if state else Counts()
         before = counts.total
-        documents = stack.enter_context(open_documents(**store))
+        documents = stack.enter_context(open_documents(**store, deadline=run["deadline"] if state else 0.0))
         progress = stack.enter_context(progress_bar(paths))
         interruptible = stack.enter_context(Interruptible())
         outcomes = stack.enter_context(

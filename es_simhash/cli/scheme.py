@@ -18,7 +18,8 @@ from es_simhash.core.stop_words import LISTS, StopWords
 from es_simhash.core.text import DIGESTS
 from es_simhash.core.tokens import TOKENS
 from es_simhash.core.weights import WEIGHTS
-from es_simhash.ops import Describe
+from es_simhash.drive import patiently, run
+from es_simhash.ops import Describe, ask
 from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:
@@ -91,16 +92,21 @@ def open_documents(
     ca_certs: str | None,
     no_verify_certs: bool,
     timeout: float | None,
+    *,
+    deadline: float = 0.0,
     **choices: Any,
 ) -> Documents:
     """The documents of a store, from the values of ``store_options`` and of :func:`scheme_options`.
 
     What is not chosen is as the store has it: only ``init``, or a first ingest, has to be told.
+
+    :param deadline: seconds for which the store is asked while it is busy or away.
     """
     address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout)
     opened = open_store(address, **options)
     try:
-        return Documents(opened, fingerprinter=make_fingerprinter(stored=opened.perform(Describe()), **choices))
+        stored = run(patiently(ask(Describe()), deadline), opened.perform)
+        return Documents(opened, fingerprinter=make_fingerprinter(stored=stored, **choices))
     except BaseException:
         opened.close()
         raise

@@ -103,7 +103,8 @@ class AsyncDocuments:
 
         What can't be used is said when the first outcome is awaited, since the store's Scheme is asked for before.
         """
-        fingerprinter = await self.fingerprinter
+        patience = deadline if state is not None else 0.0  # else whoever mistyped an address would wait
+        fingerprinter = await self._run(self._opening.fingerprinter(), patience)
         choices = Choices(
             id_field,
             text_field,
@@ -119,7 +120,7 @@ class AsyncDocuments:
         if filter is not None:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
         run = Run(fingerprinter, documents, choices)
-        await self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded))
+        await self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded), patience)
         async with aclosing(run.aoutcomes(self._store)) as outcomes:
             async for outcome in outcomes:
                 yield outcome
@@ -155,7 +156,7 @@ class AsyncDocuments:
         )
 
         async def perform(op: Op[T]) -> T:
-            return await self._run(patiently(ask(op), choices.deadline))
+            return await self._run(ask(op), choices.deadline)
 
         scan: Scan | None = first_pass(choices, checked_slice(slice), again)
         await self._run(opening.extend(fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
@@ -312,5 +313,5 @@ class AsyncDocuments:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
-    async def _run(self, flow: Flow[T]) -> T:
-        return await arun(flow, self._store.perform)
+    async def _run(self, flow: Flow[T], deadline: float = 0.0) -> T:
+        return await arun(patiently(flow, deadline), self._store.perform)

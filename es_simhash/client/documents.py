@@ -147,7 +147,8 @@ class Documents:
         :param workers: processes that fingerprint, while the store is asked and written to. With 0 all is done in this
             one, and each batch has its outcomes before the next is read. With more, a script needs its
             ``if __name__ == "__main__":``, as for all of ``multiprocessing``.
-        :param deadline: seconds for which a request is repeated while the store is busy or away.
+        :param deadline: seconds for which a request is repeated while the store is busy or away; the first ones, which
+            look how the store was set up, only with a ``state``.
         :param state: a file, made where there is none, that says how far this ingest is: after an interruption, a
             crash or a store that was away too long, the same call with the same documents goes on from there.
         :returns: an Outcome for each document, in their order. A document that can't be used is ``rejected`` with
@@ -158,7 +159,8 @@ class Documents:
         :raises StoreError: if the store can't go on. What was read until then has ``failed``; or with a ``state``, what
             has no outcome yet is done by the next call.
         """
-        fingerprinter = self.fingerprinter
+        patience = deadline if state is not None else 0.0  # else whoever mistyped an address would wait
+        fingerprinter = self._run(self._opening.fingerprinter(), patience)
         choices = Choices(
             id_field,
             text_field,
@@ -173,10 +175,10 @@ class Documents:
         )
         if filter is not None:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
-        return self._ingest(fingerprinter, Run(fingerprinter, documents, choices))
+        return self._ingest(fingerprinter, Run(fingerprinter, documents, choices), patience)
 
-    def _ingest(self, fingerprinter: Fingerprinter, run: Run) -> Generator[Outcome, None, None]:
-        self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded))
+    def _ingest(self, fingerprinter: Fingerprinter, run: Run, patience: float) -> Generator[Outcome, None, None]:
+        self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded), patience)
         yield from run.outcomes(self._store)
 
     def backfill(
@@ -234,7 +236,7 @@ class Documents:
         stop: Callable[[], bool],
     ) -> Generator[Outcome, None, None]:
         def perform(op: Op[T]) -> T:
-            return self._run(patiently(ask(op), choices.deadline))
+            return self._run(ask(op), choices.deadline)
 
         self._run(opening.extend(fingerprinter.scheme, self._store.name, embedded=self._store.embedded))
         scan: Scan | None = first_pass(choices, slice, again)
@@ -433,5 +435,5 @@ class Documents:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def _run(self, flow: Flow[T]) -> T:
-        return run(flow, self._store.perform)
+    def _run(self, flow: Flow[T], deadline: float = 0.0) -> T:
+        return run(patiently(flow, deadline), self._store.perform)
