@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 BATCH = 500
 BATCH_SIZE = 4_000_000
 """Bytes of lines, or characters of strings in dicts, after which a batch ends."""
+_CONTAINERS = (dict, list, tuple)
 
 
 class Source:
@@ -96,9 +97,23 @@ class _Chunk:
 
 
 def _size(line: Line) -> int:
+    """Of strings at any depth; an object that is there twice counts once, so that one that holds itself has an end.
+
+    It is done for each document: floats are asked about first, since a document may hold a vector of a thousand.
+    """
     if line.raw is not None or not isinstance(line.document, dict):
         return line.size
-    return sum(len(value) for value in line.document.values() if isinstance(value, str))
+    size = 0
+    containers: list[Any] = [line.document]
+    known = {id(line.document)}
+    for container in containers:  # which grows meanwhile
+        for value in container.values() if isinstance(container, dict) else container:
+            if isinstance(value, str):
+                size += len(value)
+            elif type(value) is not float and isinstance(value, _CONTAINERS) and id(value) not in known:
+                known.add(id(value))
+                containers.append(value)
+    return size
 
 
 def mark(line: Line) -> str:

@@ -39,6 +39,31 @@ def test_a_batch_ends_when_it_has_enough_characters(monkeypatch: pytest.MonkeyPa
     assert [len(batch) for batch in sizes] == [5, 2]
 
 
+@pytest.mark.parametrize(
+    "nested",
+    [
+        lambda text: {"content": {"body": text}},
+        lambda text: {"paragraphs": [{"text": text[:30]}, {"text": text[30:]}]},
+        lambda text: {"a": (text[:30], [[text[30:]]]), "n": [1, 2.5, None, True]},
+    ],
+    ids=["object", "list", "deeper"],
+)
+def test_the_characters_of_objects_within_count_too(monkeypatch: pytest.MonkeyPatch, nested: Any) -> None:
+    monkeypatch.setattr(reading_source, "BATCH_SIZE", 100)
+    source = Source([nested("雨" * 60) for _ in range(7)])
+    assert [len(lines) for lines in iter(source.take, [])] == [2, 2, 2, 1]
+
+
+def test_a_document_that_holds_itself_or_is_very_deep_is_rejected() -> None:
+    itself: dict[str, Any] = {"id": 1, "text": "x"}
+    itself["both"] = [itself, itself]
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    [batch] = batches([itself, {"id": 2, "text": "x", "deep": deep}, {"id": 3, "text": "x"}])
+    assert [type(item) for item in batch] == [Outcome, Outcome, Document]
+
+
 def test_rejected_documents_stand_in_their_places() -> None:
     [batch] = batches([{"id": 1, "text": "x"}, {"id": 2}, 5, {"id": 3, "text": "x"}])
     assert [(type(item), item.id) for item in batch] == [
