@@ -10,7 +10,8 @@ import logging
 import random
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from es_simhash.errors import SimhashError
 
@@ -103,16 +104,34 @@ def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
         return end.value  # type: ignore[no-any-return]
 
 
-async def arun(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Awaitable[Any]]) -> T:
-    """:func:`run`, awaiting the answers."""
+async def arun(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Awaitable[Any]], *, aside: bool = False) -> T:
+    """:func:`run`, awaiting the answers.
+
+    :param aside: what is done between two requests takes long: it is done in a thread, while other tasks go on.
+    """
+    reply: Any = None
+    error: SimhashError | None = None
+    while True:
+        step = partial(_step, work, reply, error)
+        request = await asyncio.to_thread(step) if aside else step()
+        if isinstance(request, _End):
+            return request.value
+        reply = error = None
+        try:
+            reply = await (asyncio.sleep(request.seconds) if isinstance(request, Pause) else answer(request))
+        except SimhashError as failure:
+            error = failure
+
+
+@dataclass(frozen=True)
+class _End(Generic[T]):
+    """What the work returned: a StopIteration can't leave a thread."""
+
+    value: T
+
+
+def _step(work: Generator[Q | Pause, Any, T], reply: Any, error: SimhashError | None) -> Q | Pause | _End[T]:
     try:
-        request = next(work)
-        while True:
-            try:
-                reply = await (asyncio.sleep(request.seconds) if isinstance(request, Pause) else answer(request))
-            except SimhashError as error:
-                request = work.throw(error)
-            else:
-                request = work.send(reply)
+        return work.send(reply) if error is None else work.throw(error)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return _End(end.value)

@@ -276,7 +276,7 @@ async def arun_stages(
                     case Read(lines):
                         reply = await asyncio.to_thread(workers.submit, lines)
                     case LookUp(flow):
-                        reply = asyncio.create_task(arun(patiently(flow, deadline), store.perform))
+                        reply = asyncio.create_task(arun(patiently(flow, deadline), store.perform, aside=True))
                         looking.add(reply)
                     case Wait(asyncio.Task() as task):
                         looking.discard(task)
@@ -284,7 +284,7 @@ async def arun_stages(
                     case Wait(begun):
                         reply = await asyncio.to_thread(begun)
                     case Do(flow):
-                        reply = await arun(patiently(flow, deadline), store.perform)
+                        reply = await arun(patiently(flow, deadline), store.perform, aside=True)
                     case Emit(outcomes):
                         for outcome in outcomes:
                             yield outcome

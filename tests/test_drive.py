@@ -1,14 +1,17 @@
-"""The pauses between attempts."""
+"""The drivers, and the pauses between attempts."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import drive
-from es_simhash.drive import pauses, pauses_after_conflicts
+from es_simhash.drive import Pause, arun, pauses, pauses_after_conflicts, run
+from es_simhash.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -67,3 +70,48 @@ def test_there_is_no_pause_without_time(
     kind: Callable[[float], Generator[drive.Pause, None, None]], deadline: float, clock: Clock
 ) -> None:
     assert clock.waited(kind(deadline)) == []
+
+
+# --- drivers -----------------------------------------------------------------------------------------------
+
+
+def work(threads: list[int]) -> Generator[Any, Any, list[Any]]:
+    """Asks for this and that, and notes which threads it ran in."""
+    found = []
+    for request in ("a", Pause(0), "wrong", "b"):
+        threads.append(threading.get_ident())
+        try:
+            found.append((yield request))
+        except StoreError as error:
+            found.append(str(error))
+    threads.append(threading.get_ident())
+    return found
+
+
+def answer(request: str) -> str:
+    if request == "wrong":
+        raise StoreError("no answer")
+    return request.upper()
+
+
+async def aanswer(request: str) -> str:
+    return answer(request)
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_sync_and_async_give_the_same_and_what_takes_long_is_done_in_another_thread(*, aside: bool) -> None:
+    threads: list[int] = []
+    assert run(work([]), answer) == ["A", None, "no answer", "B"]
+    assert asyncio.run(arun(work(threads), aanswer, aside=aside)) == ["A", None, "no answer", "B"]
+    assert len(threads) == 5
+    assert (threading.get_ident() in threads) is not aside
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_an_error_of_the_work_itself_comes_out(*, aside: bool) -> None:
+    def failing() -> Generator[Any, Any, None]:
+        yield "a"
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        asyncio.run(arun(failing(), aanswer, aside=aside))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -207,8 +208,10 @@ class AsyncDocuments:
         """:meth:`Documents.similar_many`."""
         rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
         given = list(checked_texts(texts))
-        fingerprints = (await self.fingerprinter).fingerprints(given)
-        return await self._run(similar(fingerprints, rule.max_distance, filter, rule.texts, given))
+        fingerprints = await asyncio.to_thread((await self.fingerprinter).fingerprints, given)
+        return await self._run(
+            similar(fingerprints, rule.max_distance, filter, rule.texts, given), aside=rule.texts is not None
+        )
 
     async def similar_to(
         self,
@@ -222,7 +225,9 @@ class AsyncDocuments:
     ) -> list[Match]:
         """:meth:`Documents.similar_to`."""
         rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
-        return await self._run(similar_to_stored(checked_ids([id])[0], rule.max_distance, filter, rule.texts))
+        return await self._run(
+            similar_to_stored(checked_ids([id])[0], rule.max_distance, filter, rule.texts), aside=rule.texts is not None
+        )
 
     async def remove(
         self,
@@ -236,7 +241,7 @@ class AsyncDocuments:
     ) -> set[str]:
         """:meth:`Documents.remove`."""
         rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
-        return await self._run(remove(checked_ids(ids), rule, among=among))
+        return await self._run(remove(checked_ids(ids), rule, among=among), aside=True)
 
     async def remove_matching(
         self,
@@ -250,7 +255,7 @@ class AsyncDocuments:
     ) -> int:
         """:meth:`Documents.remove_matching`."""
         rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
-        return await self._run(remove_matching(filter, rule, among))
+        return await self._run(remove_matching(filter, rule, among), aside=True)
 
     async def group(
         self,
@@ -266,7 +271,7 @@ class AsyncDocuments:
         """:meth:`Documents.group`."""
         rule = await self._run(self._opening.near(max_distance, confirm, measure, text_field))
         scheme = (await self.fingerprinter).scheme
-        return await self._run(group(scheme, rule.max_distance, filter, head, progress, rule.texts))
+        return await self._run(group(scheme, rule.max_distance, filter, head, progress, rule.texts), aside=True)
 
     async def export(self, *, filter: Mapping[str, Any] | None = None) -> AsyncIterator[Row]:
         """:meth:`Documents.export`, as an async iterator."""
@@ -296,7 +301,7 @@ class AsyncDocuments:
     ) -> AsyncIterator[SampledPair]:
         """:meth:`Documents.sample_pairs`, as an async iterator."""
         fingerprinter = await self._run(self._opening.check())
-        drawn = await self._run(draw(fingerprinter.scheme, size, seed, documents, filter))
+        drawn = await self._run(draw(fingerprinter.scheme, size, seed, documents, filter), aside=True)
         fields = checked_fields(text_field)
         text = Reader(fingerprinter, "_id", fields).text
         for start in range(0, len(drawn), SAMPLE_BATCH):
@@ -313,5 +318,5 @@ class AsyncDocuments:
     async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
-    async def _run(self, flow: Flow[T], deadline: float = 0.0) -> T:
-        return await arun(patiently(flow, deadline), self._store.perform)
+    async def _run(self, flow: Flow[T], deadline: float = 0.0, *, aside: bool = False) -> T:
+        return await arun(patiently(flow, deadline), self._store.perform, aside=aside)

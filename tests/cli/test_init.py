@@ -86,7 +86,7 @@ def test_help_loads_no_dictionary(asked: subprocess.CompletedProcess[bytes], tmp
     assert ask_all(tmp_path, "fingerprint", STORM).returncode == 1, "or this test could not fail"
 
 
-@pytest.mark.parametrize("code", ["0 done", "1 nothing", "2 command", "3 done, but", "4 stopped", "130 interrupted"])
+@pytest.mark.parametrize("code", ["0 done", "1 stopped", "2 command", "3 done, but", "4 stopped", "130 interrupted"])
 def test_help_explains_every_exit_code(helps: dict[str, str], code: str) -> None:
     assert code in helps[""]
 
