@@ -21,7 +21,7 @@ def set_up(scheme: Scheme, name: str) -> Flow[str]:
     stored = yield from ask(Describe())
     if stored is not None:
         _same(stored, scheme, name)
-    return (yield from ask(SetUp(scheme)))
+    return (yield from _set_up(scheme, name))
 
 
 def extend(scheme: Scheme, name: str, *, embedded: bool) -> Flow[None]:
@@ -47,11 +47,19 @@ def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow
     if stored is not None:
         _same(stored, scheme, name)
     elif set_up_if_missing:
-        yield from ask(SetUp(scheme))
+        yield from _set_up(scheme, name)
     else:
         raise NotSetUp(
             f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or setup() in code"
         )
+
+
+def _set_up(scheme: Scheme, name: str) -> Flow[str]:
+    made = yield from ask(SetUp(scheme))
+    stored = yield from ask(Describe())
+    if stored is not None:
+        _same(stored, scheme, name)  # another program may have been faster
+    return made
 
 
 def _same(stored: Scheme, scheme: Scheme, name: str) -> None:

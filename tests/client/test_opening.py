@@ -128,6 +128,24 @@ def test_a_store_that_is_set_up_otherwise_after_the_call_is_not_written_to() -> 
 # --- what is given -----------------------------------------------------------------------------------------
 
 
+class Raced(LinearStore):
+    """Another program sets it up at the same moment, and is faster."""
+
+    def perform(self, op: Any) -> Any:
+        return super().perform(SetUp(LONG) if isinstance(op, SetUp) else op)
+
+
+def test_of_two_who_set_a_store_up_otherwise_at_the_same_moment_one_is_told() -> None:
+    store = Raced()
+    with pytest.raises(SchemeMismatch):
+        Documents(store).setup()
+    assert list(Documents(store).export()) == []
+    store = Raced()
+    with pytest.raises(SchemeMismatch):
+        list(Documents(store).ingest(DOCUMENTS))
+    assert list(Documents(store).export()) == []
+
+
 def test_a_scheme_that_is_given_and_differs_is_refused_by_both_doors(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
         documents.setup()

@@ -63,10 +63,13 @@ def set_up(part: Part[C], config: C, index: str, name: str) -> Steps:
                 raise
             return (yield from set_up(part, config, index, name))  # somebody else was faster
         return "created"
-    if part.stored(mappings, name) == config:
+    existing = part.stored(mappings, name)
+    if existing == config:
         return "unchanged"
-    for existing, mapping in mappings.items():
-        yield Call("indices.put_mapping", {"index": existing, **part.addition(mapping, config)})
+    if existing is not None:
+        raise part.mismatch(f"{name} was set up otherwise by somebody else at this moment: open it again")
+    for each, mapping in mappings.items():
+        yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config)})
     return "added"
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from es_simhash import Scheme
 from es_simhash.drive import run
-from es_simhash.errors import StoreUnavailable
-from es_simhash.ops import ChangeUsers, Link, Relink, Remove, RemoveUsers, Scan, UserState, Write
+from es_simhash.errors import NotSetUp, SchemeMismatch, StoreError, StoreUnavailable
+from es_simhash.ops import ChangeUsers, Link, Relink, Remove, RemoveUsers, Scan, SetUp, UserState, Write
 from es_simhash.stores.elasticsearch import documents, users  # noqa: F401  they register their steps
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import steps
 from es_simhash.testing.documents import entry
 
@@ -26,7 +28,10 @@ def performed(op: Op[Any], *answers: Any) -> tuple[list[Call], Any]:
 
     def answer(call: Call) -> Any:
         calls.append(call)
-        return next(left)
+        reply = next(left)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
     return calls, run(steps(op, "news", "http://here/news"), answer)
 
@@ -90,3 +95,12 @@ def test_links_and_removals_that_meet_an_error_that_passes_may_be_asked_for_agai
     user = {"_id": "ann", "found": True, "_seq_no": 1, "_primary_term": 1, "_source": {"seen": {"newest": 1}}}
     with pytest.raises(StoreUnavailable):
         performed(RemoveUsers(("ann",)), {"docs": [user]}, {"items": [item("delete", "ann", status, error)]})
+
+
+def test_of_two_who_make_an_index_at_the_same_moment_the_second_changes_nothing() -> None:
+    other = {"news": {"mappings": DOCUMENTS.mapping(Scheme(weights="tf"))}}
+    taken = StoreError("resource_already_exists_exception: index [news] already exists")
+    with pytest.raises(SchemeMismatch, match="at this moment: open it again"):
+        performed(SetUp(Scheme()), NotSetUp("no such index"), taken, other)
+    same = {"news": {"mappings": DOCUMENTS.mapping(Scheme())}}
+    assert performed(SetUp(Scheme()), NotSetUp("no such index"), taken, same)[1] == "unchanged"
