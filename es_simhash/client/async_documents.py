@@ -107,16 +107,16 @@ class AsyncDocuments:
         patience = deadline if state is not None else 0.0  # else whoever mistyped an address would wait
         fingerprinter = await self._run(self._opening.fingerprinter(), patience)
         choices = Choices(
-            id_field,
-            text_field,
-            near(fingerprinter, max_distance, confirm, measure, text_field),
-            on_duplicate,
-            filter,
-            batch_size,
-            max_text,
-            workers,
-            deadline,
-            state,
+            id_field=id_field,
+            text_field=text_field,
+            near=near(fingerprinter, max_distance, confirm, measure, text_field),
+            on_duplicate=on_duplicate,
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            deadline=deadline,
+            state=state,
         )
         if filter is not None:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
@@ -145,15 +145,15 @@ class AsyncDocuments:
         """:meth:`Documents.backfill`, as an async iterator; what can't be used is said as by :meth:`ingest`."""
         fingerprinter = await self.fingerprinter
         choices = Choices(
-            "_id",
-            text_field,
-            near(fingerprinter, max_distance, confirm, measure, text_field),
-            "index",
-            filter,
-            batch_size,
-            max_text,
-            workers,
-            deadline,
+            id_field="_id",
+            text_field=text_field,
+            near=near(fingerprinter, max_distance, confirm, measure, text_field),
+            on_duplicate="index",
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            deadline=deadline,
         )
 
         async def perform(op: Op[T]) -> T:

@@ -162,16 +162,16 @@ class Documents:
         patience = deadline if state is not None else 0.0  # else whoever mistyped an address would wait
         fingerprinter = self._run(self._opening.fingerprinter(), patience)
         choices = Choices(
-            id_field,
-            text_field,
-            near(fingerprinter, max_distance, confirm, measure, text_field),
-            on_duplicate,
-            filter,
-            batch_size,
-            max_text,
-            workers,
-            deadline,
-            state,
+            id_field=id_field,
+            text_field=text_field,
+            near=near(fingerprinter, max_distance, confirm, measure, text_field),
+            on_duplicate=on_duplicate,
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            deadline=deadline,
+            state=state,
         )
         if filter is not None:
             satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
@@ -215,15 +215,15 @@ class Documents:
         """
         fingerprinter = self.fingerprinter
         choices = Choices(
-            "_id",
-            text_field,
-            near(fingerprinter, max_distance, confirm, measure, text_field),
-            "index",
-            filter,
-            batch_size,
-            max_text,
-            workers,
-            deadline,
+            id_field="_id",
+            text_field=text_field,
+            near=near(fingerprinter, max_distance, confirm, measure, text_field),
+            on_duplicate="index",
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            deadline=deadline,
         )
         return self._backfill(fingerprinter, choices, checked_slice(slice), again, stop)
 

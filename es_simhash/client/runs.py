@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from es_simhash.ops import AsyncStore, Store
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Choices:
     """How documents are read and what is done with them; the words of ``Documents.ingest``."""
 
