@@ -21,6 +21,7 @@ from es_simhash.cli.group import group
 from es_simhash.cli.idf import idf
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
+from es_simhash.cli.interrupt import Stopped
 from es_simhash.cli.remove import remove
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
@@ -56,9 +57,9 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # an id may have characters that the terminal lacks
     try:
         sys.exit(cli.main(prog_name="es-simhash", standalone_mode=False))
-    except click.Abort:
+    except click.Abort as error:
         click.echo("es-simhash: interrupted", err=True)
-        sys.exit(INTERRUPTED)
+        sys.exit(error.__cause__.exit_code if isinstance(error.__cause__, Stopped) else INTERRUPTED)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

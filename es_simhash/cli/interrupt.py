@@ -22,6 +22,17 @@ class _Ended(BaseException):
     """Raised where the program waits for input."""
 
 
+class Stopped(KeyboardInterrupt):
+    """Raised wherever the program is, by a second signal.
+
+    :param number: of that signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = _exit_code(number)
+
+
 class Interruptible:
     """Context in which these signals end :meth:`until_interrupted`."""
 
@@ -33,14 +44,17 @@ class Interruptible:
 
     @property
     def exit_code(self) -> int:
-        """128 and the number of the signal, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
-        return 128 + (self.signal or 0)
+        """Of the signal that came."""
+        return _exit_code(self.signal or 0)
 
     def until_interrupted(self, items: Iterator[T]) -> Iterator[T]:
         """The items, until a signal comes."""
-        while self.signal is None:
+        while True:
             try:
+                # First, and then a look: a signal that comes in between ends it too.
                 self._waiting = True
+                if self.signal is not None:
+                    return
                 item = next(items, None)
                 self._waiting = False
             except _Ended:
@@ -51,7 +65,7 @@ class Interruptible:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
-            raise KeyboardInterrupt
+            raise Stopped(number)
         self.signal = number
         # Not by print: the program may be just about to print, and that can't be entered twice.
         os.write(2, b"es-simhash: finishing what is in flight; once more to end at once\n")
@@ -65,3 +79,8 @@ class Interruptible:
     def __exit__(self, *exc_info: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+
+def _exit_code(number: int) -> int:
+    """128 and the number of the signal, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + number

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
+from es_simhash.cli.interrupt import Interruptible
 from es_simhash.flows.outcome import OUTCOMES
 from tests.cli import COMMAND, environment, es_simhash, line
 
@@ -141,6 +143,52 @@ def test_while_it_passes_over_what_is_done_it_is_an_interruption_too(tmp_path: P
     assert err == FINISHING + b"es-simhash: interrupted\n"
     *rest, counts = es_simhash("ingest", "--json", "--resume", "x.state", cwd=tmp_path, stdin=news(25)).json
     assert ([each["id"] for each in rest], counts["total"]) == ([str(each) for each in range(20, 25)], 25)
+
+
+@pytest.mark.parametrize("moment", range(12))
+def test_once_it_came_nothing_is_waited_for_whatever_was_being_done(moment: int) -> None:
+    """Just before each line that :meth:`until_interrupted` runs, in turn."""
+    interruptible = Interruptible()
+    waited: list[bool] = []
+    lines = 0
+
+    def idle() -> Iterator[int]:
+        for number in range(100):
+            waited.append(interruptible.signal is not None)
+            yield number
+
+    def strike(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal lines
+        if frame.f_code is not interruptible.until_interrupted.__func__.__code__:
+            return None
+        if event == "line":
+            lines += 1
+            if lines == moment + 1:
+                interruptible._handle(signal.SIGINT, None)
+        return strike
+
+    before = sys.gettrace()
+    sys.settrace(strike)
+    try:
+        list(interruptible.until_interrupted(idle()))
+    finally:
+        sys.settrace(before)
+    assert interruptible.signal == signal.SIGINT
+    assert not any(waited)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "code"), [("SIGTERM", "SIGTERM", 143), ("SIGTERM", "SIGINT", 130), ("SIGINT", "SIGTERM", 143)]
+)
+def test_the_exit_code_is_that_of_the_second_one(tmp_path: Path, first: str, second: str, code: int) -> None:
+    (tmp_path / "news.jsonl").write_bytes(news())
+    with running(tmp_path, "news.jsonl", "--workers", "1", "--batch-size", "500") as process:
+        process.stdout.readline()
+        process.send_signal(signal.Signals[first])
+        assert process.stderr.readline() == FINISHING
+        process.send_signal(signal.Signals[second])
+        returned, _, err = ended(process)
+    assert (returned, err) == (code, b"\nes-simhash: interrupted\n")
 
 
 def test_a_second_one_ends_it_at_once_and_nothing_is_lost_with_a_state(tmp_path: Path) -> None:
