@@ -52,7 +52,7 @@ def test_interrupted_and_repeated_it_completes_and_writes_nothing_twice(
 ) -> None:
     documents = corpus(2_000)
     index.fill(documents)
-    process = started(index, tmp_path)
+    process = started(index, tmp_path, "--batch-size", "50")
     deadline = time.monotonic() + 60
     while not fingerprinted(index):
         assert time.monotonic() < deadline
