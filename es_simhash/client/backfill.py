@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from es_simhash.ops import ScanPage
 
 
+IDS = 10_000
+"""Ids in one clause: a server takes no more."""
+
+
 def first_pass(choices: Choices, slice: tuple[int, int] | None, again: bool) -> Scan:
     """What a backfill looks at; ``again`` if at documents with a fingerprint too."""
     return Scan(None, choices.filter, choices.text_fields, not again, slice, choices.batch_size)
@@ -24,7 +28,8 @@ def next_pass(scan: Scan, choices: Choices, conflicts: list[str]) -> Scan | None
     """Another look at what others wrote meanwhile; None if nobody did."""
     if not conflicts:
         return None
-    ids: dict[str, Any] = {"ids": {"values": conflicts}}
+    some = [conflicts[start : start + IDS] for start in range(0, len(conflicts), IDS)]
+    ids: dict[str, Any] = {"bool": {"should": [{"ids": {"values": values}} for values in some]}}
     return replace(scan, filter={"bool": {"filter": [ids, *([choices.filter] if choices.filter else [])]}})
 
 

@@ -176,6 +176,12 @@ class DocumentsContract:
         rows = candidates(store, [Probe(9, "d")], 1, one_per_digest=True, without=("c",))
         assert sorted(row.id for row in rows) == ["a", "z"]
 
+    def test_very_many_ids_may_be_left_out(self) -> None:
+        store = self._ready()
+        write(store, entry("a", 9, digest="d"), entry("id7", 9, digest="d"))
+        without = tuple(f"id{n}" for n in range(20_500))
+        assert [row.id for row in candidates(store, [Probe(9, "d")], 1, without=without)] == ["a"]
+
     def test_many_digests_on_one_fingerprint_are_not_cut_short(self) -> None:
         store = self._ready()
         write(store, *(entry(f"id{n}", 42, digest=f"d{n}") for n in range(1_200)))

@@ -7,14 +7,19 @@ import random
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import Documents
+from es_simhash.client.backfill import next_pass
+from es_simhash.core.scheme import DEFAULT
 from es_simhash.errors import NotSetUp
-from es_simhash.ops import Entry, Remove, Write, Written
+from es_simhash.ops import Entry, Remove, Scan, SetUp, Write, Written
+from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
+from es_simhash.testing.documents import entry, write
 from tests.client.test_backfill import article
 
 if TYPE_CHECKING:
@@ -124,3 +129,21 @@ def test_told_to_stop_it_finishes_what_it_has_read(door: Documents, execute: Cal
     assert 50 <= len(outcomes) < 120
     assert door.missing() == 120 - len(outcomes)
     assert list(door.backfill("text", stop=lambda: True)) == []
+
+
+@pytest.mark.parametrize("kind", ["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def test_of_very_many_documents_that_others_wrote_each_has_another_look(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    store: Any = LinearStore() if kind == "linear" else "sqlite:///:memory:"
+    if kind == "elasticsearch":
+        store = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
+    store = open_store(store)
+    store.perform(SetUp(DEFAULT))
+    write(store, entry("id20007", 1), entry("other", 2))
+    conflicts = [f"id{n}" for n in range(20_500)]
+    choices: Any = SimpleNamespace(filter=None)
+    scan = next_pass(Scan(fields=("text",)), choices, conflicts)
+    assert scan is not None
+    assert [row.id for row in store.perform(scan).rows] == ["id20007"]
+    store.close()

@@ -41,6 +41,7 @@ from es_simhash.stores.elasticsearch.steps import (
     set_up,
     steps,
     stored,
+    with_ids,
 )
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ def _search(op: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
     if op.filter is not None:
         query["filter"].append(op.filter)
     if op.without:
-        query["must_not"] = [{"ids": {"values": list(op.without)}}]
+        query["must_not"] = [with_ids(op.without)]
     search = {"query": {"bool": query}, "size": PAGE, "_source": False, **_FIELDS}
     if op.one_per_digest:
         first = {"simhash.written": {"order": "asc", "missing": "_first"}}

@@ -99,6 +99,11 @@ def stored(ids: Sequence[str], fields: Sequence[str] | None, index: str, name: s
     return [doc for doc in answer["docs"] if doc["found"]]
 
 
+def with_ids(ids: Sequence[str]) -> dict[str, Any]:
+    """A clause for the documents with these ids: up to 65,536, where an ``ids`` query takes 10,000."""
+    return {"terms": {"_id": list(ids)}}
+
+
 def condition(version: Any) -> dict[str, Any]:
     """That a document still has this version, for an operation of a bulk request; None for whatever is there."""
     return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}

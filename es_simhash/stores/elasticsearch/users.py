@@ -33,6 +33,7 @@ from es_simhash.stores.elasticsearch.steps import (
     set_up,
     steps,
     stored,
+    with_ids,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _list_users(op: ListUsers, index: str, name: str) -> Steps:
     query = {
         "bool": {
             "filter": [{"range": {"seen.newest": {"gt": 0, "lt": op.before}}}],
-            "must_not": [{"ids": {"values": list(op.without)}}],
+            "must_not": [with_ids(op.without)],
         }
     }
     arguments = {"index": index, "query": query, "size": PAGE, "source": False, "track_total_hits": False}
