@@ -52,8 +52,8 @@ class Neighbours:
     """
 
     def __init__(self, batch: Sequence[Row], others: Iterable[Row], max_distance: int) -> None:
-        earlier = list(others)
         self._places = {row.id: place for place, row in enumerate(batch)}
+        earlier = _one_a_copy(others, self._places)
         self._earlier = len(earlier)
         self._rows = [*earlier, *batch]
         self._near = within([probe(row) for row in batch], self._rows, max_distance)
@@ -167,6 +167,23 @@ class Neighbours:
             return 1.0
         other = self._given(at - self._earlier) if at >= self._earlier else stored.get(at)
         return texts.similarity(self._given(place), other)
+
+
+def _one_a_copy(rows: Iterable[Row], apart: Container[str]) -> list[Row]:
+    """Of copies the one that was written first: the others never come before it, and they may be very many.
+
+    :param apart: ids that are not thinned out, since their documents may come to be replaced.
+    """
+    kept: list[Row] = []
+    first: dict[tuple[str, int | None], Row] = {}
+    for row in rows:
+        if row.id in apart:
+            kept.append(row)
+            continue
+        copy = first.setdefault((row.digest, row.fingerprint), row)
+        if (row.written, row.id) < (copy.written, copy.id):
+            first[row.digest, row.fingerprint] = row
+    return [*kept, *first.values()]
 
 
 def probe(row: Row) -> Probe:

@@ -16,6 +16,7 @@ from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismat
 from es_simhash.flows import confirm as flow_confirm
 from es_simhash.flows import ingest as flow
 from es_simhash.flows import neighbours as flow_neighbours
+from es_simhash.flows.similar import within
 from es_simhash.ops import Fetch, Write, Written
 from es_simhash.testing import LinearStore
 
@@ -430,3 +431,18 @@ def test_what_was_removed_is_no_original_of_a_later_document() -> None:
         assert documents.remove(["0"]) == {"0"}
         (outcome,) = documents.ingest([{"id": "b", "text": NEAR[0]}], on_duplicate="skip")
         assert (outcome.outcome, outcome.stored) == ("new", True)
+
+
+def test_very_many_copies_are_compared_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def counted(probes: Any, rows: Any, max_distance: int) -> Any:
+        compared.append(len(rows))
+        return within(probes, rows, max_distance)
+
+    monkeypatch.setattr("es_simhash.flows.neighbours.within", counted)
+    door = Documents(LinearStore(lagging=True))
+    outcomes = ingest(door, *[text(1, 2)] * 400, batch_size=20)
+    assert [outcome.outcome for outcome in outcomes] == ["new"] + ["exact_duplicate"] * 399
+    assert {outcome.duplicate_of for outcome in outcomes[1:]} == {outcomes[0].id}
+    assert max(compared) == 21
