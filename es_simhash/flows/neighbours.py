@@ -125,7 +125,7 @@ class Neighbours:
         found = [(True, distance, at) for at, distance in self._near[place]]
         if digest:
             found += [(False, 0, at) for at in self._copies[digest]]
-        ranked: list[tuple[tuple[bool, int, int, str], int, Row]] = []
+        ranked: list[tuple[tuple[bool, int, int, str], int]] = []
         for not_exact, distance, at in found:
             row = self._rows[at]
             if row.id == id:
@@ -133,22 +133,29 @@ class Neighbours:
             if at >= self._earlier:  # of this batch: counts from its turn on, if it is written
                 if row.id not in written or row.id in without:
                     continue
-                row = as_row(written[row.id])
+                age = written[row.id].written
             elif row.id in written:  # a version that this batch has replaced
                 continue
-            if before is None or row.written < before:
-                ranked.append(((not_exact, distance, row.written, row.id), at, row))
+            else:
+                age = row.written
+            if before is None or age < before:
+                ranked.append(((not_exact, distance, age, row.id), at))
+
+        def original(at: int, distance: int, similarity: float | None) -> Original:
+            row = self._rows[at]
+            return Original(as_row(written[row.id]) if at >= self._earlier else row, distance, similarity)
+
         if self._texts is None:
             best = min(ranked, default=None, key=itemgetter(0))
-            return Original(best[2], best[0][1], None) if best else None
+            return original(best[1], best[0][1], None) if best else None
         ranked.sort(key=itemgetter(0))
         # Most have been brought; what is beyond the nearest few is brought now, and let go again.
         for start in range(0, len(ranked), BATCH):
             some = ranked[start : start + BATCH]
-            beyond = [at for _, at, row in some if at < self._earlier and row.digest != digest]
+            beyond = [at for _, at in some if at < self._earlier and self._rows[at].digest != digest]
             beyond = [at for at in beyond if at not in self._stored]
             stored = ChainMap((yield from self._bring(beyond)), self._stored)
-            for rank, at, row in some:
+            for rank, at in some:
                 try:
                     similarity = self._similarity(self._texts, place, at, stored)
                 except InputError:
@@ -156,7 +163,7 @@ class Neighbours:
                         raise
                     continue
                 if self._texts.agree(similarity):
-                    return Original(row, rank[1], similarity)
+                    return original(at, rank[1], similarity)
         return None
 
     def _similarity(
