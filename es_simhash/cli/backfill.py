@@ -10,15 +10,13 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
+from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
     json_option,
     near_options,
     parse_clause,
     store_options,
-    text_field_option,
-    with_near,
 )
 from es_simhash.cli.runs import print_counts, report, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
@@ -37,7 +35,6 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 @click.command()
 @store_options
 @scheme_options
-@text_field_option("Where the text is; several are joined.", default=None)
 @click.option(
     "--query",
     "--filter",
@@ -46,12 +43,11 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
     callback=parse_clause,
     help="A query clause: only documents that match it.",
 )
-@near_options
+@near_options("Where the text is; several are joined.", default=None)
 @click.option("--again", is_flag=True, help="Look at documents with a fingerprint too: their text may have changed.")
 @click.option("--slice", metavar="I/N", callback=_parse_slice, help="One part of N, for several programs at once.")
 @run_options
 @json_option
-@with_near
 def backfill(
     near: dict[str, Any],
     clause: dict[str, Any] | None,
@@ -98,5 +94,4 @@ def backfill(
     if interruptible.signal is not None:
         click.echo("es-simhash: interrupted; the same command goes on", err=True)
         sys.exit(interruptible.exit_code)
-    if counts.not_taken:
-        sys.exit(SOME_NOT_DONE if counts.not_taken < counts.total else STOPPED_BY_ERROR)
+    exit_unless_all_done(counts.not_taken, counts.total)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.evaluation import plain, table
+from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
 from es_simhash.cli.options import (
     confirm_option,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from es_simhash.client import Documents
     from es_simhash.core.evaluate import LabelledPair
 
-SOME_NOT_USED = 3
 
 _STORE = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")
 
@@ -122,7 +122,7 @@ def evaluate(
         for line in table(made, measure):
             click.echo(line)
     if pairs.rejected:
-        sys.exit(SOME_NOT_USED)
+        sys.exit(SOME_NOT_DONE)
 
 
 class _Pairs:

@@ -14,8 +14,6 @@ from es_simhash.cli.options import (
     near_options,
     print_json,
     store_options,
-    text_field_option,
-    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.core.groups import HEADS
@@ -28,8 +26,7 @@ if TYPE_CHECKING:
 @click.command()
 @store_options
 @scheme_options
-@near_options
-@text_field_option("Where a document's text is, for --confirm; several fields are joined.")
+@near_options("Where a document's text is, for --confirm; several fields are joined.")
 @filter_option("limits which documents are looked at; they are grouped as if there were no others")
 @click.option(
     "--head",
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     "most members are already.",
 )
 @json_option
-@with_near
 def group(
     near: dict[str, Any],
     clause: dict[str, Any] | None,

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from es_simhash.cli.dead_letters import DeadLetters, check_not_input
-from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_AT_DUPLICATE, STOPPED_BY_ERROR
+from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import (
@@ -19,8 +19,6 @@ from es_simhash.cli.options import (
     json_option,
     near_options,
     store_options,
-    text_field_option,
-    with_near,
 )
 from es_simhash.cli.runs import print_counts, report, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
@@ -35,8 +33,7 @@ from es_simhash.reading.state import IngestState
 @store_options
 @scheme_options
 @click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Where a document's id is.")
-@text_field_option("Where its text is; several fields are joined.")
-@near_options
+@near_options("Where its text is; several fields are joined.")
 @click.option(
     "--on-duplicate",
     type=click.Choice(ON_DUPLICATE),
@@ -58,7 +55,6 @@ from es_simhash.reading.state import IngestState
     help="A file that notes how far this is. The same command, repeated after whatever stopped it, goes on from there.",
 )
 @json_option
-@with_near
 def ingest(
     files: tuple[str, ...],
     id_field: str,
@@ -148,5 +144,4 @@ def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...]
         sys.exit(interruptible.exit_code)
     if not counts.total:
         raise InputError(f"no documents in {', '.join(map(display, paths))}: JSON lines are wanted")
-    if counts.not_taken:
-        sys.exit(SOME_NOT_DONE if counts.not_taken < counts.total else STOPPED_BY_ERROR)
+    exit_unless_all_done(counts.not_taken, counts.total)

@@ -16,8 +16,11 @@ from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
 F = TypeVar("F", bound="Callable[..., Any]")
+Command: TypeAlias = "Callable[..., None]"
+Option: TypeAlias = "Callable[[Any], Any]"
 
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
@@ -85,27 +88,6 @@ _NEAR = [
 ]
 
 
-def near_options(command: F) -> F:
-    """The options that say what a near-duplicate is: ``max_distance``, ``confirm`` and ``measure``."""
-    for option in reversed(_NEAR):
-        command = option(command)
-    return command
-
-
-def with_near(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command what :func:`near_options` and :func:`text_field_option` say as one argument.
-
-    It is ``near``, the keywords for a verb of the library.
-    """
-
-    @wraps(command)
-    def bundled(*, max_distance: Any, confirm: float | None, measure: str, text_field: list[str], **rest: Any) -> None:
-        near = {"max_distance": max_distance, "confirm": confirm, "measure": measure, "text_field": text_field}
-        command(near=near, **rest)
-
-    return bundled
-
-
 def text_field_option(what: str, default: str | None = "text") -> Callable[[F], F]:
     """The option ``--text-field``: a list of names."""
     return click.option(
@@ -117,6 +99,32 @@ def text_field_option(what: str, default: str | None = "text") -> Callable[[F], 
         callback=lambda context, parameter, value: [field.strip() for field in value.split(",")],
         help=what,
     )
+
+
+def as_one_argument(name: str, keywords: tuple[str, ...], options: list[Option]) -> Callable[[Command], Command]:
+    """These options, which a command gets as one argument: a dict of keywords for a verb of the library."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def gathered(**values: Any) -> None:
+            together = {keyword: values.pop(keyword) for keyword in keywords}
+            command(**{name: together}, **values)
+
+        decorated: Command = gathered
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate
+
+
+def near_options(texts: str, default: str | None = "text") -> Callable[[Command], Command]:
+    """The options that say what a near-duplicate is, as the argument ``near``.
+
+    :param texts: what ``--text-field`` says; its default is ``default``.
+    """
+    keywords = ("text_field", "max_distance", "confirm", "measure")
+    return as_one_argument("near", keywords, [text_field_option(texts, default), *_NEAR])
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON lines on standard output.")

@@ -13,8 +13,6 @@ from es_simhash.cli.options import (
     parse_clause,
     print_json,
     store_options,
-    text_field_option,
-    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 
@@ -23,8 +21,7 @@ from es_simhash.cli.scheme import open_documents, scheme_options
 @click.argument("ids", metavar="[ID…]", nargs=-1)
 @store_options
 @scheme_options
-@near_options
-@text_field_option("Where a document's text is, for --confirm; several fields are joined.")
+@near_options("Where a document's text is, for --confirm; several fields are joined.")
 @filter_option("says which documents to remove, in place of ids")
 @click.option(
     "--among",
@@ -33,7 +30,6 @@ from es_simhash.cli.scheme import open_documents, scheme_options
     help="A query clause that says which documents may become originals, as --filter did at the ingest.",
 )
 @json_option
-@with_near
 def remove(
     ids: tuple[str, ...],
     near: dict[str, Any],

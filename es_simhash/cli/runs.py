@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.options import print_json
+from es_simhash.cli.options import as_one_argument, print_json
 from es_simhash.flows.ingest import DEADLINE
 from es_simhash.reading.documents import MAX_TEXT
 from es_simhash.reading.source import BATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tqdm import tqdm
 
     from es_simhash.flows.outcome import Counts, Outcome
@@ -60,18 +57,8 @@ _RUN = [
 ]
 
 
-def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a run, which the command gets as one argument, ``run``: keywords for a verb of the library."""
-
-    @wraps(command)
-    def bundled(*, workers: int, deadline: float, batch_size: int, max_text: int, **rest: Any) -> None:
-        run = {"workers": workers, "deadline": deadline, "batch_size": batch_size, "max_text": max_text}
-        command(run=run, **rest)
-
-    wrapped: Callable[..., None] = bundled
-    for option in reversed(_RUN):
-        wrapped = option(wrapped)
-    return wrapped
+run_options = as_one_argument("run", ("workers", "deadline", "batch_size", "max_text"), _RUN)
+"""The options of a run, as the argument ``run``."""
 
 
 def report(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:

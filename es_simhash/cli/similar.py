@@ -14,8 +14,6 @@ from es_simhash.cli.options import (
     print_json,
     read_text,
     store_options,
-    text_field_option,
-    with_near,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.client.arguments import checked_distance
@@ -27,11 +25,9 @@ from es_simhash.client.arguments import checked_distance
 @click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
 @store_options
 @scheme_options
-@near_options
-@text_field_option("Where a stored document's text is, for --confirm; several fields are joined.")
+@near_options("Where a stored document's text is, for --confirm; several fields are joined.")
 @filter_option('matches must satisfy: \'{"term": {"lang": "zh"}}\'')
 @json_option
-@with_near
 def similar(
     text: str | None,
     id: str | None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
 from es_simhash.cli.input import input_paths
 from es_simhash.cli.options import client_options, json_option, print_json, store_options
 from es_simhash.cli.seen.lines import apply
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from es_simhash.cli.seen.lines import Batch
     from es_simhash.flows.seen import Report
-
-SOME_NOT_STORED = 3
 
 user_option = click.option("--user", metavar="USER", help="One user; the arguments are items then.")
 
@@ -122,6 +121,6 @@ def _finish(counts: Counter[str], as_json: bool, what: str) -> None:
     if not counts["lines"]:
         raise InputError('no lines: JSON lines {"user", "items"} are wanted')
     if counts["rejected"] == counts["lines"]:
-        sys.exit(1)
+        sys.exit(STOPPED_BY_ERROR)
     if counts["rejected"] or counts["failed"]:
-        sys.exit(SOME_NOT_STORED)
+        sys.exit(SOME_NOT_DONE)

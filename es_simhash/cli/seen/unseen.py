@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import input_paths, open_input
 from es_simhash.cli.options import client_options, display, json_option, print_json, store_options
 from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected
@@ -64,8 +64,7 @@ def _answer_lines(seen: SeenItems, files: tuple[str, ...], batch_size: int, as_j
         answers = _unseen(seen, wanted) if wanted else {}
         answered += sum(_answer(entry, answers, as_json) for entry in entries)
         count += len(entries)
-    if answered < count:
-        sys.exit(3 if answered else 1)
+    exit_unless_all_done(count - answered, count)
 
 
 def _lines(paths: tuple[str, ...]) -> Iterator[Line]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.options import client_options, json_option, print_json, store_options
 from es_simhash.client import SeenItems
 
@@ -67,7 +68,7 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
         for error in report.failed.values():
             click.echo(f"failed: {error}", err=True)
     if report.failed:
-        sys.exit(3)
+        sys.exit(SOME_NOT_DONE)
 
 
 @click.command()
