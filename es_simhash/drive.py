@@ -87,21 +87,20 @@ def patiently(
 
 def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
     """Run to the end, and return what the generator returns. Errors of ``answer`` are raised inside it."""
-    try:
-        request = next(work)
-        while True:
-            try:
-                reply = None
-                if isinstance(request, Pause):
-                    time.sleep(request.seconds)
-                else:
-                    reply = answer(request)
-            except SimhashError as error:
-                request = work.throw(error)
+    reply: Any = None
+    error: SimhashError | None = None
+    while True:
+        request = _step(work, reply, error)
+        if isinstance(request, _End):
+            return request.value
+        reply = error = None
+        try:
+            if isinstance(request, Pause):
+                time.sleep(request.seconds)
             else:
-                request = work.send(reply)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+                reply = answer(request)
+        except SimhashError as failure:
+            error = failure
 
 
 async def arun(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Awaitable[Any]], *, aside: bool = False) -> T:

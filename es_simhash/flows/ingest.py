@@ -208,7 +208,9 @@ class Ingest:
     def _once_more(self, entries: dict[str, Entry], written: Mapping[str, Entry]) -> Flow[dict[str, Entry]]:
         """The entries, with the versions that our own writing gave to those that were written before."""
         again = {id for id, entry in entries.items() if id in written and entry.version is not None}
-        stored = (yield from ask(Fetch(tuple(sorted(again))))) if again else {}
+        if not again:
+            return entries
+        stored = yield from ask(Fetch(tuple(sorted(again))))
         ours = {
             id: row.version
             for id, row in stored.items()
