@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from es_simhash import Documents, fingerprint
-from es_simhash.reading.lines import json_lines
+from es_simhash.lines import json_lines
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 LABELS = json.loads((SCRIPTS / "demo_news.expected.json").read_text(encoding="utf-8"))

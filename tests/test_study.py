@@ -16,10 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from es_simhash import Fingerprinter, Scheme
-from es_simhash.core.compare import jaccard, levenshtein
-from es_simhash.core.text import normalise
-from es_simhash.core.tokens import TOKENS
-from es_simhash.core.weights import WEIGHTS
+from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.tokens import TOKENS
+from es_simhash.fingerprinting.weights import WEIGHTS
+from es_simhash.similarity.measures import jaccard, levenshtein
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.runs import print_counts, report, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
-from es_simhash.flows.outcome import Counts
+from es_simhash.verbs.outcome import Counts
 
 
 def _parse_slice(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:

@@ -9,9 +9,10 @@ import click
 
 from es_simhash.cli.options import json_option, print_json, read_text
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
-from es_simhash.core.compare import SHINGLE, Comparison, Side
-from es_simhash.core.compare import compare as compare_texts
-from es_simhash.core.scheme import SEGMENT_BITS
+from es_simhash.fingerprinting.scheme import SEGMENT_BITS
+from es_simhash.similarity.compare import Comparison, Side
+from es_simhash.similarity.compare import compare as compare_texts
+from es_simhash.similarity.measures import SHINGLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

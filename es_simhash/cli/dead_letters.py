@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.cli.options import display
 from es_simhash.errors import InputError, StoreError
-from es_simhash.reading.dead_letters import dead_letter
+from es_simhash.ingest.dead_letters import dead_letter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from io import FileIO
 
-    from es_simhash.flows.outcome import Outcome
+    from es_simhash.verbs.outcome import Outcome
 
 
 class DeadLetters:

@@ -24,15 +24,15 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.plot import check_plot, plot
 from es_simhash.cli.scheme import make_fingerprinter, open_documents, scheme_options
-from es_simhash.core.evaluate import evaluate as evaluate_pairs
 from es_simhash.errors import InputError
-from es_simhash.reading.pairs import PairReader
+from es_simhash.evaluation.evaluate import evaluate as evaluate_pairs
+from es_simhash.evaluation.labelled_pairs import PairReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash.client import Documents
-    from es_simhash.core.evaluate import LabelledPair
+    from es_simhash.evaluation.evaluate import LabelledPair
 
 
 _STORE = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")

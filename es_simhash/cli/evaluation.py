@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.core.evaluate import Evaluation, Point
+    from es_simhash.evaluation.evaluate import Evaluation, Point
 
 
 def plain(made: Evaluation, measure: str, rejected: int) -> dict[str, Any]:

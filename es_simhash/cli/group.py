@@ -16,11 +16,11 @@ from es_simhash.cli.options import (
     store_options,
 )
 from es_simhash.cli.scheme import open_documents, scheme_options
-from es_simhash.core.groups import HEADS
-from es_simhash.flows.group import GIANT
+from es_simhash.groups.links import HEADS
+from es_simhash.verbs.group import GIANT
 
 if TYPE_CHECKING:
-    from es_simhash.flows.group import Progress
+    from es_simhash.verbs.group import Progress
 
 
 @click.command()

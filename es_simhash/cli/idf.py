@@ -9,12 +9,12 @@ import click
 from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.input import input_paths, lines_of, progress_bar
 from es_simhash.cli.options import display, text_field_option
-from es_simhash.core.fingerprint import Fingerprinter
-from es_simhash.core.frequencies import MAX_WORDS, DocumentFrequencies
-from es_simhash.core.tokens import TOKENS
 from es_simhash.errors import InputError
-from es_simhash.reading.documents import Reader
-from es_simhash.reading.lines import Line, parsed
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies
+from es_simhash.fingerprinting.tokens import TOKENS
+from es_simhash.ingest.reader import Reader
+from es_simhash.lines import Line, parsed
 
 
 @click.command()

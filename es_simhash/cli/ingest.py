@@ -23,9 +23,9 @@ from es_simhash.cli.options import (
 from es_simhash.cli.runs import print_counts, report, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
-from es_simhash.flows.ingest import ON_DUPLICATE
-from es_simhash.flows.outcome import Counts
-from es_simhash.reading.state import IngestState
+from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.verbs.ingest import ON_DUPLICATE
+from es_simhash.verbs.outcome import Counts
 
 
 @click.command()

@@ -12,12 +12,12 @@ from tqdm import tqdm
 
 from es_simhash.cli.options import display
 from es_simhash.errors import InputError
-from es_simhash.reading.lines import raw_lines
+from es_simhash.lines import raw_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.reading.lines import Line
+    from es_simhash.lines import Line
 
 
 def input_paths(files: tuple[str, ...], instead: str = "name a file of JSON lines, or pipe them in") -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from es_simhash.client.arguments import DEFAULT_MAX_DISTANCE, EXACT
-from es_simhash.core.compare import MEASURES
-from es_simhash.core.scheme import DEFAULT, Scheme
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.similarity.measures import MEASURES
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX
 
 if TYPE_CHECKING:

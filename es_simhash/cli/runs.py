@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.options import as_one_argument, print_json
-from es_simhash.flows.ingest import DEADLINE
-from es_simhash.reading.documents import MAX_TEXT
-from es_simhash.reading.source import BATCH
+from es_simhash.ingest.batches import BATCH
+from es_simhash.ingest.reader import MAX_TEXT
+from es_simhash.verbs.ingest import DEADLINE
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-    from es_simhash.flows.outcome import Counts, Outcome
+    from es_simhash.verbs.outcome import Counts, Outcome
 
 _LABELS = {
     "new": "new",

@@ -10,16 +10,16 @@ import click
 from es_simhash.cli.input import open_input
 from es_simhash.cli.options import client_options, display
 from es_simhash.client import Documents
-from es_simhash.core.fingerprint import Fingerprinter
-from es_simhash.core.hashing import HASHES
-from es_simhash.core.idf import IdfTable
-from es_simhash.core.scheme import DEFAULT, Scheme
-from es_simhash.core.stop_words import LISTS, StopWords
-from es_simhash.core.text import DIGESTS
-from es_simhash.core.tokens import TOKENS
-from es_simhash.core.weights import WEIGHTS
+from es_simhash.contract import Describe, ask
 from es_simhash.drive import patiently, run
-from es_simhash.ops import Describe, ask
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.hashing import HASHES
+from es_simhash.fingerprinting.idf import IdfTable
+from es_simhash.fingerprinting.normalisation import DIGESTS
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.stop_words import LISTS, StopWords
+from es_simhash.fingerprinting.tokens import TOKENS
+from es_simhash.fingerprinting.weights import WEIGHTS
 from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.core.compare import check_measure
-from es_simhash.core.confirm import Confirm
 from es_simhash.errors import InputError
-from es_simhash.flows.confirm import Texts
-from es_simhash.flows.neighbours import Near
-from es_simhash.reading.documents import Reader
+from es_simhash.ingest.reader import Reader, field_names
+from es_simhash.similarity.confirm import Confirm
+from es_simhash.similarity.measures import check_measure
+from es_simhash.verbs.neighbours import Near
+from es_simhash.verbs.texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import TypeAlias
 
-    from es_simhash.core.compare import Measure
-    from es_simhash.core.fingerprint import Fingerprinter
-    from es_simhash.core.scheme import Scheme
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.similarity.measures import Measure
 
 DEFAULT_MAX_DISTANCE = 3
 """Without a look at the texts."""
@@ -45,11 +45,6 @@ def checked_ids(ids: Iterable[Any]) -> list[str]:
         if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
             raise InputError(f"the id {id!r} can't be one: use a string or a whole number")
     return list(map(str, checked))
-
-
-def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
-    """One name of a field, or several."""
-    return (text_field,) if isinstance(text_field, str) else tuple(text_field)
 
 
 def checked_fields(text_field: str | Sequence[str]) -> tuple[str, ...]:

@@ -7,22 +7,22 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
-from es_simhash.client.backfill import apages, first_pass, never, next_pass
 from es_simhash.client.opening import Opening
-from es_simhash.client.runs import Choices, Run
-from es_simhash.core.clause import satisfies
+from es_simhash.contract import Count, Fetch, Refresh, Scan, ask
 from es_simhash.drive import arun, patiently
-from es_simhash.flows import opening
-from es_simhash.flows.group import group, no_progress
-from es_simhash.flows.ingest import DEADLINE
-from es_simhash.flows.remove import remove, remove_matching
-from es_simhash.flows.sample import BATCH as SAMPLE_BATCH
-from es_simhash.flows.sample import DOCUMENTS, draw, with_texts
-from es_simhash.flows.similar import similar, similar_to_stored
-from es_simhash.ops import Count, Fetch, Refresh, Scan, ask
-from es_simhash.reading.documents import MAX_TEXT, Reader
-from es_simhash.reading.source import BATCH
+from es_simhash.ingest.batches import BATCH
+from es_simhash.ingest.reader import MAX_TEXT, Reader
+from es_simhash.ingest.run import Choices, Run
+from es_simhash.ingest.stored_documents import apages, first_pass, never, next_pass
+from es_simhash.search.filters import satisfies
 from es_simhash.stores.address import open_async_store
+from es_simhash.verbs import setup as opening
+from es_simhash.verbs.group import group, no_progress
+from es_simhash.verbs.ingest import DEADLINE
+from es_simhash.verbs.remove import remove, remove_matching
+from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
+from es_simhash.verbs.sample import DOCUMENTS, draw, with_texts
+from es_simhash.verbs.similar import similar, similar_to_stored
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from es_simhash.client.arguments import MaxDistance
-    from es_simhash.core.compare import Measure
-    from es_simhash.core.fingerprint import Fingerprinter
-    from es_simhash.core.scheme import Scheme
-    from es_simhash.flows.group import GroupReport, Head, Progress
-    from es_simhash.flows.ingest import OnDuplicate
-    from es_simhash.flows.outcome import Outcome
-    from es_simhash.flows.sample import SampledPair
-    from es_simhash.flows.similar import Match
-    from es_simhash.ops import AsyncStore, Flow, Op, Row
-    from es_simhash.reading.state import IngestState
+    from es_simhash.contract import AsyncStore, Flow, Op, Row
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.ingest.checkpoint import IngestState
+    from es_simhash.similarity.measures import Measure
+    from es_simhash.verbs.group import GroupReport, Head, Progress
+    from es_simhash.verbs.ingest import OnDuplicate
+    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.verbs.sample import SampledPair
+    from es_simhash.verbs.similar import Match
 
 T = TypeVar("T")
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
-from es_simhash.client.backfill import first_pass, never, next_pass, pages
 from es_simhash.client.opening import Opening
-from es_simhash.client.runs import Choices, Run
-from es_simhash.core.clause import satisfies
+from es_simhash.contract import Count, Fetch, Refresh, Scan, ask
 from es_simhash.drive import patiently, run
-from es_simhash.flows import opening
-from es_simhash.flows.group import group, no_progress
-from es_simhash.flows.ingest import DEADLINE
-from es_simhash.flows.remove import remove, remove_matching
-from es_simhash.flows.sample import BATCH as SAMPLE_BATCH
-from es_simhash.flows.sample import DOCUMENTS, draw, with_texts
-from es_simhash.flows.similar import similar, similar_to_stored
-from es_simhash.ops import Count, Fetch, Refresh, Scan, ask
-from es_simhash.reading.documents import MAX_TEXT, Reader
-from es_simhash.reading.source import BATCH
+from es_simhash.ingest.batches import BATCH
+from es_simhash.ingest.reader import MAX_TEXT, Reader
+from es_simhash.ingest.run import Choices, Run
+from es_simhash.ingest.stored_documents import first_pass, never, next_pass, pages
+from es_simhash.search.filters import satisfies
 from es_simhash.stores.address import open_store
+from es_simhash.verbs import setup as opening
+from es_simhash.verbs.group import group, no_progress
+from es_simhash.verbs.ingest import DEADLINE
+from es_simhash.verbs.remove import remove, remove_matching
+from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
+from es_simhash.verbs.sample import DOCUMENTS, draw, with_texts
+from es_simhash.verbs.similar import similar, similar_to_stored
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from es_simhash.client.arguments import MaxDistance
-    from es_simhash.core.compare import Measure
-    from es_simhash.core.fingerprint import Fingerprinter
-    from es_simhash.core.scheme import Scheme
-    from es_simhash.flows.group import GroupReport, Head, Progress
-    from es_simhash.flows.ingest import OnDuplicate
-    from es_simhash.flows.outcome import Outcome
-    from es_simhash.flows.sample import SampledPair
-    from es_simhash.flows.similar import Match
-    from es_simhash.ops import Flow, Op, Row, Store
-    from es_simhash.reading.state import IngestState
+    from es_simhash.contract import Flow, Op, Row, Store
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.ingest.checkpoint import IngestState
+    from es_simhash.similarity.measures import Measure
+    from es_simhash.verbs.group import GroupReport, Head, Progress
+    from es_simhash.verbs.ingest import OnDuplicate
+    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.verbs.sample import SampledPair
+    from es_simhash.verbs.similar import Match
 
 T = TypeVar("T")
 
@@ -130,7 +130,7 @@ class Documents:
         What can't be used is said at the call. The store is asked for its Scheme there, where none was given and it is
         not known yet; else nothing is sent before the first outcome is taken.
 
-        :param documents: dicts with an id and a text, of any length, or Lines as ``reading.lines.json_lines`` gives
+        :param documents: dicts with an id and a text, of any length, or Lines as ``lines.json_lines`` gives
             them. If they end in an error, what came before it is done, and the error raised then.
         :param text_field: name of the field with the text, or several to be joined.
         :param max_distance: how near a near-duplicate is: 0 to 7 bits, or to 15 of 128; by default 3, or as many as

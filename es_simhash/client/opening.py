@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.client.arguments import near
-from es_simhash.core.fingerprint import Fingerprinter
-from es_simhash.core.scheme import DEFAULT
+from es_simhash.contract import Describe, ask
 from es_simhash.errors import InputError, SchemeError
-from es_simhash.flows import opening
-from es_simhash.ops import Describe, ask
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.verbs import setup as opening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_simhash.client.arguments import MaxDistance
-    from es_simhash.core.compare import Measure
-    from es_simhash.core.scheme import Scheme
-    from es_simhash.flows.neighbours import Near
-    from es_simhash.ops import Flow
+    from es_simhash.contract import Flow
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.similarity.measures import Measure
+    from es_simhash.verbs.neighbours import Near
 
 
 class Opening:

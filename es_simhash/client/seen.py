@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.core.seen import SeenConfig, user_id
+from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
-from es_simhash.flows import seen as flows
-from es_simhash.flows.page import NextPage, unseen_page
 from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
+from es_simhash.verbs import seen as flows
+from es_simhash.verbs.page import NextPage, unseen_page
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from typing_extensions import Self
 
-    from es_simhash.core.bloom import Item
-    from es_simhash.flows.page import Page
-    from es_simhash.flows.seen import Report, Stats
-    from es_simhash.ops import AsyncStore, Store
+    from es_simhash.bloom import Item
+    from es_simhash.contract import AsyncStore, Store
+    from es_simhash.verbs.page import Page
+    from es_simhash.verbs.seen import Report, Stats
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
-from es_simhash.core.text import check_surrogates
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.stores.sqlite import AsyncSqliteStore, SqliteStore
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_simhash.ops import AsyncStore, Store
+    from es_simhash.contract import AsyncStore, Store
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
 DEFAULT_INDEX = "es-simhash"

@@ -8,8 +8,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.core.scheme import DEFAULT, Scheme
-from es_simhash.ops import (
+from es_simhash.contract import (
     Candidates,
     Count,
     Dependents,
@@ -29,6 +28,7 @@ from es_simhash.ops import (
     Write,
     Written,
 )
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.testing.linear import LinearStore, is_near
 
 if TYPE_CHECKING:

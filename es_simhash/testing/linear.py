@@ -7,8 +7,7 @@ import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.core.clause import satisfies
-from es_simhash.ops import (
+from es_simhash.contract import (
     Candidates,
     Changed,
     ChangeUsers,
@@ -36,13 +35,14 @@ from es_simhash.ops import (
     Write,
     Written,
 )
+from es_simhash.search.filters import satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from es_simhash.core.scheme import Scheme
-    from es_simhash.core.seen import SeenConfig
-    from es_simhash.ops import Link
+    from es_simhash.bloom.seen import SeenConfig
+    from es_simhash.contract import Link
+    from es_simhash.fingerprinting.scheme import Scheme
 
 R = TypeVar("R")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from es_simhash.core.scheme import DEFAULT
-from es_simhash.core.seen import SeenConfig
-from es_simhash.ops import (
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.contract import (
     ChangeUsers,
     Describe,
     DescribeSeen,
@@ -19,6 +18,7 @@ from es_simhash.ops import (
     Store,
     UserState,
 )
+from es_simhash.fingerprinting.scheme import DEFAULT
 
 
 class SeenContract:

@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from es_simhash.core.groups import unite
-from es_simhash.core.scheme import DEFAULT
-from es_simhash.core.tokens import TOKENS
-from es_simhash.core.weights import WEIGHTS
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.fingerprinting.tokens import TOKENS
+from es_simhash.fingerprinting.weights import WEIGHTS
+from es_simhash.groups.links import unite
 from near import MAX_DISTANCE, fingerprints, shortened, within
 from peers import peers
 from scores import scores

@@ -6,10 +6,10 @@ import numpy as np
 from tqdm import tqdm
 
 from es_simhash import Fingerprinter, Scheme
-from es_simhash.core.fingerprint import aggregate
-from es_simhash.core.groups import near_pairs
-from es_simhash.core.segments import to_array
-from es_simhash.core.weights import WEIGHTS
+from es_simhash.fingerprinting.encoding import to_array
+from es_simhash.fingerprinting.fingerprinter import aggregate
+from es_simhash.fingerprinting.weights import WEIGHTS
+from es_simhash.groups.near_pairs import near_pairs
 from truth import codes
 
 MAX_DISTANCE = {bits: Scheme(bits=bits).max_distance for bits in (64, 128)}

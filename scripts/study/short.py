@@ -12,8 +12,8 @@ import numpy as np
 from tqdm import tqdm
 
 from es_simhash import Fingerprinter, Scheme
-from es_simhash.core.compare import jaccard, levenshtein
-from es_simhash.core.scheme import CONFIRMED, DEFAULT
+from es_simhash.fingerprinting.scheme import CONFIRMED, DEFAULT
+from es_simhash.similarity.measures import jaccard, levenshtein
 from near import within
 from peers import minhash_pairs, missing
 from scores import rates

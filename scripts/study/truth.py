@@ -12,8 +12,8 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from tqdm import tqdm
 
-from es_simhash.core.compare import shingles
-from es_simhash.core.text import normalise
+from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.similarity.measures import shingles
 
 
 def read(path, longer_than, sample, seed):

@@ -9,8 +9,8 @@ from math import ceil
 
 import numpy as np
 
-from es_simhash.core.tokens import TOKENS
-from es_simhash.core.weights import WEIGHTS
+from es_simhash.fingerprinting.tokens import TOKENS
+from es_simhash.fingerprinting.weights import WEIGHTS
 from near import MAX_DISTANCE, shortened, within
 from truth import join
 

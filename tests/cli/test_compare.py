@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash.core.compare import compare
-from es_simhash.core.scheme import Scheme
+from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.similarity.compare import compare
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:

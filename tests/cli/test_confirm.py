@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash.core.compare import jaccard
+from es_simhash.similarity.measures import jaccard
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:

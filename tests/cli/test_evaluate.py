@@ -12,8 +12,8 @@ from matplotlib.image import imread
 
 from es_simhash import Documents, Fingerprinter, Scheme
 from es_simhash.cli.plot import DPI, HEIGHT, WIDTH, plot
-from es_simhash.core.evaluate import LabelledPair, evaluate, labelled
-from es_simhash.core.idf import IdfTable
+from es_simhash.evaluation.evaluate import LabelledPair, evaluate, labelled
+from es_simhash.fingerprinting.idf import IdfTable
 from tests.cli import (
     HARVEST,
     STORM,

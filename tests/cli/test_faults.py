@@ -13,7 +13,7 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.errors import StoreError
-from es_simhash.flows.outcome import OUTCOMES
+from es_simhash.verbs.outcome import OUTCOMES
 from tests.cli import COMMAND, STORM, complaint, environment, es_simhash, line
 
 if TYPE_CHECKING:

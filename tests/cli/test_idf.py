@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Fingerprinter, Scheme
-from es_simhash.core.frequencies import idf_table
-from es_simhash.core.stop_words import StopWords
+from es_simhash.fingerprinting.frequencies import idf_table
+from es_simhash.fingerprinting.stop_words import StopWords
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
 
 if TYPE_CHECKING:

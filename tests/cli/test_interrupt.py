@@ -16,7 +16,7 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.flows.outcome import OUTCOMES
+from es_simhash.verbs.outcome import OUTCOMES
 from tests.cli import COMMAND, environment, es_simhash, line
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
-from es_simhash.reading.state import IngestState
+from es_simhash.ingest.checkpoint import IngestState
 from tests.cli import COMMAND, HARVEST, STORM, complaint, environment, es_simhash, line
 
 if TYPE_CHECKING:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import BloomFilter, SeenItems
+from es_simhash.bloom.seen import MAX_FORGOTTEN
 from es_simhash.cli import main
 from es_simhash.cli.seen import lines
-from es_simhash.core.seen import MAX_FORGOTTEN
-from es_simhash.ops import ChangeUsers, UserState
+from es_simhash.contract import ChangeUsers, UserState
 from es_simhash.stores.address import open_store
 from tests.cli import COMMAND, Done, complaint, environment, es_simhash
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from es_simhash.core.bloom import Item
+    from es_simhash.bloom import Item
 
 
 def seen(folder: Path, *arguments: str, stdin: bytes = b"") -> Done:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from elasticsearch import Elasticsearch
 
 from es_simhash import SeenItems
-from es_simhash.ops import ChangeUsers, FetchUsers, ListUsers, UserState
+from es_simhash.contract import ChangeUsers, FetchUsers, ListUsers, UserState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
     from es_simhash import AsyncSeenItems
-    from es_simhash.ops import Op, Store
+    from es_simhash.contract import Op, Store
 
 # False positives so rare that each answer is the only right one.
 CONFIG: dict[str, Any] = {"capacity": 100, "error_rate": 1e-6, "generations": 3}

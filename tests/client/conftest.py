@@ -16,7 +16,7 @@ from tests.client import PROFILE, Called, Clock, Stores
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.ops import Store
+    from es_simhash.contract import Store
 
 SQLITE = "sqlite"
 ELASTICSEARCH = pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)

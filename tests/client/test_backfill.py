@@ -12,15 +12,15 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
-from es_simhash.core.scheme import DEFAULT, Scheme
+from es_simhash.contract import Relink, Write
 from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError
-from es_simhash.ops import Relink, Write
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_simhash.ops import Op, Store
+    from es_simhash.contract import Op, Store
 
 pytestmark = pytest.mark.elasticsearch
 

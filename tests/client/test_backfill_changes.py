@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.client.backfill import next_pass
-from es_simhash.core.scheme import DEFAULT
+from es_simhash.contract import Entry, Remove, Scan, SetUp, Write, Written
 from es_simhash.errors import NotSetUp
-from es_simhash.ops import Entry, Remove, Scan, SetUp, Write, Written
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.ingest.stored_documents import next_pass
 from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, write

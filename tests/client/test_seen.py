@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
-from es_simhash.core.seen import MAX_FORGOTTEN, SeenConfig
+from es_simhash.bloom.seen import MAX_FORGOTTEN, SeenConfig
+from es_simhash.contract import ChangeUsers, FetchUsers, UserState
 from es_simhash.errors import (
     FilterFormatError,
     FilterMismatch,
@@ -19,7 +20,6 @@ from es_simhash.errors import (
     NotSetUp,
     StoreError,
 )
-from es_simhash.ops import ChangeUsers, FetchUsers, UserState
 from es_simhash.stores.elasticsearch import users as on_elasticsearch
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.sqlite import users as on_sqlite
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from elasticsearch import Elasticsearch
 
-    from es_simhash.ops import Store
+    from es_simhash.contract import Store
 
 
 SHIPPED = Path(__file__).parents[2] / "mappings" / "users.json"

@@ -11,18 +11,18 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import BloomFilter, SeenItems
+from es_simhash.contract import ChangeUsers, UserState
 from es_simhash.errors import (
     FilterFormatError,
     FilterMismatch,
     InputError,
 )
-from es_simhash.ops import ChangeUsers, UserState
 from tests.client import CONFIG, Source, Stores, memory, spoil, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from es_simhash.ops import Store
+    from es_simhash.contract import Store
 
 
 # --- bad input ---------------------------------------------------------------------------------------------

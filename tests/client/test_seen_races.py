@@ -18,20 +18,20 @@ import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, drive
-from es_simhash.core.seen import SeenConfig
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.contract import Changed, ChangeUsers, FetchUsers, Op
 from es_simhash.errors import (
     ConflictError,
 )
-from es_simhash.flows import seen as flows
-from es_simhash.ops import Changed, ChangeUsers, FetchUsers, Op
 from es_simhash.testing.linear import LinearStore
+from es_simhash.verbs import seen as flows
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from es_simhash.ops import Store
+    from es_simhash.contract import Store
 
 
 # --- between a read and a write ----------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import SeenItems
+from es_simhash.contract import ChangeUsers
 from es_simhash.errors import (
     ConflictError,
     StoreError,
 )
-from es_simhash.ops import ChangeUsers
 from es_simhash.stores.address import open_store
 from es_simhash.stores.elasticsearch import users as on_elasticsearch
 from tests.client import CONFIG, PROFILE, Clock, Watched, source

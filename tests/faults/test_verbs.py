@@ -57,7 +57,7 @@ def door(address: str) -> Iterator[Documents]:
 def test_groups_are_complete_when_a_call_comes_to_its_end(
     proxy: Proxy, door: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.flows.group.BATCH", 4)
+    monkeypatch.setattr("es_simhash.verbs.group.BATCH", 4)
     with Documents("sqlite:///:memory:") as twin:
         for documents in (NEWS[::-1], later(NEWS)):
             list(twin.ingest(documents, max_distance=0))
@@ -89,7 +89,7 @@ def test_removed_documents_are_gone_and_so_are_the_links_to_them(
 def test_what_matches_is_removed_when_a_call_comes_to_its_end(
     proxy: Proxy, door: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.flows.remove.BATCH", 5)
+    monkeypatch.setattr("es_simhash.verbs.remove.BATCH", 5)
     clause = {"ids": {"values": GONE}}
     ingest(direct, NEWS)
     assert until_done(proxy, fault, lambda: door.remove_matching(clause, max_distance=MAX_DISTANCE)) > 3

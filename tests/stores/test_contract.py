@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from es_simhash.ops import AsyncStore, Op, Store
+    from es_simhash.contract import AsyncStore, Op, Store
 
 R = TypeVar("R")
 

@@ -13,13 +13,13 @@ from es_simhash.cli.options import client_options, json_option, print_json, stor
 from es_simhash.cli.seen.lines import apply
 from es_simhash.client import SeenItems
 from es_simhash.errors import InputError
-from es_simhash.reading.ids import FirstPlaces
+from es_simhash.ingest.ids import FirstPlaces
 
 if TYPE_CHECKING:
     from collections import Counter
 
     from es_simhash.cli.seen.lines import Batch
-    from es_simhash.flows.seen import Report
+    from es_simhash.verbs.seen import Report
 
 user_option = click.option("--user", metavar="USER", help="One user; the arguments are items then.")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from es_simhash.bloom.seen import SeenConfig
 from es_simhash.cli.options import client_options, store_options
 from es_simhash.client import SeenItems
-from es_simhash.core.seen import SeenConfig
 
 _DEFAULT = SeenConfig()
 _SAYS = {

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.bloom.items import hash_item
+from es_simhash.bloom.seen import user_id
 from es_simhash.cli.input import lines_of, progress_bar
 from es_simhash.cli.options import print_json
-from es_simhash.core.bloom.items import hash_item
-from es_simhash.core.seen import user_id
 from es_simhash.errors import InputError
-from es_simhash.reading.lines import parsed
+from es_simhash.lines import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from es_simhash.core.bloom import Item
-    from es_simhash.flows.seen import Report
-    from es_simhash.reading.lines import Line
+    from es_simhash.bloom import Item
+    from es_simhash.lines import Line
+    from es_simhash.verbs.seen import Report
 
     Batch = dict[str, list[Item]]
 

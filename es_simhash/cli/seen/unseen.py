@@ -12,15 +12,15 @@ from es_simhash.cli.options import client_options, display, json_option, print_j
 from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected
 from es_simhash.client import SeenItems
 from es_simhash.errors import FilterFormatError
-from es_simhash.flows.seen import USERS
-from es_simhash.reading.lines import json_lines
+from es_simhash.lines import json_lines
+from es_simhash.verbs.seen import USERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from es_simhash.bloom import Item
     from es_simhash.cli.seen.lines import Batch, Entry
-    from es_simhash.core.bloom import Item
-    from es_simhash.reading.lines import Line
+    from es_simhash.lines import Line
 
     Answer = set[Item] | FilterFormatError
 

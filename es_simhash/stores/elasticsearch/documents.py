@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.core.cover import cover
-from es_simhash.core.segments import from_longs, hex_segments, to_longs
-from es_simhash.errors import SimhashError, TooLarge, TooManyCandidates
-from es_simhash.ops import (
+from es_simhash.contract import (
     Candidates,
     Count,
     Dependents,
@@ -28,7 +25,10 @@ from es_simhash.ops import (
     Write,
     Written,
 )
-from es_simhash.stores.elasticsearch.clause import candidates_clause
+from es_simhash.errors import SimhashError, TooLarge, TooManyCandidates
+from es_simhash.fingerprinting.encoding import from_longs, hex_segments, to_longs
+from es_simhash.search.candidates import candidates_clause
+from es_simhash.search.query_plan import cover
 from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import (

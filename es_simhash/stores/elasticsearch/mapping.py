@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from es_simhash.core.scheme import Scheme
-from es_simhash.core.seen import SeenConfig
+from es_simhash.bloom.seen import SeenConfig
 from es_simhash.errors import FilterMismatch, NotSetUp, SchemeMismatch, SimhashError
+from es_simhash.fingerprinting.scheme import Scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from typing import TypeAlias
 
-    from es_simhash.ops import Op
+    from es_simhash.contract import Op
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
     Steps: TypeAlias = "Generator[Call, Any, Any]"

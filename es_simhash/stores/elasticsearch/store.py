@@ -13,7 +13,7 @@ from es_simhash.stores.elasticsearch.steps import steps
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_simhash.ops import Op
+    from es_simhash.contract import Op
     from es_simhash.stores.elasticsearch.steps import Call
 
 R = TypeVar("R")

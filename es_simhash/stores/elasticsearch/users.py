@@ -10,9 +10,7 @@ import binascii
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.drive import pauses_after_conflicts
-from es_simhash.errors import ConflictError
-from es_simhash.ops import (
+from es_simhash.contract import (
     Changed,
     ChangeUsers,
     DescribeSeen,
@@ -22,6 +20,8 @@ from es_simhash.ops import (
     SetUpSeen,
     UserState,
 )
+from es_simhash.drive import pauses_after_conflicts
+from es_simhash.errors import ConflictError
 from es_simhash.stores.elasticsearch.failures import complete, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.steps import (

@@ -6,7 +6,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from es_simhash.ops import Op
+    from es_simhash.contract import Op
     from es_simhash.stores.sqlite.database import Database
 
 

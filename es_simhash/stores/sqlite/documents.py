@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.core.ring import firsts, pairs
-from es_simhash.core.scheme import Scheme
-from es_simhash.core.segments import from_longs, pairs_within, to_array, to_longs
-from es_simhash.errors import NotSetUp, StoreError
-from es_simhash.ops import (
+from es_simhash.contract import (
     Candidates,
     Count,
     Dependents,
@@ -37,8 +33,13 @@ from es_simhash.ops import (
     Write,
     Written,
 )
+from es_simhash.errors import NotSetUp, StoreError
+from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
+from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.search.hamming import pairs_within
+from es_simhash.search.pair_plan import firsts, pairs
 from es_simhash.stores.sqlite.answer import answer
-from es_simhash.stores.sqlite.clause import to_sql
+from es_simhash.stores.sqlite.filters import to_sql
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

@@ -10,7 +10,7 @@ from es_simhash.stores.sqlite.answer import answer
 from es_simhash.stores.sqlite.database import Database
 
 if TYPE_CHECKING:
-    from es_simhash.ops import Op
+    from es_simhash.contract import Op
 
 R = TypeVar("R")
 

@@ -6,9 +6,8 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.core.seen import SeenConfig
-from es_simhash.errors import StoreError
-from es_simhash.ops import (
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.contract import (
     Changed,
     ChangeUsers,
     DescribeSeen,
@@ -18,6 +17,7 @@ from es_simhash.ops import (
     SetUpSeen,
     UserState,
 )
+from es_simhash.errors import StoreError
 from es_simhash.stores.sqlite.answer import answer
 
 if TYPE_CHECKING:

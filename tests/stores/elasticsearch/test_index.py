@@ -12,8 +12,8 @@ import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
+from es_simhash.contract import Candidates, Probe
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
-from es_simhash.ops import Candidates, Probe
 from es_simhash.stores.elasticsearch import documents as requests
 from es_simhash.stores.elasticsearch.failures import complete
 from es_simhash.stores.elasticsearch.steps import steps

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from es_simhash import Scheme
-from es_simhash.reading.documents import SIMHASH_FIELDS
+from es_simhash.ingest.reader import SIMHASH_FIELDS
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 
 MAPPINGS = Path(__file__).parents[3] / "mappings"

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Scheme
+from es_simhash.contract import ChangeUsers, Link, Relink, Remove, RemoveUsers, Scan, SetUp, UserState, Write
 from es_simhash.drive import run
 from es_simhash.errors import NotSetUp, SchemeMismatch, StoreError, StoreUnavailable
-from es_simhash.ops import ChangeUsers, Link, Relink, Remove, RemoveUsers, Scan, SetUp, UserState, Write
 from es_simhash.stores.elasticsearch import documents, users  # noqa: F401  they register their steps
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import steps
 from es_simhash.testing.documents import entry
 
 if TYPE_CHECKING:
-    from es_simhash.ops import Op
+    from es_simhash.contract import Op
     from es_simhash.stores.elasticsearch.steps import Call
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from es_simhash.contract import FetchUsers, Relink, Remove, RemoveUsers
 from es_simhash.drive import Pause, run
 from es_simhash.errors import ConflictError, StoreUnavailable
-from es_simhash.ops import FetchUsers, Relink, Remove, RemoveUsers
 from es_simhash.stores.elasticsearch import store as _  # noqa: F401  it registers the steps
 from es_simhash.stores.elasticsearch import users
 from es_simhash.stores.elasticsearch.steps import Call, steps

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents
-from es_simhash.core.scheme import DEFAULT
-from es_simhash.ops import SetUp
+from es_simhash.contract import SetUp
+from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from es_simhash.testing.documents import entry, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.ops import Entry, Store
+    from es_simhash.contract import Entry, Store
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""The rules, pure: what a fingerprint is, which ones are near, what a Bloom filter holds. No I/O, no clock."""

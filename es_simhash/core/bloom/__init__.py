@@ -1,7 +1,0 @@
-"""Has this been seen? Bloom filters: no is certain, yes errs at a rate that is kept at any size."""
-
-from es_simhash.core.bloom.filter import BloomFilter
-from es_simhash.core.bloom.items import Item
-from es_simhash.core.bloom.layer import LayerInfo
-
-__all__ = ["BloomFilter", "Item", "LayerInfo"]

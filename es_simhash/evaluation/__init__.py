@@ -1,0 +1,1 @@
+"""Which settings are right for my documents?"""

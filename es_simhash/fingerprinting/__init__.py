@@ -1,0 +1,1 @@
+"""How does a text become a fingerprint?"""

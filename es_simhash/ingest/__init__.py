@@ -1,0 +1,1 @@
+"""How do lines become stored documents?"""

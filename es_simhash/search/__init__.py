@@ -1,0 +1,1 @@
+"""Which stored documents can be near a fingerprint?"""

@@ -1,0 +1,1 @@
+"""How similar are two texts, and when are they duplicates?"""

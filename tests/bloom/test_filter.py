@@ -1,0 +1,287 @@
+"""What a filter promises: no item is lost, and every way to ask or add gives the same bits."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from es_simhash.bloom import BloomFilter
+from es_simhash.bloom import filter as module
+from es_simhash.bloom.layer import _first_of_each
+from es_simhash.errors import FilterMismatch
+from tests.bloom.test_items import ITEMS
+from tests.bloom.twin import Twin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from es_simhash.bloom import Item
+
+# Few different items, so that batches repeat themselves; capacities that they outgrow; rates that err often.
+BATCHES = st.lists(st.lists(st.one_of(st.integers(0, 200), ITEMS), max_size=60), max_size=4)
+CAPACITIES = st.integers(1, 60)
+RATES = st.sampled_from([0.999, 0.9, 0.5, 0.2, 0.05, 0.001, 1e-6])
+SEEDS = st.sampled_from([0, 1, 2**32 - 1])
+
+
+@contextmanager
+def numpy_takes_even_one_item(chunk: int = 17) -> Iterator[None]:
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(module, "_SMALL", 1))
+        stack.enter_context(mock.patch.object(module, "_CHUNK", chunk))
+        yield
+
+
+def filled(capacity: int, rate: float, items: list[Item], seed: int = 0) -> BloomFilter:
+    seen = BloomFilter(capacity, rate, seed=seed)
+    seen.update(items)
+    return seen
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, SEEDS, st.lists(ITEMS))
+def test_an_added_item_is_always_found(capacity: int, rate: float, seed: int, items: list[Item]) -> None:
+    seen = BloomFilter(capacity, rate, seed=seed)
+    for item in items:
+        seen.add(item)
+    assert all(item in seen for item in items)
+    assert seen.contains_many(items).all()
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, SEEDS, BATCHES)
+def test_single_adds_batches_and_the_slow_twin_set_the_same_bits(
+    capacity: int, rate: float, seed: int, batches: list[list[Item]]
+) -> None:
+    twin, single, batch = Twin(capacity, rate, seed), *(BloomFilter(capacity, rate, seed=seed) for _ in range(2))
+    for items in batches:
+        changed = [twin.add(item) for item in items]
+        assert [single.add(item) for item in items] == changed
+        with numpy_takes_even_one_item():
+            assert batch.update(items).tolist() == changed
+        assert single.to_bytes() == batch.to_bytes() == twin.version_2()
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, BATCHES, st.lists(ITEMS))
+def test_single_look_ups_batches_and_the_slow_twin_agree(
+    capacity: int, rate: float, batches: list[list[Item]], others: list[Item]
+) -> None:
+    twin, seen = Twin(capacity, rate), BloomFilter(capacity, rate)
+    for item in (item for items in batches for item in items):
+        twin.add(item)
+        seen.add(item)
+    found = [item in twin for item in others]
+    assert [item in seen for item in others] == found
+    with numpy_takes_even_one_item():
+        assert seen.contains_many(others).tolist() == found
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, BATCHES, ITEMS)
+def test_add_answers_whether_it_changed_the_filter(
+    capacity: int, rate: float, batches: list[list[Item]], item: Item
+) -> None:
+    seen = filled(capacity, rate, [item for items in batches for item in items])
+    found, before = item in seen, seen.to_bytes()
+    changed = seen.add(item)
+    assert changed is not found
+    assert changed is (seen.to_bytes() != before)
+
+
+def test_an_item_that_an_earlier_layer_has_changes_nothing() -> None:
+    seen = filled(10, 0.01, list(range(200)))
+    assert len(seen.layers) > 3
+    before = seen.to_bytes()
+    assert not seen.update(range(200)).any()
+    assert not any(seen.add(item) for item in range(200))
+    assert seen.to_bytes() == before
+
+
+def test_of_equal_items_in_a_batch_the_first_is_new() -> None:
+    with numpy_takes_even_one_item(chunk=1000):
+        new = BloomFilter(100, 0.001).update(["a", "b", "a", "c", "b", "a"])
+    assert new.tolist() == [True, True, False, True, False, False]
+
+
+def test_an_empty_batch_is_a_batch() -> None:
+    seen = BloomFilter(10, 0.01)
+    for answer in (seen.update([]), seen.contains_many([])):
+        assert answer.tolist() == []
+        assert answer.dtype == np.bool_
+
+
+@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 20), max_size=100))
+@example([value << 12 for value in [5, 3, 5, 3, 1, 1, 5]])  # all of them in one slot of the table
+def test_the_first_of_each_is_the_first_of_each(values: list[int]) -> None:
+    expected = {values.index(value) for value in values}
+    found = _first_of_each(np.array(values, dtype=np.int64)).tolist()
+    assert len(found) == len(expected)
+    assert set(found) == expected
+
+
+def test_another_seed_sets_other_bits() -> None:
+    assert filled(10, 0.01, ["x"], seed=1).to_bytes()[-24:] != filled(10, 0.01, ["x"], seed=2).to_bytes()[-24:]
+
+
+# --- counts and rates ------------------------------------------------------------------------------------------------
+
+
+def test_count_is_the_number_of_adds_that_changed_something() -> None:
+    seen = BloomFilter(50, 0.05)
+    changed = sum(seen.add(item) for item in range(500))
+    assert seen.count == changed < 500
+    assert seen.count == sum(layer.count for layer in seen.layers)
+
+
+def test_the_estimate_is_near_the_count() -> None:
+    for items in (100, 1_000, 10_000):
+        seen = filled(1_000, 0.001, list(range(items)))
+        assert seen.estimated_count == pytest.approx(items, rel=0.03)
+
+
+def test_an_empty_filter_has_seen_nothing() -> None:
+    seen = BloomFilter(10, 0.01)
+    assert (seen.count, seen.estimated_count, seen.false_positive_rate) == (0, 0, 0.0)
+    assert not seen.contains_many(range(1000)).any()
+
+
+def test_the_rate_of_now_is_the_share_of_strangers_that_are_found() -> None:
+    seen = BloomFilter(200, 0.05)
+    for items in (50, 200, 2_000):
+        seen.update(range(items))
+        found = seen.contains_many([f"stranger {number}" for number in range(100_000)]).mean()
+        assert found == pytest.approx(seen.false_positive_rate, rel=0.05, abs=2e-4)
+
+
+def test_a_layer_tells_its_own_bits() -> None:
+    twin, seen = Twin(20, 0.01), BloomFilter(20, 0.01)
+    for item in range(100):
+        twin.add(item)
+        seen.add(item)
+    told = [(layer.capacity, layer.m, layer.k, layer.count, layer.set_bits) for layer in seen.layers]
+    assert told == [
+        (layer.size.capacity, layer.size.m, layer.size.k, layer.count, len(layer.bits)) for layer in twin.layers
+    ]
+
+
+# --- two filters -----------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, BATCHES, BATCHES)
+def test_a_union_has_the_items_of_both_and_changes_neither(
+    capacity: int, rate: float, some: list[list[Item]], others: list[list[Item]]
+) -> None:
+    mine, theirs = ([item for items in batches for item in items] for batches in (some, others))
+    one, two = filled(capacity, rate, mine), filled(capacity, rate, theirs)
+    before = one.to_bytes(), two.to_bytes()
+    united = one | two
+    assert united.contains_many(mine + theirs).all()
+    assert united == two.union(one)
+    assert BloomFilter.from_bytes(united.to_bytes()) == united
+    united.update(["something", "else"])
+    assert (one.to_bytes(), two.to_bytes()) == before
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, BATCHES)
+def test_the_union_with_an_earlier_copy_of_itself_is_the_filter(
+    capacity: int, rate: float, batches: list[list[Item]]
+) -> None:
+    seen = BloomFilter(capacity, rate)
+    copies = [seen.copy()]
+    for items in batches:
+        seen.update(items)
+        copies.append(seen.copy())
+    assert all(earlier | seen == seen for earlier in copies)
+
+
+def test_the_count_of_a_union_is_near_the_number_of_items() -> None:
+    one, two = filled(1_000, 0.001, list(range(600))), filled(1_000, 0.001, list(range(300, 900)))
+    assert (one | two).count == pytest.approx(900, rel=0.02)
+
+
+@pytest.mark.parametrize(("capacity", "rate"), [(100, 0.01), (30, 0.9), (200, 0.999)])
+def test_the_count_of_a_union_is_between_that_of_either_and_of_both(capacity: int, rate: float) -> None:
+    for seed in range(50):
+        for others in (range(1, capacity), range(capacity, 2 * capacity)):
+            one = filled(capacity, rate, list(range(capacity)), seed)
+            two = filled(capacity, rate, ["other", *others], seed)
+            united = one | two
+            assert max(one.count, two.count) <= united.count <= one.count + two.count
+            assert BloomFilter.from_bytes(united.to_bytes()) == united
+
+
+def test_a_union_that_holds_too_much_tells_its_rate() -> None:
+    one, two = filled(1_000, 0.01, list(range(1_000))), filled(1_000, 0.01, list(range(1_000, 2_000)))
+    united = one | two
+    found = united.contains_many([f"stranger {number}" for number in range(100_000)]).mean()
+    assert united.false_positive_rate > 0.01
+    assert found == pytest.approx(united.false_positive_rate, rel=0.05)
+
+
+def test_a_union_is_of_the_later_generation() -> None:
+    one, two = (BloomFilter(10, 0.01, generation=seconds) for seconds in (5, 9))
+    assert (one | two).generation == (two | one).generation == 9
+
+
+@pytest.mark.parametrize("other", [(20, 0.01, 0), (10, 0.02, 0), (10, 0.01, 5)])
+def test_a_union_of_other_configurations_is_refused_with_both_named(other: tuple[int, float, int]) -> None:
+    capacity, rate, seed = other
+    with pytest.raises(FilterMismatch) as refused:
+        BloomFilter(10, 0.01) | BloomFilter(capacity, rate, seed=seed)
+    assert "capacity 10, error_rate 0.01, seed 0" in str(refused.value)
+    assert f"capacity {capacity}, error_rate {rate}, seed {seed}" in str(refused.value)
+
+
+def test_only_filters_unite() -> None:
+    with pytest.raises(TypeError):
+        BloomFilter(10, 0.01) | {"item"}  # type: ignore[operator]
+
+
+def test_a_filter_equals_itself_only_to_the_last_bit() -> None:
+    seen = filled(10, 0.01, ["x"])
+    assert seen == filled(10, 0.01, ["x"])
+    others = [
+        filled(10, 0.01, ["y"]),
+        filled(10, 0.01, ["x", "y"]),
+        filled(11, 0.01, ["x"]),
+        filled(10, 0.011, ["x"]),
+        filled(10, 0.01, ["x"], seed=1),
+        "x",
+    ]
+    assert all(seen != other for other in others)
+    later = seen.copy()
+    later.generation = 1
+    assert later != seen
+
+
+def pickled(seen: BloomFilter) -> Any:
+    return pickle.loads(pickle.dumps(seen))
+
+
+@pytest.mark.parametrize("copied", [BloomFilter.copy, copy.copy, copy.deepcopy, pickled])
+def test_a_copy_lives_its_own_life(copied: Callable[[BloomFilter], BloomFilter]) -> None:
+    seen = filled(5, 0.01, list(range(20)))
+    seen.generation = 12
+    before = seen.to_bytes()
+    other = copied(seen)
+    assert other == seen
+    other.add("stranger")
+    other.update([f"stranger {number}" for number in range(100)])
+    assert other.contains_many(["stranger", *range(20)]).all()
+    assert seen.to_bytes() == before
+
+
+def test_a_filter_is_no_key() -> None:
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(BloomFilter(10, 0.01))

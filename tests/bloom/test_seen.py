@@ -1,0 +1,385 @@
+"""What one user has seen, against a slow twin of plain sets: the same moves, the same answers."""
+
+from __future__ import annotations
+
+import json
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from es_simhash.bloom.seen import MAX_FORGOTTEN, Seen, SeenConfig, user_id
+from es_simhash.errors import FilterFormatError, FilterMismatch, InputError
+
+UNIVERSE = [*range(24), *"一二三四五六", "a b", b"bytes"]
+PERIOD = 10
+
+items = st.lists(st.sampled_from(UNIVERSE), max_size=8)
+moves = st.lists(
+    st.tuples(st.sampled_from(["add", "add", "add", "forget", "forget", "rotate", "clear"]), items, st.integers(0, 25)),
+    max_size=25,
+)
+configs = st.builds(
+    SeenConfig,
+    capacity=st.integers(1, 10),
+    error_rate=st.just(1e-8),  # so that the twin's answers are the only right ones
+    generations=st.integers(2, 4),
+    period=st.sampled_from([0, PERIOD]),
+)
+
+
+class Plain:
+    """The slow twin of Seen: a list of sets, each with the time when it was begun."""
+
+    def __init__(self, config: SeenConfig) -> None:
+        self.config = config
+        self.generations: list[tuple[int, set[Any]]] = []
+        self.forgotten: dict[Any, int] = {}
+
+    def seen(self, item: Any) -> bool:
+        return item not in self.forgotten and any(item in held for _, held in self.generations)
+
+    def add(self, items: list[Any], now: int) -> int:
+        if not items:
+            return 0
+        new = sum(not self.seen(item) for item in set(items))
+        if not self.generations or (self.config.period and now - self.generations[-1][0] >= self.config.period):
+            self.rotate([], now)
+        self.generations[-1][1].update(items)
+        self.forgotten = {item: begun for item, begun in self.forgotten.items() if item not in items}
+        return new
+
+    def forget(self, items: list[Any], now: int) -> int:
+        found = {item for item in items if self.seen(item)}
+        if found:
+            self.forgotten |= dict.fromkeys(found, self.generations[-1][0])
+        return len(found)
+
+    def rotate(self, items: list[Any], now: int) -> None:
+        begun = max(now, self.generations[-1][0] + 1) if self.generations else max(now, 1)
+        self.generations = [*self.generations, (begun, set())][-self.config.generations :]
+        self.forgotten = {item: at for item, at in self.forgotten.items() if at >= self.generations[0][0]}
+
+    def clear(self, items: list[Any], now: int) -> None:
+        self.generations, self.forgotten = [], {}
+
+
+def play(seen: Seen, verb: str, items: list[Any], now: int) -> int | None:
+    if verb == "add":
+        return seen.add(items, now)
+    if verb == "forget":
+        return seen.forget(items)
+    return seen.rotate(now) if verb == "rotate" else seen.clear()
+
+
+def stored(seen: Seen) -> tuple[Any, ...]:
+    """What a store would hold of it."""
+    return seen.values(), dict(seen.forgotten), seen.newest
+
+
+def has(seen: Seen, *items: Any) -> list[bool]:
+    answer: list[bool] = seen.might_contain(items).tolist()
+    return answer
+
+
+# --- the twin ----------------------------------------------------------------------------------------------
+
+
+@given(config=configs, moves=moves, read_again=st.booleans())
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_every_answer_is_the_twins_also_when_it_is_read_from_bytes_at_each_move(
+    config: SeenConfig, moves: list[tuple[str, list[Any], int]], read_again: bool
+) -> None:
+    seen, twin, now = Seen(config), Plain(config), 0
+    for verb, items, seconds in moves:
+        now += seconds
+        assert play(seen, verb, items, now) == getattr(twin, verb)(items, now)
+        if read_again:
+            seen = Seen.read(config, seen.values(), seen.forgotten)
+        assert has(seen, *UNIVERSE) == [twin.seen(item) for item in UNIVERSE]
+        assert [each.started for each in seen.generations()] == [begun for begun, _ in twin.generations]
+        assert sorted(seen.forgotten.values()) == sorted(twin.forgotten.values())
+
+
+@given(config=configs, moves=moves)
+@example(config=SeenConfig(), moves=[("add", ["a"], 1), ("forget", ["a"], 0), ("add", ["a"], 0), ("forget", ["b"], 0)])
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_changed_is_said_exactly_when_there_is_something_to_store(
+    config: SeenConfig, moves: list[tuple[str, list[Any], int]]
+) -> None:
+    seen, now = Seen(config), 0
+    for verb, items, seconds in moves:
+        now += seconds
+        seen = Seen.read(config, seen.values(), seen.forgotten)
+        before = stored(seen)
+        play(seen, verb, items, now)
+        assert seen.changed == (stored(seen) != before)
+
+
+@given(moves=moves, rate=st.sampled_from([0.01, 0.5, 0.99]), generations=st.integers(2, 4))
+@settings(max_examples=150, deadline=None)
+def test_not_seen_is_never_wrong_however_many_false_positives_there_are(
+    moves: list[tuple[str, list[Any], int]], rate: float, generations: int
+) -> None:
+    config = SeenConfig(capacity=1, error_rate=rate, generations=generations, period=PERIOD)
+    seen, twin, now = Seen(config), Plain(config), 0
+    for verb, items, seconds in moves:
+        now += seconds
+        play(seen, verb, items, now)
+        getattr(twin, verb)(items, now)
+        for item, found in zip(UNIVERSE, has(seen, *UNIVERSE), strict=True):
+            assert found or not twin.seen(item)
+            assert not (found and item in twin.forgotten)
+
+
+@pytest.mark.parametrize("generations", [1, 2, 5])
+@pytest.mark.parametrize("times", [1, 3])
+def test_all_generations_together_keep_to_the_error_rate(generations: int, times: int) -> None:
+    seen = Seen(SeenConfig(capacity=300, error_rate=0.02, generations=generations))
+    for generation in range(generations):
+        seen.rotate(generation + 1)
+        seen.add([f"added {generation}-{n}" for n in range(300 * times)], generation + 1)
+    wrong = seen.might_contain([f"never added {n}" for n in range(20_000)]).mean()
+    assert 0.002 < wrong < 0.026
+
+
+# --- time --------------------------------------------------------------------------------------------------
+
+
+@given(
+    generations=st.integers(2, 5), adds=st.lists(st.tuples(st.integers(0, 3 * PERIOD), items), min_size=1, max_size=30)
+)
+@example(generations=2, adds=[(1, ["a"]), (PERIOD - 1, [1]), (PERIOD, [2])])
+@settings(deadline=None)
+def test_an_item_is_remembered_for_n_minus_1_periods_after_it_was_last_added(
+    generations: int, adds: list[tuple[int, list[Any]]]
+) -> None:
+    seen = Seen(SeenConfig(capacity=10, error_rate=1e-8, generations=generations, period=PERIOD))
+    last: dict[Any, int] = {}
+    for now, (_, items) in zip(accumulate(seconds for seconds, _ in adds), adds, strict=True):
+        seen.add(items, now)
+        last |= dict.fromkeys(items, now)
+        young = [item for item, added in last.items() if now - added <= (generations - 1) * PERIOD]
+        assert all(has(seen, *young))
+
+
+def test_an_item_is_gone_after_n_rotations_and_not_after_one_less() -> None:
+    seen = Seen(SeenConfig(generations=3))
+    seen.add(["a"], 1)
+    found = []
+    for now in (2, 3, 4):
+        seen.rotate(now)
+        found += has(seen, "a")
+    assert found == [True, True, False]
+
+
+def test_a_period_begins_with_the_first_add_after_the_last_one_is_over() -> None:
+    seen = Seen(SeenConfig(generations=9, period=PERIOD))
+    for now in (100, 109, 110, 119, 200, 209):
+        seen.add([now], now)
+    assert [(each.started, each.count) for each in seen.generations()] == [(100, 2), (110, 2), (200, 2)]
+
+
+def test_without_a_period_no_add_begins_a_generation() -> None:
+    seen = Seen(SeenConfig(generations=3))
+    for now in (100, 1 << 40):
+        seen.add([now], now)
+    assert [each.started for each in seen.generations()] == [100]
+
+
+def test_an_item_that_is_added_again_is_remembered_from_then_on() -> None:
+    seen = Seen(SeenConfig(generations=2))
+    seen.add(["a"], 1)
+    seen.rotate(2)
+    assert seen.add(["a"], 2) == 0
+    seen.rotate(3)
+    assert has(seen, "a") == [True]
+
+
+@pytest.mark.parametrize("clock", [7, 5, -1])
+def test_generations_keep_their_order_when_the_clock_does_not(clock: int) -> None:
+    seen = Seen(SeenConfig(generations=3))
+    for now in (7, clock, clock):
+        seen.rotate(now)
+    assert [each.started for each in seen.generations()] == [7, 8, 9]
+
+
+def test_adding_nothing_begins_no_generation() -> None:
+    seen = Seen(SeenConfig(generations=2, period=PERIOD))
+    assert (seen.add([], 1_000), seen.changed, seen.values()) == (0, False, ())
+
+
+# --- forgotten items ---------------------------------------------------------------------------------------
+
+
+def test_a_forgotten_item_that_only_an_older_generation_holds_counts_as_new_when_it_is_added() -> None:
+    seen = Seen(SeenConfig(generations=2))
+    seen.add(["a", "b"], 1)
+    seen.rotate(2)
+    seen.forget(["a"])
+    assert seen.add(["a", "b", "a"], 2) == 1
+
+
+def test_a_forgotten_item_goes_off_the_list_with_the_last_generation_that_may_hold_it() -> None:
+    seen = Seen(SeenConfig(generations=3))
+    seen.add(["a"], 1)
+    seen.rotate(2)
+    seen.forget(["a"])  # generation 2 may hold it as well
+    lengths = []
+    for now in (3, 4, 5):
+        seen.rotate(now)
+        lengths.append(len(seen.forgotten))
+        assert has(seen, "a") == [False]
+    assert lengths == [1, 1, 0]
+
+
+def test_what_was_not_seen_takes_no_room_on_the_list() -> None:
+    seen = Seen(SeenConfig())
+    seen.add(["a"], 1)
+    seen.changed = False
+    assert (seen.forget(["b"]), dict(seen.forgotten), seen.changed) == (0, {}, False)
+
+
+def test_forgetting_once_more_takes_no_room_either() -> None:
+    seen = Seen(SeenConfig())
+    seen.add(["a"], 1)
+    assert [seen.forget(["a", "a"]), seen.forget(["a"]), len(seen.forgotten)] == [1, 0, 1]
+
+
+def test_the_list_of_forgotten_items_holds_a_thousand() -> None:
+    seen = Seen(SeenConfig(capacity=2 * MAX_FORGOTTEN))
+    seen.add(range(MAX_FORGOTTEN), 1)
+    assert seen.forget(range(MAX_FORGOTTEN)) == MAX_FORGOTTEN == 1_000
+
+
+def test_a_full_list_of_forgotten_items_refuses_and_stays_as_it_is() -> None:
+    seen = Seen(SeenConfig(capacity=2 * MAX_FORGOTTEN))
+    seen.add(range(MAX_FORGOTTEN + 1), 1)
+    seen.forget(range(MAX_FORGOTTEN - 1))
+    before = stored(seen)
+    with pytest.raises(InputError, match=r"1,001 forgotten items would be too many, 1,000 .* rebuild .* or rotate"):
+        seen.forget([MAX_FORGOTTEN - 1, MAX_FORGOTTEN])
+    assert stored(seen) == before
+
+
+def test_an_integer_that_was_added_is_forgotten_as_a_string() -> None:
+    seen = Seen(SeenConfig())
+    seen.add([1], 1)
+    assert (seen.forget(["1"]), has(seen, 1, b"1")) == (1, [False, False])
+
+
+# --- configuration -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"capacity": 0}, "capacity.* from 1 to"),
+        ({"capacity": -5}, "capacity.* from 1 to"),
+        ({"capacity": 2.5}, "capacity.* from 1 to"),
+        ({"capacity": True}, "capacity.* from 1 to"),
+        ({"capacity": 10**12}, "capacity.* from 1 to"),
+        ({"error_rate": 0}, "error_rate .* to below 1"),
+        ({"error_rate": 1}, "error_rate .* to below 1"),
+        ({"error_rate": -0.1}, "error_rate .* to below 1"),
+        ({"error_rate": float("nan")}, "error_rate .* to below 1"),
+        ({"error_rate": "0.01"}, "error_rate .* to below 1"),
+        ({"error_rate": 1.5, "generations": 4}, "error_rate .* to below 1"),
+        ({"error_rate": 3e-9, "generations": 4}, "error_rate .*its share: use 4e-09 or more"),
+        ({"capacity": 400_000_000, "generations": 100}, "capacity.* from 1 to"),
+        ({"generations": 0}, "generations is 0: use a whole number from 1 to 100"),
+        ({"generations": 101}, "generations is 101"),
+        ({"generations": 2.0}, "generations is 2.0"),
+        ({"generations": True}, "generations is True"),
+        ({"period": -1, "generations": 2}, "period is -1: use a whole number from 0"),
+        ({"period": 60}, "keep 2 or more"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused_with_the_range(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        SeenConfig(**wrong)
+
+
+def test_the_limits_of_the_ranges_are_in_them() -> None:
+    for right in ({"capacity": 1}, {"error_rate": 4e-9, "generations": 4}, {"generations": 100, "period": 1}):
+        seen = Seen(SeenConfig(**right))
+        seen.add(["a"], 1)
+        assert has(seen, "a") == [True]
+
+
+def test_a_configuration_comes_back_from_json_also_one_of_numpys_numbers() -> None:
+    config = SeenConfig(capacity=np.int64(5), error_rate=np.float32(0.25), generations=3, period=60)
+    assert SeenConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+@pytest.mark.parametrize(
+    "wrong", [[1], "x", None, {"capacity": 1, "colour": 2}, {"capacity": -1}, {"generations": "2"}]
+)
+def test_what_is_no_configuration_is_said_to_be_none(wrong: Any) -> None:
+    with pytest.raises(FilterMismatch, match="configuration of seen items"):
+        SeenConfig.from_dict(wrong)
+
+
+OTHERS = [SeenConfig(capacity=999), SeenConfig(error_rate=0.02), SeenConfig(generations=2)]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_nothing_is_added_to_a_filter_of_another_configuration(other: SeenConfig) -> None:
+    theirs = Seen(other)
+    theirs.add(["a"], 1)
+    seen = Seen.read(SeenConfig(), theirs.values(), {})
+    with pytest.raises(FilterMismatch, match=r"made for .* items at .*, this store's are for 1,000 at 0.01: rotate"):
+        seen.add(["b"], 2)
+    assert (seen.values(), seen.changed) == (theirs.values(), False)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_filter_of_another_configuration_is_read_all_the_same(other: SeenConfig) -> None:
+    theirs = Seen(other)
+    theirs.add(["a"], 1)
+    assert has(Seen.read(SeenConfig(), theirs.values(), {}), "a", "b") == [True, False]
+
+
+def test_a_rotation_gets_a_user_over_to_another_configuration() -> None:
+    theirs = Seen(OTHERS[0])
+    theirs.add(["a"], 1)
+    seen = Seen.read(SeenConfig(generations=2), theirs.values(), {})
+    seen.rotate(2)
+    assert (seen.add(["b"], 3), has(seen, "a", "b")) == (1, [True, True])
+
+
+def test_bytes_that_are_no_filter_are_not_read() -> None:
+    with pytest.raises(FilterFormatError):
+        Seen.read(SeenConfig(), [b"what is this"], {})
+
+
+# --- users -------------------------------------------------------------------------------------------------
+
+
+def test_a_user_is_a_string_or_the_digits_of_an_integer() -> None:
+    assert [user_id(user) for user in ("安 ann/1", 7, "7", -1, 1 << 80)] == ["安 ann/1", "7", "7", "-1", str(1 << 80)]
+
+
+def test_a_users_id_may_have_512_bytes() -> None:
+    assert user_id("号" * 170 + "ab") == "号" * 170 + "ab"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("", "has 0 bytes: use from 1 to 512"),
+        ("号" * 171, "has 513 bytes: use from 1 to 512"),
+        ("a\0b", "zero"),
+        ("a\ud83d", "lone surrogate"),
+        (True, "is a bool: use a string or an integer"),
+        (1.0, "is a float"),
+        (None, "is a NoneType"),
+        (b"ann", "is a bytes"),
+    ],
+)
+def test_what_can_be_no_document_s_id_is_no_user(wrong: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        user_id(wrong)

@@ -1,0 +1,144 @@
+"""Capacity and error rate are kept: at capacity, far beyond it, and by very small filters."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_simhash.bloom import BloomFilter
+from es_simhash.bloom.sizing import GROWTH, MAX_BITS, MIN_ERROR_RATE, Config, Size
+from es_simhash.errors import InputError
+
+STRANGERS = 200_000
+
+CAPACITIES = st.integers(1, 10**7)
+RATES = st.floats(math.log(MIN_ERROR_RATE), math.log(0.99)).map(math.exp)
+
+
+def classical(size: Size) -> float:
+    """The rate of a full layer: (1 - e^(-kn/m))^k."""
+    return (-math.expm1(-size.k * size.capacity / size.m)) ** size.k
+
+
+def ladder(config: Config, layers: int) -> list[Size]:
+    sizes = [config.first()]
+    for index in range(1, layers):
+        sizes.append(config.after(sizes[-1].capacity, index))
+    return sizes
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, st.integers(1, 40))
+def test_the_rates_of_all_full_layers_sum_to_less_than_the_error_rate(capacity: int, rate: float, layers: int) -> None:
+    assert sum(classical(size) for size in ladder(Config(capacity, rate), layers)) <= rate / 1.1 * (1 + 1e-9)
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES)
+def test_a_layer_is_hardly_larger_than_the_textbook_says(capacity: int, rate: float) -> None:
+    size = Config(capacity, rate).first()
+    share = 0.75 * rate / (1 + max(0.1, math.sqrt(-math.log2(rate) / capacity)))
+    best = -capacity * math.log(share) / math.log(2) ** 2
+    whole = min(-k * capacity / math.log1p(-(share ** (1 / k))) for k in range(1, 70))
+    assert best <= whole * (1 + 1e-9)
+    assert size.m <= max(whole * 1.05, math.sqrt(capacity / rate)) + 16
+    assert size.k <= max(1, round(size.m / capacity * math.log(2)))
+
+
+@settings(deadline=None)
+@given(CAPACITIES, RATES, st.integers(1, 60))
+def test_layers_grow_to_the_most_bits_and_no_further(capacity: int, rate: float, layers: int) -> None:
+    sizes = ladder(Config(capacity, rate), layers)
+    for before, after in pairwise(sizes):
+        assert after.capacity == before.capacity * GROWTH or after.m > 0.9 * MAX_BITS
+        assert after.k >= before.k
+    assert all(8 <= size.m <= MAX_BITS and size.m // 8 % 2 == 1 and size.m % 8 == 0 for size in sizes)
+
+
+@pytest.mark.parametrize("kind", ["strings", "integers"])
+@pytest.mark.parametrize("rate", [0.01, 0.001])
+@pytest.mark.parametrize(("capacity", "times"), [(5_000, 1), (100, 10), (100, 1_000), (10, 1_000)])
+def test_the_error_rate_holds_at_capacity_and_a_thousand_times_beyond(
+    capacity: int, times: int, rate: float, kind: str
+) -> None:
+    seen = BloomFilter(capacity, rate, seed=3)
+    items: Any = np.arange(capacity * times)
+    strangers: Any = np.arange(STRANGERS) + 10**9
+    if kind == "strings":
+        items, strangers = np.char.add("seen ", items.astype(str)), np.char.add("stranger ", strangers.astype(str))
+    seen.update(items)
+    assert len(seen.layers) == 1 + math.floor(math.log2(times))
+    noise = 3 * math.sqrt(rate / STRANGERS)
+    assert seen.contains_many(strangers).mean() <= rate + noise
+    if capacity >= 100:  # and is not met by bits that nobody asked for
+        assert seen.contains_many(strangers).mean() >= rate / 2
+
+
+@pytest.mark.parametrize("times", [1, 30])
+@pytest.mark.parametrize("rate", [0.01, 0.001])
+@pytest.mark.parametrize(("capacity", "unlucky"), [(1, 0), (5, 4), (30, 2), (100, 0)])
+def test_the_error_rate_holds_in_all_but_the_unluckiest_of_very_small_filters(
+    capacity: int, unlucky: int, rate: float, times: int
+) -> None:
+    over = 0
+    for seed in range(100):
+        seen = BloomFilter(capacity, rate, seed=seed)
+        seen.update(range(capacity * times))
+        over += seen.false_positive_rate > rate
+    assert over <= unlucky
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 10, 30, 100])
+def test_the_error_rate_holds_in_very_small_filters(capacity: int) -> None:
+    rate, found, asked = 0.001, 0, 0
+    for seed in range(300):
+        seen = BloomFilter(capacity, rate, seed=seed)
+        seen.update(range(capacity))
+        strangers = np.arange(3_000) + 10**6
+        found += int(seen.contains_many(strangers).sum())
+        asked += len(strangers)
+    assert found / asked <= rate
+
+
+@pytest.mark.parametrize(
+    "capacity", [0, -1, 1.5, True, None, "10", math.nan, 10**12, 10**400, 10**5000], ids=lambda _: ""
+)
+def test_a_capacity_out_of_range_is_refused_with_the_range(capacity: Any) -> None:
+    with pytest.raises(InputError, match=r"at error_rate 0.01, must be a whole number from 1 to 39\d{7}, and is"):
+        BloomFilter(capacity, 0.01)
+
+
+@pytest.mark.parametrize("rate", [0, 0.0, -0.1, 1, 1.0, 2, math.nan, math.inf, 1e-12, True, None, "0.1", 10**400])
+def test_an_error_rate_out_of_range_is_refused_with_the_range(rate: Any) -> None:
+    with pytest.raises(InputError, match=r"error_rate must be a number from 1e-09 to below 1"):
+        BloomFilter(10, rate)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 0.5, None])
+def test_a_seed_out_of_range_is_refused_with_the_range(seed: Any) -> None:
+    with pytest.raises(InputError, match=r"seed must be a whole number from 0 to 4294967295"):
+        BloomFilter(10, 0.01, seed=seed)
+
+
+@pytest.mark.parametrize("seconds", [-1, 2**63, 1.5, None])
+def test_a_generation_out_of_range_is_refused_with_the_range(seconds: Any) -> None:
+    with pytest.raises(InputError, match=r"generation must be a whole number from 0 to 9223372036854775807"):
+        BloomFilter(10, 0.01, generation=seconds)
+    seen = BloomFilter(10, 0.01, generation=4)
+    with pytest.raises(InputError, match="generation"):
+        seen.generation = seconds
+    assert seen.generation == 4
+
+
+def test_the_numbers_of_a_filter_are_those_it_was_made_with() -> None:
+    numbers: list[Any] = [np.int64(10), np.float64(0.25), np.uint32(9), np.int64(1_700_000_000)]
+    seen = BloomFilter(*numbers[:2], seed=numbers[2], generation=numbers[3])
+    made = (seen.capacity, seen.error_rate, seen.seed, seen.generation)
+    assert made == (10, 0.25, 9, 1_700_000_000)
+    assert [type(number) for number in made] == [int, float, int, int]

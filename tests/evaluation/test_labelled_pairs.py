@@ -1,0 +1,210 @@
+"""Labelled pairs are read, or refused with their place; ids lead to what is stored."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, Fingerprinter, Scheme
+from es_simhash.errors import InputError
+from es_simhash.evaluation import labelled_pairs as module
+from es_simhash.evaluation.evaluate import LabelledPair, labelled
+from es_simhash.evaluation.labelled_pairs import PairReader
+from es_simhash.lines import raw_lines
+from es_simhash.similarity.measures import similarity
+from es_simhash.testing import LinearStore
+from es_simhash.testing.documents import entry, write
+from tests.cli import HARVEST, STORM, STORM_NEAR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from es_simhash.contract import Row
+
+OURS = Fingerprinter()
+
+
+def read(reader: PairReader, *pairs: Any) -> list[LabelledPair | str]:
+    data = b"".join(pair if isinstance(pair, bytes) else json.dumps(pair).encode() + b"\n" for pair in pairs)
+    return list(reader.read(raw_lines(io.BytesIO(data), "pairs.jsonl")))
+
+
+@pytest.mark.parametrize(
+    ("label", "duplicate"), [(True, True), (False, False), (1, True), (0, False), (1.0, True), (0.0, False)]
+)
+def test_a_label_is_true_or_false_or_1_or_0(label: Any, duplicate: bool) -> None:
+    pair = {"a": STORM, "b": STORM_NEAR, "duplicate": label, "similarity": 0.5, "distance": 99, "other": None}
+    assert read(PairReader(OURS, truth=0.5), pair) == [labelled(STORM, STORM_NEAR, duplicate, OURS)]
+
+
+@pytest.mark.parametrize(("alike", "duplicate"), [(0.8, True), (0.79, False), (1, True), (0, False)])
+def test_a_similarity_is_a_label_from_the_truth_on(alike: float, duplicate: bool) -> None:
+    pair = {"a": STORM, "b": HARVEST, "similarity": alike}
+    assert read(PairReader(OURS, truth=0.8), pair) == [labelled(STORM, HARVEST, duplicate, OURS)]
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "cosine"])
+def test_the_similarity_that_confirms_is_that_of_the_texts(measure: Any) -> None:
+    [pair] = read(PairReader(OURS, measure=measure), {"a": STORM, "b": STORM_NEAR, "duplicate": 1})
+    assert pair == labelled(STORM, STORM_NEAR, True, OURS, measure)
+
+
+NO_LABEL = 'no label: write "duplicate": true or false, or "similarity": a number'
+GOOD = {"a": STORM, "b": HARVEST, "duplicate": False}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        (b"{\n", "not JSON: Expecting property name enclosed in double quotes at character 3"),
+        (["a"], 'a pair must be a JSON object, such as {"a": "…", "b": "…", "duplicate": true}'),
+        ({"a": "x", "b": "y"}, 'no label: write "duplicate": true or false, or "similarity": a number'),
+        (
+            {"a": "x", "b": "y", "duplicate": None},
+            'no label: write "duplicate": true or false, or "similarity": a number',
+        ),
+        ({**GOOD, "duplicate": "yes"}, "the label in 'duplicate' is neither true nor false, 1 nor 0: mend it"),
+        ({**GOOD, "duplicate": 2}, "the label in 'duplicate' is neither true nor false, 1 nor 0: mend it"),
+        ({"a": "x", "b": "y", "similarity": "0.8"}, "the label in 'similarity' is not a number: mend it"),
+        ({"a": "x", "b": "y", "similarity": True}, "the label in 'similarity' is not a number: mend it"),
+        (b'{"a": "x", "b": "y", "similarity": 1e999}\n', "the label in 'similarity' is not a number: mend it"),
+        (
+            b'{"a": "x", "b": "y", "similarity": 1' + b"0" * 400 + b"}\n",
+            "the label in 'similarity' is not a number: mend it",
+        ),
+        ({"a": "x", "duplicate": 1}, "neither 'b' nor 'b_id': give a text, or the id of a stored document"),
+        ({**GOOD, "a": 7}, "the text in 'a' is not a string: give a string"),
+        ({"a_id": [], "b_id": 1, "duplicate": 1}, "the id in 'a_id' can't be one: use a string or a whole number"),
+        ({"a_id": True, "b_id": 1, "duplicate": 1}, "the id in 'a_id' can't be one: use a string or a whole number"),
+        (
+            {"a_id": 1, "b_id": "1", "duplicate": 1},
+            "'a_id' and 'b_id' are the same document, '1': pair it with another",
+        ),
+        (
+            b'{"a": "\\ud83d", "b": "y", "duplicate": 1}\n',
+            "the text in 'a' has a lone surrogate (\\ud83d) at character 1: it was cut inside a character; "
+            "mend it where it was cut",
+        ),
+    ],
+)
+def test_a_line_that_can_not_be_used_is_named_with_its_place_and_stops_nothing(wrong: Any, problem: str) -> None:
+    good = labelled(STORM, HARVEST, False, OURS)
+    assert read(PairReader(OURS), GOOD, wrong, GOOD) == [good, f"pairs.jsonl:2: {problem}", good]
+
+
+@pytest.mark.parametrize(
+    ("options", "pair", "problem"),
+    [
+        ({}, {"a": "x", "b": "y", "similarity": 1}, "a similarity and no label: say from which on it is one (--truth)"),
+        (
+            {},
+            {"a_id": 1, "b": "y", "duplicate": 1},
+            "ids and no texts: name the store of these documents (--store URL)",
+        ),
+        (
+            {"measure": "cosine", "fetch": lambda ids: {}},
+            {"a_id": 1, "b_id": 2, "duplicate": 1},
+            "ids and no texts to confirm: give texts, 'a' and 'b', or no --confirm",
+        ),
+    ],
+)
+def test_what_all_pairs_lack_is_said_once(options: Any, pair: Any, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(PairReader(OURS, **options), GOOD | {"a_id": "x", "b_id": "y"}, pair)
+    assert str(refused.value) in {f"pairs.jsonl:{n}: {problem}" for n in (1, 2)}
+
+
+@pytest.mark.parametrize("truth", [float("nan"), float("inf")])
+def test_a_truth_that_is_no_number_is_refused(truth: float) -> None:
+    with pytest.raises(InputError, match="use the least similarity of duplicates"):
+        PairReader(OURS, truth=truth)
+
+
+@pytest.fixture
+def store() -> LinearStore:
+    """Fingerprints that no text of these tests has: a pair that has their distance comes from here."""
+    store = LinearStore()
+    Documents(store).setup()
+    blank = OURS.fingerprint("")
+    write(
+        store,
+        entry("1", 0b0111, digest="d"),
+        entry("2", 0b1000, digest="e"),
+        entry("copy", 0b0111, digest="d"),
+        entry("short", None, digest="s"),
+        entry("short copy", None, digest="s"),
+        entry("empty", None, digest=blank.digest),
+        entry("void", None, digest=blank.digest),
+    )
+    return store
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "distance", "exact"),
+    [
+        (1, "2", 4, False),
+        ("1", "copy", 0, True),
+        ("short", "short copy", None, True),
+        ("short", "1", None, False),
+        ("empty", "void", None, False),
+    ],
+)
+def test_of_stored_documents_the_stored_fingerprints_are_taken(
+    store: LinearStore, a: Any, b: Any, distance: int | None, exact: bool
+) -> None:
+    reader = PairReader(OURS, measure="jaccard", fetch=Documents(store).fetch)
+    pair = {"a_id": a, "b_id": b, "a": STORM, "b": STORM_NEAR, "duplicate": True}
+    assert read(reader, pair) == [LabelledPair(True, distance, exact, similarity(STORM, STORM_NEAR))]
+    reader = PairReader(OURS, fetch=Documents(store).fetch)
+    assert read(reader, {"a_id": a, "b_id": b, "duplicate": 0}) == [LabelledPair(False, distance, exact)]
+
+
+def test_without_a_store_the_texts_count(store: LinearStore) -> None:
+    pair = {"a_id": 1, "b_id": 2, "a": STORM, "b": STORM_NEAR, "duplicate": True}
+    assert read(PairReader(OURS), pair) == [labelled(STORM, STORM_NEAR, True, OURS)]
+    texts = {"a": STORM, "b": STORM_NEAR, "duplicate": True}
+    assert read(PairReader(OURS, fetch=Documents(store).fetch), texts) == [labelled(STORM, STORM_NEAR, True, OURS)]
+
+
+def test_an_id_that_is_not_stored_or_has_no_fingerprint_is_named(store: LinearStore) -> None:
+    def fetch(ids: Iterable[str]) -> dict[str, Row]:
+        rows = Documents(store).fetch(ids)
+        return {**rows, "never": replace(rows["1"], id="never", fingerprint=None, digest="")}
+
+    reader = PairReader(OURS, fetch=fetch)
+    some = [{"a_id": 1, "b_id": id, "duplicate": True} for id in ("none", 2, "never")]
+    assert read(reader, *some) == [
+        "pairs.jsonl:1: there is no document with the id 'none': ingest it first, or give the texts",
+        LabelledPair(True, 4, False),
+        "pairs.jsonl:3: the document 'never' has no fingerprint: run es-simhash backfill",
+    ]
+
+
+def test_documents_are_fetched_in_batches_and_the_order_stays(
+    store: LinearStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def fetch(ids: Iterable[str]) -> Mapping[str, Row]:
+        asked.append(len(list(ids)))
+        return Documents(store).fetch(ids)
+
+    monkeypatch.setattr(module, "BATCH", 4)
+    pairs = [{"a_id": 1, "b_id": 2, "duplicate": bool(n % 3)} if n % 2 else GOOD for n in range(10)]
+    made = read(PairReader(OURS, fetch=fetch), *pairs)
+    expected = [
+        LabelledPair(bool(n % 3), 4, False) if n % 2 else labelled(STORM, HARVEST, False, OURS) for n in range(10)
+    ]
+    assert made == expected
+    assert asked == [2, 2, 2]
+
+
+def test_fingerprints_of_128_bits_are_compared_too() -> None:
+    wide = Fingerprinter(Scheme(bits=128))
+    [pair] = read(PairReader(wide), GOOD)
+    assert isinstance(pair, LabelledPair)
+    assert pair.distance == wide.fingerprint(STORM).distance(wide.fingerprint(HARVEST))

@@ -1,0 +1,120 @@
+"""Laws of a fingerprint's forms: each holds every bit, and the way back gives the same number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from es_simhash.fingerprinting.encoding import (
+    columns,
+    from_longs,
+    from_signed,
+    hex_segments,
+    split,
+    to_array,
+    to_longs,
+    to_signed,
+)
+from es_simhash.search.hamming import distances
+
+fingerprints = st.integers(0, (1 << 64) - 1)
+each_length = pytest.mark.parametrize("bits", [64, 128])
+
+
+def of_length(bits: int) -> st.SearchStrategy[int]:
+    return st.integers(0, (1 << bits) - 1)
+
+
+def plain_distance(left: int, right: int) -> int:
+    return bin(left ^ right).count("1")
+
+
+@each_length
+@given(data=st.data())
+def test_segments_one_after_the_other_are_the_fingerprint(bits: int, data: st.DataObject) -> None:
+    value = data.draw(of_length(bits))
+    parts = split(value, bits)
+    assert len(parts) == bits // 16
+    assert int("".join(f"{part:016b}" for part in parts), 2) == value
+
+
+def test_segment_0_holds_the_highest_bits() -> None:
+    assert split(0x0123_4567_89AB_CDEF, 64) == (0x0123, 0x4567, 0x89AB, 0xCDEF)
+
+
+@each_length
+@given(data=st.data())
+def test_hex_segments_one_after_the_other_are_the_hex_of_the_fingerprint(bits: int, data: st.DataObject) -> None:
+    value = data.draw(of_length(bits))
+    parts = hex_segments(value, bits)
+    assert "".join(parts) == hex(value)[2:].rjust(bits // 4, "0")
+    assert {len(part) for part in parts} == {4}
+
+
+@each_length
+@given(data=st.data())
+def test_hex_segments_are_the_segments(bits: int, data: st.DataObject) -> None:
+    value = data.draw(of_length(bits))
+    assert tuple(int(part, 16) for part in hex_segments(value, bits)) == split(value, bits)
+
+
+@given(fingerprints)
+@example(0)
+@example((1 << 63) - 1)
+@example(1 << 63)
+@example((1 << 64) - 1)
+def test_a_signed_long_holds_the_same_bits(value: int) -> None:
+    assert to_signed(value) == int.from_bytes(value.to_bytes(8, "big"), "big", signed=True)
+
+
+@given(fingerprints)
+@example(1 << 63)
+def test_the_way_to_a_signed_long_and_back_gives_the_same_fingerprint(value: int) -> None:
+    assert from_signed(to_signed(value)) == value
+
+
+@given(st.integers(-(1 << 63), (1 << 63) - 1))
+@example(-(1 << 63))
+def test_the_way_from_a_signed_long_and_back_gives_the_same_long(value: int) -> None:
+    assert to_signed(from_signed(value)) == value
+
+
+@each_length
+@given(data=st.data())
+def test_longs_hold_the_same_bits_and_the_way_back_gives_the_same_fingerprint(bits: int, data: st.DataObject) -> None:
+    value = data.draw(of_length(bits))
+    longs = to_longs(value, bits)
+    assert b"".join(long.to_bytes(8, "big", signed=True) for long in longs) == value.to_bytes(bits // 8, "big")
+    assert from_longs(iter(longs)) == value
+
+
+@given(fingerprints)
+def test_64_bits_are_one_long(value: int) -> None:
+    assert to_longs(value, 64) == (to_signed(value),)
+
+
+@given(st.lists(fingerprints))
+def test_an_array_holds_the_same_numbers_in_their_order(values: list[int]) -> None:
+    array = to_array(iter(values))
+    assert array.shape == (len(values),)
+    assert array.tolist() == values
+
+
+@given(st.lists(of_length(128)))
+def test_an_array_of_128_bits_holds_the_halves_the_higher_one_first(values: list[int]) -> None:
+    array = to_array(iter(values), 128)
+    assert (array.shape, array.dtype) == ((len(values), 2), np.uint64)
+    assert [high << 64 | low for high, low in array.tolist()] == values
+    assert [column.tolist() for column in columns(array)] == array.T.tolist()
+
+
+@each_length
+@given(data=st.data())
+def test_distances_equal_those_counted_one_by_one(bits: int, data: st.DataObject) -> None:
+    some = st.lists(of_length(bits) | st.sampled_from([0, (1 << bits) - 1, 1 << bits - 1]), max_size=8)
+    left, right = data.draw(some), data.draw(some)
+    table = distances(to_array(left, bits), to_array(right, bits))
+    assert table.shape == (len(left), len(right))
+    assert table.tolist() == [[plain_distance(a, b) for b in right] for a in left]

@@ -1,0 +1,471 @@
+"""Laws of the fingerprint: votes are added and signed, and the same text gives the same bits everywhere."""
+
+from __future__ import annotations
+
+import doctest
+import hashlib
+import json
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.errors import InputError, SchemeError
+from es_simhash.fingerprinting import fingerprinter as module
+from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, aggregate, fingerprint
+from es_simhash.fingerprinting.idf import IdfTable
+from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
+from es_simhash.fingerprinting.tokens import OF_CHARACTERS, TOKENS, tokenize
+from es_simhash.fingerprinting.weights import WEIGHTS, weigh
+from es_simhash.fingerprinting.word_segmenters import segmenter
+from tests.fingerprinting.test_hashing import PLAIN
+from tests.fingerprinting.test_normalisation import plain_normalise
+from tests.fingerprinting.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_in_order, plain_tokenize
+from tests.fingerprinting.test_weights import plain_weigh, plain_weight
+
+EVERY_BIT = (1 << 64) - 1
+
+features = st.text(st.characters(codec="utf-8"), max_size=6)
+huge = st.integers(0, 1 << 55) | st.sampled_from([1 << 52, (1 << 53) - 1, 1 << 53, (1 << 53) + 1])
+weighed = st.dictionaries(features, st.integers(0, 1 << 20) | huge, max_size=12)
+
+TOO_LITTLE = [
+    "",
+    " \t\n",
+    "\u200b\ufeff",
+    "，。！？……",
+    "😀😀😀",
+    "好",
+    "好的好的好的",
+    "一 二 三",
+    "a b c a b c",
+    "暴雨 暴雨 预警",
+]
+ENOUGH = ["一 二 三 四", "a b c d", "暴雨 橙色 预警 发布", *SENTENCES[:10]]
+
+
+def plain_hash(feature: str, bits: int = 64, name: str = "murmur3") -> int:
+    return int.from_bytes(PLAIN[name](feature.encode("utf-8"))[: bits // 8], "big")
+
+
+def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur3") -> int:
+    """One bit after the other, one feature after the other, in Python's own numbers."""
+    hashes = {feature: plain_hash(feature, bits, name) for feature in weighed}
+    value = 0
+    for bit in range(bits):
+        votes = 0
+        for feature, weight in weighed.items():
+            votes += weight if hashes[feature] >> bit & 1 else -weight
+        value |= (votes > 0) << bit
+    return value
+
+
+def feature_that_hashes_to(bits: str) -> str:
+    """The first number whose hash begins so."""
+    return next(word for word in map(str, count()) if f"{plain_hash(word):064b}".startswith(bits))
+
+
+# --- aggregate -----------------------------------------------------------------------------------------------
+
+
+def test_sums_of_9_minus_9_1_minus_1_1_9_give_101011() -> None:
+    heavy, light = feature_that_hashes_to("101011"), feature_that_hashes_to("100101")
+    # Heavy's 5 and light's 4 add up to 9 where both have a 1, to -9 where neither has, to 1 or -1 where they differ.
+    assert f"{aggregate({heavy: 5, light: 4}, 'murmur3', 64):064b}"[:6] == "101011"
+
+
+@given(features, features, st.integers(1, 1 << 60))
+def test_a_tie_gives_0(one: str, other: str, weight: int) -> None:
+    both = aggregate({one: weight, other: weight}, "murmur3", 64)
+    assert both == plain_hash(one) & plain_hash(other)
+
+
+@given(features, st.integers(1, 1 << 60))
+def test_a_feature_alone_gives_its_hash(feature: str, weight: int) -> None:
+    assert aggregate({feature: weight}, "murmur3", 64) == plain_hash(feature)
+
+
+@pytest.mark.parametrize(
+    ("name", "bits"), [("murmur3", 64), ("murmur3", 128), ("jenkins", 64), ("jenkins", 128), ("fnv1a_64", 64)]
+)
+@given(weighed=weighed)
+def test_aggregate_equals_its_plain_twin(name: str, bits: int, weighed: dict[str, int]) -> None:
+    assert aggregate(weighed, name, bits) == plain_aggregate(weighed, bits, name)
+
+
+@given(st.lists(features, min_size=2, max_size=2, unique=True))
+def test_a_majority_of_1_decides_even_where_doubles_do_not_tell_it(pair: list[str]) -> None:
+    light, heavy = pair
+    assert float(1 << 53) == float((1 << 53) + 1)
+    assert aggregate({light: 1 << 53, heavy: (1 << 53) + 1}, "murmur3", 64) == plain_hash(heavy)
+
+
+@given(st.dictionaries(features, st.integers(1 << 60, 1 << 70), min_size=1, max_size=8))
+def test_aggregate_equals_its_plain_twin_beyond_the_numbers_of_64_bits(weighed: dict[str, int]) -> None:
+    assert aggregate(weighed, "murmur3", 64) == plain_aggregate(weighed)
+
+
+@given(weighed, st.data())
+def test_the_order_of_features_does_not_matter(weighed: dict[str, int], data: st.DataObject) -> None:
+    other_order = dict(data.draw(st.permutations(list(weighed.items()))))
+    assert aggregate(other_order, "murmur3", 64) == aggregate(weighed, "murmur3", 64)
+
+
+@given(st.dictionaries(features, st.integers(0, 1 << 20), max_size=12), st.integers(1, 1 << 36))
+def test_only_the_proportions_of_weights_matter(weighed: dict[str, int], factor: int) -> None:
+    heavier = {feature: weight * factor for feature, weight in weighed.items()}
+    assert aggregate(heavier, "murmur3", 64) == aggregate(weighed, "murmur3", 64)
+
+
+def test_aggregate_leaves_the_weights_as_they_are() -> None:
+    weighed = {"暴雨": 1024, "预警": 2048}
+    aggregate(weighed, "murmur3", 64)
+    assert weighed == {"暴雨": 1024, "预警": 2048}
+
+
+# --- the same bits everywhere --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@given(text=mixed_texts)
+def test_a_fingerprint_is_the_sign_of_the_votes_of_the_weighed_words(weights: str, text: str) -> None:
+    made = Fingerprinter(Scheme(weights=weights)).fingerprint(text)
+    weighed = weigh(tokenize(normalise(text), segmenter()), weights, DEFAULT.min_features)
+    assert made.value == (plain_aggregate(weighed) if weighed else None)
+    assert made.features == len(weighed)
+
+
+@given(mixed_texts)
+def test_either_segmenter_gives_the_same_fingerprint(text: str) -> None:
+    jieba, rjieba = (Fingerprinter(segmenter=name).fingerprint(text) for name in ("jieba", "rjieba"))
+    assert jieba == rjieba == fingerprint(text)
+
+
+@given(st.lists(mixed_texts, max_size=5))
+def test_a_text_in_a_batch_has_the_fingerprint_that_it_has_alone(texts: list[str]) -> None:
+    assert Fingerprinter().fingerprints(iter(texts)) == [fingerprint(text) for text in texts]
+
+
+def test_another_process_gives_the_same_fingerprints() -> None:
+    code = """
+import json, sys
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+made = [one for name in ("jieba", "rjieba") for one in Fingerprinter(segmenter=name).fingerprints(sys.argv[1:])]
+print(json.dumps([hash("暴雨"), [one.hex for one in made], [one.digest for one in made]]))
+"""
+    here = [fingerprint(sentence) for sentence in SENTENCES] * 2
+    (hash_there, *there), _ = in_another_process(code, *SENTENCES, options=["-W", "ignore"], hash_seed=4_000_000_000)
+    assert hash_there != hash("暴雨"), "a process of other hashes"
+    assert there == [[one.hex for one in here], [one.digest for one in here]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("市气象台发布暴雨橙色预警", "市气象台\u200b发布\ufeff暴雨橙色预警"),
+        ("F-35 Flies Over the Lake", "ｆ－３５　ｆｌｉｅｓ　ｏｖｅｒ　ｔｈｅ　ｌａｋｅ"),
+        ("新桥通车！首日车流八万辆次。", "新桥通车!\n\n首日车流八万辆次。"),
+    ],
+)
+def test_what_a_reader_does_not_see_changes_bits_no_more_than_words(one: str, other: str) -> None:
+    assert fingerprint(one).value == fingerprint(other).value is not None
+
+
+def test_the_same_words_in_another_order_have_the_same_fingerprint_and_another_digest() -> None:
+    one, other = fingerprint("暴雨 橙色 预警 积水"), fingerprint("积水 预警 橙色 暴雨")
+    assert one.distance(other) == 0
+    assert one.digest != other.digest
+
+
+# --- too little to say ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", TOO_LITTLE, ids=ascii)
+def test_a_text_with_too_little_to_say_has_a_digest_and_nothing_else(text: str) -> None:
+    made = fingerprint(text)
+    assert (made.value, made.hex, made.segments, made.features) == (None, None, (), 0)
+    assert made.digest == hashlib.md5(normalise(text).encode("utf-8")).hexdigest()
+
+
+@pytest.mark.parametrize("text", ENOUGH)
+def test_a_text_with_enough_to_say_has_a_fingerprint(text: str) -> None:
+    made = fingerprint(text)
+    assert made.value is not None
+    assert made.features >= DEFAULT.min_features
+
+
+@given(mixed_texts, st.integers(1, 12))
+def test_a_text_has_a_value_if_and_only_if_it_has_min_features(text: str, min_features: int) -> None:
+    made = Fingerprinter(Scheme(min_features=min_features)).fingerprint(text)
+    assert (made.value is not None) == (made.features >= min_features)
+    assert made.features == 0 or made.features >= min_features
+
+
+@pytest.mark.parametrize("text", [*TOO_LITTLE, *ENOUGH], ids=ascii)
+def test_a_text_is_blank_if_nothing_is_left_of_it(text: str) -> None:
+    assert fingerprint(text).blank is (normalise(text) == "")
+
+
+def test_a_digest_is_made_as_the_scheme_says() -> None:
+    made = fingerprint("好的", Scheme(digest="sha256"))
+    assert made.digest == hashlib.sha256("好的".encode()).hexdigest()
+
+
+@pytest.mark.parametrize("text", [None, b"text", 7, "大桥\ud83d"], ids=repr)
+def test_what_is_not_text_is_refused(text: object) -> None:
+    with pytest.raises(InputError, match="the text"):
+        fingerprint(text)  # type: ignore[arg-type]
+
+
+# --- other choices, and tables of one's own ------------------------------------------------------------------------
+
+TABLE = IdfTable.of({"暴雨": 7.5, "积水": 3, "f-35": 0.25})
+LIST = StopWords.of(["暴雨", "the", "小学"])
+
+
+def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
+    """One step after the other, by the slow twins of each."""
+    normalised = plain_normalise(text)
+    if scheme.tokens in OF_CHARACTERS:
+        words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
+        weighed = plain_weigh(words, scheme.weights, scheme.min_features, set(), table, every=True)
+    else:
+        words = plain_tokenize(normalised) if scheme.tokens == "words" else plain_in_order(normalised)
+        weighed = plain_weigh(words, scheme.weights, scheme.min_features, stop_words, table)
+    if scheme.tokens == "words_with_neighbours":
+        pairs = list(pairwise(word for word in words if word in weighed))
+        weighed |= {
+            "_".join(pair): max(plain_weight(word, pairs.count(pair), scheme.weights, table) for word in pair)
+            for pair in pairs
+        }
+    return plain_aggregate(weighed, scheme.bits, scheme.hash) if weighed else None
+
+
+@given(
+    text=mixed_texts | st.sampled_from(SENTENCES),
+    bits=st.sampled_from([64, 128]),
+    weights=st.sampled_from(list(WEIGHTS)),
+    hash=st.sampled_from(["murmur3", "jenkins"]),
+    tokens=st.sampled_from(TOKENS),
+    own_idf=st.booleans(),
+    own_stop_words=st.booleans(),
+    min_features=st.integers(1, 6),
+)
+def test_a_fingerprint_under_any_scheme_equals_that_of_the_slow_twins(
+    text: str, tokens: str, own_idf: bool, own_stop_words: bool, **choices: Any
+) -> None:
+    scheme = Scheme(tokens=tokens, **choices)
+    idf = TABLE if own_idf and WEIGHTS[scheme.weights].idf else None
+    stop_words = LIST if own_stop_words and tokens not in OF_CHARACTERS else None
+    fingerprinter = Fingerprinter.using(scheme, idf=idf, stop_words=stop_words)
+    made = fingerprinter.fingerprint(text)
+    plain = plain_fingerprint(
+        text, scheme, dict(TABLE.units) if idf else None, set(LIST.words if stop_words else STOP_WORDS)
+    )
+    assert (made.value, made.bits) == (plain, scheme.bits)
+    assert made.hex is None or len(made.hex) == scheme.bits // 4
+
+
+def test_tables_of_ones_own_and_a_scheme_that_names_them_are_made_together() -> None:
+    base = Scheme(weights="tf_idf", bits=128)
+    made = Fingerprinter.using(base, idf=TABLE, stop_words=LIST)
+    assert made.scheme == replace(base, idf=TABLE.identity, stop_words=LIST.identity)
+    again = Fingerprinter(made.scheme, idf=TABLE, stop_words=LIST)
+    assert again.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
+    assert Fingerprinter.using(base).scheme == base
+
+
+@pytest.mark.parametrize(
+    ("choices", "tables", "problem"),
+    [
+        (
+            {"idf": TABLE.identity},
+            {},
+            f"Scheme.idf is {TABLE.identity}: give the Fingerprinter that IDF table, idf=… (--idf FILE)",
+        ),
+        (
+            {"stop_words": LIST.identity},
+            {},
+            f"Scheme.stop_words is {LIST.identity}: give the Fingerprinter that list of stop words, "
+            "stop_words=… (--stop-words FILE)",
+        ),
+        (
+            {"idf": "sha256:0123456789abcdef"},
+            {"idf": TABLE},
+            f"Scheme.idf is sha256:0123456789abcdef, the IDF table given is {TABLE.identity}: "
+            "give the one that the Scheme names, or make both by Fingerprinter.using",
+        ),
+        (
+            {},
+            {"stop_words": LIST},
+            f"Scheme.stop_words is 1, the list of stop words given is {LIST.identity}: "
+            "give the one that the Scheme names, or make both by Fingerprinter.using",
+        ),
+    ],
+)
+def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named(
+    choices: dict[str, str], tables: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(SchemeError) as refused:
+        Fingerprinter(Scheme(weights="tf_idf", **choices), **tables)  # type: ignore[arg-type]
+    assert str(refused.value) == problem
+
+
+def test_a_table_that_has_no_part_in_the_scheme_is_refused() -> None:
+    with pytest.raises(SchemeError, match="ask for none"):
+        Fingerprinter.using(idf=TABLE)
+    with pytest.raises(SchemeError, match="'characters' have none"):
+        Fingerprinter.using(Scheme(tokens="characters"), stop_words=LIST)
+
+
+def test_a_fingerprinter_with_tables_can_be_pickled() -> None:
+    made = Fingerprinter.using(
+        Scheme(weights="sqrt_tf_idf", tokens="words_with_neighbours"), idf=TABLE, stop_words=LIST
+    )
+    there = pickle.loads(pickle.dumps(made))
+    assert there.scheme == made.scheme
+    assert there.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
+
+
+# --- features of the caller's own ----------------------------------------------------------------------------------
+
+levels = st.integers(1, 5) | st.floats(min_value=1e-3, max_value=1e300) | st.integers(1, 1 << 80)
+own_features = st.lists(st.tuples(features.filter(bool), levels), min_size=1, max_size=8)
+
+
+@given(own_features, st.sampled_from([Scheme(), Scheme(bits=128, hash="jenkins", digest="sha256")]))
+def test_features_of_ones_own_are_added_up_and_signed(pairs: list[tuple[str, float]], scheme: Scheme) -> None:
+    weighed: dict[str, int] = {}
+    for feature, level in pairs:
+        weighed[feature] = weighed.get(feature, 0) + max(1, round(Fraction(level) * 1024))
+    made = fingerprint(scheme=scheme, features=pairs)
+    assert made.value == plain_aggregate(weighed, scheme.bits, scheme.hash)
+    assert (made.features, made.blank, made.bits) == (len(weighed), False, scheme.bits)
+    canonical = json.dumps(sorted(map(list, weighed.items())), ensure_ascii=False, separators=(",", ":"))
+    assert made.digest == hashlib.new(scheme.digest, canonical.encode()).hexdigest()
+
+
+@given(own_features, st.data())
+def test_neither_order_nor_form_of_features_matters(pairs: list[tuple[str, float]], data: st.DataObject) -> None:
+    made = fingerprint(features=pairs)
+    assert fingerprint(features=iter(data.draw(st.permutations(pairs)))) == made
+    once = dict(pairs)
+    assert fingerprint(features=once) == fingerprint(features=list(once.items()))
+    assert Fingerprinter().fingerprint_features(pairs) == made
+
+
+def test_features_are_as_few_as_they_are_and_taken_as_they_are() -> None:
+    two = fingerprint(features=[("美国", 4), ("51区", 5)])
+    assert (two.value, two.features) == (plain_hash("51区"), 2)
+    assert fingerprint(features={"AB": 1}).value != fingerprint(features={"ab": 1}).value
+
+
+@pytest.mark.parametrize("weight", [-1, -0.5, 0, 0.0, float("inf"), -float("inf"), float("nan"), "4", None, True, 2j])
+def test_a_weight_that_is_no_positive_finite_number_is_refused_with_its_feature(weight: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        fingerprint(features=[("美国", 4), ("51区", weight)])
+    said = f"feature 2, '51区', has the weight {weight!r}: a positive finite number is wanted"
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("features", "problem"),
+    [
+        ([], "there are no features: give one at least"),
+        ({}, "there are no features: give one at least"),
+        ([("", 1)], "feature 1 is '': a string is wanted that is not empty"),
+        ([("美国", 4), (51, 5)], "feature 2 is 51: a string is wanted that is not empty"),
+        (["美国"], "feature 1 is '美国': a pair is wanted, such as ('暴雨', 3)"),
+        ([("美国", 4, 1)], "feature 1 is ('美国', 4, 1): a pair is wanted, such as ('暴雨', 3)"),
+        ("美国", "features are wanted as pairs of a feature and a weight, this is a text"),
+        (7, "features are wanted as pairs of a feature and a weight, or a dict of them"),
+        ([("\ud83d", 1)], "feature 1 has a lone surrogate (\\ud83d) at character 1: "),
+    ],
+    ids=repr,
+)
+def test_features_that_can_not_be_used_are_refused(features: Any, problem: str) -> None:
+    with pytest.raises(InputError) as refused:
+        Fingerprinter().fingerprint_features(features)
+    assert str(refused.value).startswith(problem)
+
+
+def test_a_text_or_features_are_wanted_and_not_both() -> None:
+    with pytest.raises(InputError, match="the text and features are given: give one of them"):
+        fingerprint("暴雨", features=[("暴雨", 1)])
+    with pytest.raises(InputError, match="the text is of type NoneType"):
+        fingerprint()
+
+
+# --- the segmenter ------------------------------------------------------------------------------------------------
+
+
+def test_a_fingerprinter_with_a_segmenter_that_nobody_knows_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"'cppjieba': use one of jieba, rjieba"):
+        Fingerprinter(segmenter="cppjieba")
+
+
+# --- Fingerprint ---------------------------------------------------------------------------------------------
+
+values = st.integers(0, EVERY_BIT)
+
+
+def of(value: int | None, bits: int = 64) -> Fingerprint:
+    return Fingerprint(value=value, digest="", features=0 if value is None else 9, bits=bits)
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(data=st.data())
+def test_hex_is_the_segments_joined(bits: int, data: st.DataObject) -> None:
+    value = data.draw(st.integers(0, (1 << bits) - 1))
+    made = of(value, bits)
+    assert made.hex == "".join(made.segments)
+    assert int(made.hex, 16) == value
+    assert len(made.segments) == bits // 16
+
+
+@pytest.mark.parametrize("value", [0, 1, 0x00FF_0000_0000_0000, EVERY_BIT])
+def test_hex_has_all_its_digits(value: int) -> None:
+    assert of(value).hex == format(value, "x").rjust(16, "0")
+
+
+@given(values, values)
+def test_distance_is_the_number_of_differing_bits(one: int, other: int) -> None:
+    assert of(one).distance(of(other)) == bin(one ^ other).count("1")
+
+
+@given(values, st.sets(st.integers(0, 63)))
+def test_distance_grows_by_one_with_each_flipped_bit(value: int, places: set[int]) -> None:
+    assert of(value).distance(of(value ^ sum(1 << place for place in places))) == len(places)
+
+
+@given(values, values)
+def test_distance_is_the_same_both_ways(one: int, other: int) -> None:
+    assert of(one).distance(of(other)) == of(other).distance(of(one))
+
+
+@pytest.mark.parametrize(("one", "other"), [(None, 0), (0, None), (None, None)])
+def test_there_is_no_distance_from_a_text_with_too_little_to_say(one: int | None, other: int | None) -> None:
+    assert of(one).distance(of(other)) is None
+
+
+@given(st.integers(0, (1 << 128) - 1), st.integers(0, (1 << 128) - 1))
+def test_distance_counts_all_128_bits(one: int, other: int) -> None:
+    assert of(one, 128).distance(of(other, 128)) == bin(one ^ other).count("1")
+
+
+def test_fingerprints_of_different_lengths_do_not_compare() -> None:
+    with pytest.raises(InputError, match="fingerprints of 64 and 128 bits don't compare: use one Scheme"):
+        of(1).distance(of(1, bits=128))
+
+
+def test_the_examples_in_the_documentation_are_true() -> None:
+    failed, tried = doctest.testmod(module)
+    assert tried
+    assert not failed

@@ -1,0 +1,121 @@
+"""Laws of making an IDF table: it is the formula, of exact counts, unless there are more words than may be held."""
+
+from __future__ import annotations
+
+import doctest
+from collections import Counter
+from decimal import Decimal, localcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.errors import InputError
+from es_simhash.fingerprinting import frequencies as module
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
+from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.fingerprinting.tokens import tokenize
+from es_simhash.fingerprinting.word_segmenters import segmenter
+from tests.fingerprinting.test_normalisation import plain_normalise
+from tests.fingerprinting.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize
+
+some_texts = st.lists(mixed_texts | st.sampled_from(SENTENCES), min_size=1, max_size=6)
+
+
+def plain_table(texts: list[str]) -> dict[str, int]:
+    documents = [set(plain_tokenize(plain_normalise(text))) for text in texts]
+    table = {}
+    for word in set().union(*documents):
+        count = sum(word in document for document in documents)
+        with localcontext() as context:
+            context.prec = 60
+            table[word] = round(1024 * (Decimal(1 + len(texts)) / (1 + count)).ln() + 1024)
+    return table
+
+
+@given(some_texts)
+def test_a_table_is_the_formula_for_every_word(texts: list[str]) -> None:
+    expected = plain_table([*texts, "暴雨 雨"])
+    assert idf_table(iter([*texts, "暴雨 雨"])).units == expected
+
+
+@given(some_texts, st.data())
+def test_the_order_of_documents_does_not_matter(texts: list[str], data: st.DataObject) -> None:
+    texts = [*texts, "暴雨"]
+    shuffled = data.draw(st.permutations(texts))
+    assert list(idf_table(shuffled).lines()) == list(idf_table(texts).lines())
+
+
+def test_another_process_with_the_other_segmenter_makes_the_same_table() -> None:
+    code = """
+import json, sys
+from es_simhash.fingerprinting.frequencies import idf_table
+print(json.dumps(list(idf_table(sys.argv[1:], segmenter="jieba").lines())))
+"""
+    there, _ = in_another_process(code, *SENTENCES, options=["-W", "ignore"], hash_seed=7)
+    assert there == list(idf_table(SENTENCES, segmenter="rjieba").lines())
+
+
+def test_a_table_can_be_of_characters_and_neighbours_have_that_of_their_words() -> None:
+    assert set(idf_table(["你好，世界"], "characters").units) == {"你好", "好世", "世界"}
+    assert idf_table(SENTENCES, "words_with_neighbours") == idf_table(SENTENCES)
+
+
+def test_a_table_serves_the_fingerprinter_that_it_was_made_for() -> None:
+    table = idf_table(SENTENCES)
+    made = Fingerprinter.using(Scheme(weights="tf_idf"), idf=table).fingerprint(SENTENCES[0])
+    assert made.value != Fingerprinter(Scheme(weights="tf_idf")).fingerprint(SENTENCES[0]).value
+
+
+@given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=40), st.integers(2, 12))
+def test_however_few_words_may_be_held_no_count_is_too_high_nor_lower_than_it_says(
+    documents: list[list[int]], max_words: int
+) -> None:
+    counts = Counter(f"w{word}" for document in documents for word in set(document))
+    made = DocumentFrequencies(max_words=max_words)
+    for document in documents:
+        made.add(" ".join(f"w{word}" for word in document))
+        assert len(made._counts) <= max_words
+    assert made.documents == len(documents)
+    for word, count in counts.items():
+        assert count - made.understated <= made._counts.get(word, 0) <= count
+    if len(counts) <= max_words:
+        assert made.understated == 0
+
+
+def test_if_all_words_are_forgotten_it_is_said() -> None:
+    made = DocumentFrequencies(max_words=2)
+    made.add("a b c")
+    with pytest.raises(InputError, match="no word is left of more than 2 distinct ones: raise max_words"):
+        made.table()
+
+
+def test_a_text_that_can_not_be_used_is_refused_and_not_counted() -> None:
+    made = DocumentFrequencies()
+    made.add("暴雨")
+    with pytest.raises(InputError, match="lone surrogate"):
+        made.add("大桥\ud83d")
+    assert made.documents == 1
+
+
+@pytest.mark.parametrize("texts", [[], ["", "，。！"]])
+def test_without_words_there_is_no_table(texts: list[str]) -> None:
+    with pytest.raises(InputError, match="no words in these documents: an IDF table needs some"):
+        idf_table(texts)
+
+
+def test_arguments_that_can_not_be_used_are_refused() -> None:
+    with pytest.raises(InputError, match="max_words is 1: use a whole number from 2"):
+        DocumentFrequencies(max_words=1)
+    with pytest.raises(InputError, match="tokens 'letters': use one of words"):
+        DocumentFrequencies("letters")
+
+
+def test_the_examples_in_the_documentation_are_true() -> None:
+    assert doctest.testmod(module) == (0, 1)
+
+
+def test_what_is_counted_is_what_a_fingerprint_is_made_of() -> None:
+    words = {word for text in SENTENCES for word in tokenize(plain_normalise(text), segmenter())}
+    assert idf_table(SENTENCES).units.keys() == words

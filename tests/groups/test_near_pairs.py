@@ -1,0 +1,111 @@
+"""The self-join finds every near pair, and uniting gives the groups that following links one by one gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_simhash.fingerprinting.encoding import to_array
+from es_simhash.groups import near_pairs as groups
+from es_simhash.groups.links import unite
+from es_simhash.groups.near_pairs import every_near_pair, near_pairs
+from es_simhash.testing.documents import flip
+
+DISTANCES = {64: st.integers(0, 7), 128: st.integers(0, 15)}
+each_length = pytest.mark.parametrize("bits", DISTANCES)
+
+
+def fingerprints(bits: int) -> st.SearchStrategy[list[int]]:
+    """Some that are near each other, or nearly so, and some that aren't."""
+    centres = st.sampled_from([0, (1 << bits) - 1, 0x0123_4567_89AB_CDEF << bits - 64 | 0x0F1E_2D3C])
+    flips = st.sets(st.integers(0, bits - 1), max_size=bits // 8 + 1)
+    return st.lists(st.tuples(centres, flips).map(lambda drawn: flip(*drawn)), max_size=30)
+
+
+def linked(values: list[int], max_distance: int) -> list[int]:
+    """The slow twin: for each the lowest place that can be reached by steps of at most max_distance."""
+    lowest = list(range(len(values)))
+    for start in reversed(range(len(values))):
+        reached, todo = {start}, [start]
+        while todo:
+            here = todo.pop()
+            for there, value in enumerate(values):
+                if there not in reached and (value ^ values[here]).bit_count() <= max_distance:
+                    reached.add(there)
+                    todo.append(there)
+        for place in reached:
+            lowest[place] = min(reached)
+    return lowest
+
+
+@each_length
+@given(data=st.data())
+@settings(deadline=None, max_examples=200)
+def test_groups_are_those_of_following_links_one_by_one(bits: int, data: st.DataObject) -> None:
+    values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits])
+    array = to_array(values, bits)
+    assert unite(len(values), near_pairs(array, max_distance)).tolist() == linked(values, max_distance)
+
+
+@each_length
+@pytest.mark.parametrize("equal", [None, 1, 2, 3, 4])
+@given(data=st.data())
+@settings(deadline=None, max_examples=60)
+def test_every_near_pair_is_found_and_no_other(bits: int, equal: int | None, data: st.DataObject) -> None:
+    values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits])
+    with pytest.MonkeyPatch.context() as patch:
+        if equal is not None:  # as if so many equal blocks were the cheapest
+            patch.setattr(groups, "_nanoseconds", lambda *choice: abs(choice[2] - equal))
+        arrays = list(near_pairs(to_array(values, bits), max_distance))
+    found = {frozenset((values[a], values[b])) for pairs in arrays for a, b in pairs.tolist()}
+    near = {frozenset((a, b)) for a in values for b in values if (a ^ b).bit_count() <= max_distance}
+    assert found == near
+
+
+@each_length
+@given(data=st.data())
+@settings(deadline=None, max_examples=200)
+def test_every_near_pair_is_given_once_with_its_distance(bits: int, data: st.DataObject) -> None:
+    values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits] | st.just(-1))
+    pairs, distances = every_near_pair(to_array(values, bits), max_distance)
+    found = [(a, b, d) for (a, b), d in zip(pairs.tolist(), distances.tolist(), strict=True)]
+    near = [(a, b, (values[a] ^ values[b]).bit_count()) for b in range(len(values)) for a in range(b)]
+    assert sorted(found) == sorted((a, b, d) for a, b, d in near if d <= max_distance)
+
+
+@pytest.mark.parametrize(("bits", "max_distance"), [(64, 3), (64, 7), (128, 3), (128, 7), (128, 15)])
+def test_planted_groups_are_found_among_many(bits: int, max_distance: int) -> None:
+    rng = np.random.default_rng(5)
+    data = rng.bytes(50_000 * bits // 8)
+    values = [int.from_bytes(data[start : start + bits // 8], "big") for start in range(0, len(data), bits // 8)]
+    for start in range(0, 5_000, 5):
+        for n in range(1, 5):
+            values[start + n] = flip(values[start + n - 1], rng.choice(bits, max_distance, replace=False).tolist())
+    lowest = unite(len(values), near_pairs(to_array(values, bits), max_distance))
+    assert (lowest[:5_000] == np.arange(5_000) // 5 * 5).all()
+    assert len(np.unique(lowest)) == 46_000
+
+
+@each_length
+def test_a_chain_is_one_group_however_long(bits: int) -> None:
+    chain = [(1 << n) - 1 for n in range(bits)]
+    assert set(unite(bits, near_pairs(to_array(chain, bits), 1)).tolist()) == {0}
+
+
+@each_length
+def test_many_equal_fingerprints_cost_no_more_than_one_pair_each(bits: int) -> None:
+    values = to_array([0] * 100_000, bits)
+    assert sum(len(pairs) for pairs in near_pairs(values, 3)) == 100_000
+
+
+@each_length
+def test_at_no_distance_nothing_is_near(bits: int) -> None:
+    assert list(near_pairs(to_array([0, 0], bits), -1)) == []
+
+
+@each_length
+def test_nothing_has_no_groups(bits: int) -> None:
+    assert every_near_pair(to_array([], bits), 3)[0].tolist() == []
+    assert unite(0, near_pairs(to_array([], bits), 3)).tolist() == []

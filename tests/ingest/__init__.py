@@ -1,0 +1,39 @@
+"""What the tests of the way in share: any JSON value, a reader, and documents in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from es_simhash import Fingerprinter, Outcome
+from es_simhash.ingest.batches import Source
+from es_simhash.ingest.ids import FirstPlaces, claim
+from es_simhash.ingest.reader import Reader
+from es_simhash.verbs.outcome import Document
+
+Item = Document | Outcome
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def reader(id_field: str = "id", *text_fields: str, max_text: int = 100) -> Reader:
+    return Reader(Fingerprinter(), id_field, text_fields or ("text",), max_text)
+
+
+def batches(documents: Any, size: int = 500) -> list[list[Item]]:
+    source = Source(documents, size)
+    with FirstPlaces() as ids:
+        return [claim(reader().read_all(lines), ids) for lines in iter(source.take, [])]
+
+
+def documents(count: int) -> list[dict[str, Any]]:
+    return [{"id": number, "text": "x"} for number in range(count)]

@@ -1,0 +1,325 @@
+"""The state of an ingest: what was decided is written as it was decided, and whoever goes on must mean the same run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from es_simhash.contract import Remove, Write
+from es_simhash.errors import InputError, StoreError
+from es_simhash.ingest.checkpoint import FORMAT, IngestState
+from es_simhash.testing import LinearStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_simhash.verbs.outcome import Outcome
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+
+# Ten documents in batches of three; 3 is 1 again, 5 has no text, 8 nearly repeats 1.
+STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+TEXTS: list[Any] = [STORM, "第一", "第二", STORM, "第三", None, "第四", "第五", STORM.replace("部分", "多处"), "第六"]
+INPUT = [{"id": str(number), "text": text} for number, text in enumerate(TEXTS)]
+OUTCOMES = ["new"] * 3 + ["exact_duplicate", "new", "rejected", "new", "new", "near_duplicate", "new"]
+
+
+class Mortal(LinearStore):
+    """Dies at its n-th Write, before it or after it."""
+
+    dies_at, after, writes = 0, False, 0
+
+    def perform(self, op: Any) -> Any:
+        if not isinstance(op, Write):
+            return super().perform(op)
+        self.writes += 1
+        if self.writes != self.dies_at:
+            return super().perform(op)
+        if self.after:
+            super().perform(op)
+        raise StoreError("it died")
+
+
+def ingest(store: Any, path: Path, documents: Any = INPUT, **options: Any) -> list[Outcome]:
+    return list(Documents(store).ingest(documents, **{"batch_size": 3, "state": str(path), **options}))
+
+
+def contents(store: Any) -> list[Any]:
+    return sorted(
+        (row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) for row in Documents(store).export()
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "x.state"
+
+
+@pytest.fixture(scope="module")
+def whole() -> list[Any]:
+    store = LinearStore()
+    Documents(store).setup()
+    list(Documents(store).ingest(INPUT, batch_size=3))
+    return contents(store)
+
+
+def set_up(store: Any) -> Any:
+    Documents(store).setup()
+    return store
+
+
+# --- going on ----------------------------------------------------------------------------------------------
+
+
+def test_with_a_state_the_outcomes_are_those_without(path: Path, whole: list[Any]) -> None:
+    store = set_up(LinearStore())
+    assert [outcome.outcome for outcome in ingest(store, path)] == OUTCOMES
+    assert contents(store) == whole
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("dies_at", "workers"), [(1, 0), (2, 0), (2, 1), (4, 0)])
+def test_what_a_store_that_died_did_not_do_is_done_by_the_next_call(
+    path: Path, whole: list[Any], dies_at: int, after: bool, workers: int
+) -> None:
+    store = set_up(Mortal())
+    store.dies_at, store.after = dies_at, after
+    found: list[Outcome] = []
+    with pytest.raises(StoreError, match="it died"):
+        found.extend(Documents(store).ingest(INPUT, batch_size=3, state=str(path), workers=workers))
+    assert len(found) == 3 * (dies_at - 1)
+    found += ingest(store, path)
+    assert [outcome.outcome for outcome in found] == OUTCOMES
+    assert [outcome.id for outcome in found] == [document["id"] for document in INPUT]
+    assert contents(store) == whole
+
+
+@pytest.mark.parametrize("taken", range(1, 11))
+def test_after_a_break_the_next_call_gives_the_batch_again_and_all_that_follow(
+    path: Path, whole: list[Any], taken: int
+) -> None:
+    store = set_up(LinearStore())
+    outcomes: Iterator[Outcome] = Documents(store).ingest(INPUT, batch_size=3, state=str(path))
+    for _ in range(taken):
+        next(outcomes)
+    outcomes.close()  # type: ignore[attr-defined]
+    rest = ingest(store, path)
+    begun = (taken - 1) // 3 * 3  # of the batch whose outcomes were not all taken
+    assert [outcome.id for outcome in rest] == [document["id"] for document in INPUT[begun:]]
+    assert [outcome.outcome for outcome in rest] == OUTCOMES[begun:]
+    assert contents(store) == whole
+
+
+def test_an_error_of_the_caller_s_loses_nothing(path: Path, whole: list[Any]) -> None:
+    store = set_up(LinearStore())
+    outcomes = Documents(store).ingest(INPUT, batch_size=3, state=str(path))
+    with pytest.raises(ZeroDivisionError):
+        [1 / (outcome.id != "4") for outcome in outcomes]
+    outcomes.close()  # type: ignore[attr-defined]
+    assert [outcome.outcome for outcome in ingest(store, path)] == OUTCOMES[3:]
+    assert contents(store) == whole
+
+
+def test_an_id_of_before_the_interruption_is_rejected_with_its_first_place(path: Path) -> None:
+    store = set_up(LinearStore())
+    ingest(store, path, INPUT[:6])
+    [again] = ingest(store, path, [*INPUT[:6], {"id": "1", "text": "y"}])
+    assert again.reason == (
+        "document 7: the id '1' came before in this run, at document 2: that one counts; one id, one document"
+    )
+
+
+def test_when_nothing_is_left_nothing_is_done(path: Path, whole: list[Any]) -> None:
+    store = set_up(LinearStore())
+    ingest(store, path)
+    assert ingest(store, path) == []
+    assert contents(store) == whole
+
+
+def test_of_input_that_has_grown_only_the_new_is_done(path: Path) -> None:
+    store = set_up(LinearStore())
+    ingest(store, path)
+    more = [{"id": "10", "text": STORM}, {"id": "11", "text": "第七"}]
+    found = ingest(store, path, [*INPUT, *more])
+    assert [(outcome.id, outcome.outcome, outcome.place) for outcome in found] == [
+        ("10", "exact_duplicate", "document 11"),
+        ("11", "new", "document 12"),
+    ]
+
+
+def test_other_workers_and_batches_go_on_where_the_first_ended(path: Path, whole: list[Any]) -> None:
+    store = set_up(Mortal())
+    store.dies_at, store.after = 2, True
+    with pytest.raises(StoreError):
+        ingest(store, path)
+    assert [outcome.outcome for outcome in ingest(store, path, batch_size=4, workers=1)] == OUTCOMES[3:]
+    assert contents(store) == whole
+
+
+# --- another run -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [INPUT[:5], INPUT[1:], [*INPUT[:9], {"id": "9", "text": "x"}], []])
+def test_another_input_is_refused(path: Path, other: list[Any]) -> None:
+    store = set_up(LinearStore())
+    ingest(store, path)
+    with pytest.raises(InputError, match="is of another input: give the same documents in the same order"):
+        ingest(store, path, other)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"max_distance": 7},
+        {"on_duplicate": "skip"},
+        {"id_field": "_id"},
+        {"text_field": ["text", "title"]},
+        {"filter": {"match_all": {}}},
+        {"max_text": 1_000},
+    ],
+    ids=lambda option: next(iter(option)),
+)
+def test_another_option_is_refused(path: Path, option: dict[str, Any]) -> None:
+    store = set_up(LinearStore())
+    ingest(store, path)
+    with pytest.raises(InputError, match=f"is of an ingest with {next(iter(option))} .*: go on as it began"):
+        ingest(store, path, **option)
+
+
+def test_another_store_is_refused(path: Path, tmp_path: Path) -> None:
+    ingest(f"sqlite:///{tmp_path}/a.db", path)
+    with pytest.raises(InputError, match=r"is of an ingest with store .*a\.db', not .*b\.db'"):
+        ingest(f"sqlite:///{tmp_path}/b.db", path)
+
+
+def test_a_run_that_fails_at_a_duplicate_has_no_state(path: Path) -> None:
+    with pytest.raises(InputError, match="use index or skip"):
+        ingest(LinearStore(), path, on_duplicate="fail")
+    assert not path.exists()
+
+
+# --- the file ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("data", [b"hello", b"SQLite format 3\0" + bytes(4_000), bytes(9_000)])
+def test_a_file_that_is_something_else_is_refused_and_left_alone(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="can't be used"):
+        IngestState(str(path))
+    assert path.read_bytes() == data
+
+
+def test_another_program_s_database_is_refused_and_left_alone(path: Path) -> None:
+    with Documents(f"sqlite:///{path}") as documents:
+        documents.setup()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="is not the state of an ingest: name another file"):
+        IngestState(str(path))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kept", [4_096, 5_000])
+def test_a_damaged_state_is_refused(path: Path, kept: int) -> None:
+    ingest(set_up(LinearStore()), path)
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(InputError, match=r"can't be used \(database disk image is malformed\)"):
+        ingest(set_up(LinearStore()), path)
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no folder for the state .*: make it first"):
+        IngestState(str(tmp_path / "missing" / "x.state"))
+    with pytest.raises(InputError, match="can't be used"):
+        IngestState(str(tmp_path))
+
+
+def test_a_state_in_use_is_refused(path: Path) -> None:
+    with IngestState(str(path)), pytest.raises(InputError, match="another ingest is using it"):
+        IngestState(str(path))
+    IngestState(str(path)).close()
+
+
+def test_a_disk_that_fills_under_the_state_is_an_error_of_ours(path: Path) -> None:
+    with IngestState(str(path)) as state:
+        state._db.execute("PRAGMA max_page_count = 5")
+        with pytest.raises(InputError, match=r"can't be used \(database or disk is full\)"):
+            state.decided(1, "m", [("x" * 9_000, "p")] * 9, {})
+
+
+def test_an_empty_file_becomes_a_state(path: Path) -> None:
+    path.touch()
+    IngestState(str(path)).close()
+    assert path.stat().st_size > 0
+
+
+# --- the format, for ever ----------------------------------------------------------------------------------
+#
+# ingest-state-1.sql is a dump of the state that an ingest of INPUT, in batches of three, left when its store died
+# after its third write: six documents done, three decided and pending. Never edited; a new format is a new file.
+
+
+def made_of(sql: Path, path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.executescript(sql.read_text(encoding="utf-8"))
+    db.close()
+
+
+def test_every_format_has_a_vector() -> None:
+    assert {path.name for path in VECTORS.glob("ingest-state-*.sql")} == {
+        f"ingest-state-{number}.sql" for number in range(1, FORMAT + 1)
+    }
+
+
+def test_a_state_of_format_1_is_gone_on_from(path: Path, whole: list[Any]) -> None:
+    store = set_up(Mortal())
+    store.dies_at, store.after = 3, True
+    with pytest.raises(StoreError):
+        ingest(store, path.with_name("other.state"))
+    for entry_id in ("6", "7", "8"):  # as if nothing of the pending batch had been written
+        store.perform(Remove((entry_id,)))
+    made_of(VECTORS / "ingest-state-1.sql", path)
+    found = ingest(store, path)
+    assert [outcome.outcome for outcome in found] == OUTCOMES[6:]
+    assert contents(store) == whole
+
+
+def test_this_release_writes_format_1_alike(path: Path, tmp_path: Path) -> None:
+    store = set_up(Mortal())
+    store.dies_at, store.after = 3, True
+    with pytest.raises(StoreError):
+        ingest(store, path)
+    golden = tmp_path / "golden.state"
+    made_of(VECTORS / "ingest-state-1.sql", golden)
+    assert written(path) == written(golden)
+
+
+def written(path: Path) -> Any:
+    """All that is in a state, without the times."""
+    copy = shutil.copy(path, path.with_name("copy"))
+    db = sqlite3.connect(copy)
+    application = db.execute("PRAGMA application_id").fetchone()
+    about = {key: json.loads(value) for key, value in db.execute("SELECT key, value FROM about")}
+    batches = db.execute("SELECT number, documents, mark, claims, decisions FROM batches ORDER BY number").fetchall()
+    db.close()
+    rows = [[*row[:3], json.loads(row[3]), row[4] and untimed(json.loads(row[4]))] for row in batches]
+    return application, about, rows
+
+
+def untimed(decisions: dict[str, Any]) -> dict[str, Any]:
+    return {id: {**decision, "written": bool(decision["written"])} for id, decision in decisions.items()}
+
+
+def test_a_later_format_is_refused_with_both_named(path: Path) -> None:
+    IngestState(str(path)).close()
+    db = sqlite3.connect(path)
+    db.execute("UPDATE about SET value = '2' WHERE key = 'format'")
+    db.commit()
+    db.close()
+    with pytest.raises(InputError, match="has format 2, this release reads 1"):
+        IngestState(str(path))

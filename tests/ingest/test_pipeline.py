@@ -1,0 +1,267 @@
+"""The stages of an ingest: how far they read ahead, what they leave behind, and what becomes of errors."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from multiprocessing import active_children
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents, fingerprint
+from es_simhash.contract import Candidates, Fetch, Write
+from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCandidates
+from es_simhash.ingest import run as client_runs
+from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.testing import LinearStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+BATCH = 5
+
+
+class Endless:
+    """Documents without an end, counted."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        while True:
+            self.read += 1
+            yield {"id": self.read, "text": f"第{self.read}条"}
+
+
+class Async:
+    """A LinearStore, awaited."""
+
+    embedded, name = True, "memory"
+
+    def __init__(self, store: LinearStore) -> None:
+        self._store = store
+
+    async def perform(self, op: Any) -> Any:
+        await asyncio.sleep(0)
+        return self._store.perform(op)
+
+    async def close(self) -> None:
+        self._store.close()
+
+
+class Faulty(LinearStore):
+    """Has an error at the n-th request of a kind."""
+
+    def __init__(self, kind: type, number: int) -> None:
+        super().__init__()
+        self._kind, self._left = kind, number
+
+    def perform(self, op: Any) -> Any:
+        self._left -= isinstance(op, self._kind)
+        if isinstance(op, self._kind) and self._left == 0:
+            raise StoreError("it broke")
+        return super().perform(op)
+
+
+def ahead(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
+    """Overlap as with workers, without the processes."""
+    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: batches)
+
+
+# --- memory ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(workers: int) -> None:
+    # The one whose outcomes are given, the one that is looked up, and one more than there are workers.
+    most = workers + 3 if workers else 1
+    source = Endless()
+    outcomes: Any = Documents(LinearStore()).ingest(source, workers=workers, batch_size=BATCH)
+    assert source.read == 0
+    for taken in range(1, 8 * BATCH + 1):
+        next(outcomes)
+        begun = (taken - 1) // BATCH
+        assert source.read <= (begun + most) * BATCH
+    if not workers:
+        assert source.read == 8 * BATCH
+    outcomes.close()
+
+
+def test_the_async_door_reads_no_farther() -> None:
+    async def main() -> int:
+        source = Endless()
+        outcomes: Any = AsyncDocuments(Async(LinearStore())).ingest(source, workers=1, batch_size=BATCH)
+        for _ in range(3 * BATCH):
+            await outcomes.__anext__()
+        await outcomes.aclose()
+        return source.read
+
+    assert asyncio.run(main()) <= (2 + 4) * BATCH
+
+
+# --- what is left ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path: Path, workers: int) -> None:
+    path = str(tmp_path / "x.state")
+    threads = threading.active_count()
+    outcomes: Any = Documents(LinearStore()).ingest(Endless(), workers=workers, batch_size=BATCH, state=path)
+    for _ in range(3 * BATCH):
+        next(outcomes)
+    outcomes.close()
+    assert (active_children(), threading.active_count()) == ([], threads)
+    IngestState(path).close()
+
+
+def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.state")
+
+    async def main() -> int:
+        documents = AsyncDocuments(Async(LinearStore()))
+        outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, state=path)
+        for _ in range(3 * BATCH):
+            await outcomes.__anext__()
+        await outcomes.aclose()
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(main()) == 1
+    assert active_children() == []
+    IngestState(path).close()
+
+
+def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.state")
+
+    async def take() -> None:
+        documents = AsyncDocuments(Async(LinearStore()))
+        async for _ in documents.ingest(Endless(), workers=1, batch_size=BATCH, state=path):
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        task = asyncio.create_task(take())
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert active_children() == []
+    IngestState(path).close()
+
+
+def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
+    def source() -> Iterator[Any]:
+        yield from ({"id": number, "text": "x"} for number in range(20))
+        raise ZeroDivisionError
+
+    threads = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        list(Documents(LinearStore()).ingest(source(), workers=1, batch_size=BATCH))
+    assert (active_children(), threading.active_count()) == ([], threads)
+
+
+@pytest.mark.parametrize("count", [0, 1, 12, 20])
+@pytest.mark.parametrize("batches", [0, 1, 3])
+@pytest.mark.parametrize("error", [OSError, InputError, StoreError])
+def test_what_was_read_before_an_error_of_the_input_s_is_done(
+    monkeypatch: pytest.MonkeyPatch, batches: int, error: type[Exception], count: int
+) -> None:
+    ahead(monkeypatch, batches)
+
+    def source() -> Iterator[Any]:
+        yield from ({"id": number, "text": "x"} for number in range(count))
+        raise error("gone")
+
+    found = []
+    with pytest.raises(error, match="gone"):
+        found.extend(Documents(LinearStore()).ingest(source(), batch_size=BATCH))
+    assert [(outcome.id, outcome.stored) for outcome in found] == [(str(number), True) for number in range(count)]
+
+
+def test_the_async_door_does_what_was_read_too() -> None:
+    async def source() -> AsyncIterator[Any]:
+        for number in range(12):
+            yield {"id": number, "text": "x"}
+        raise OSError("gone")
+
+    async def main() -> None:
+        async for outcome in AsyncDocuments(Async(LinearStore())).ingest(source(), batch_size=BATCH):
+            found.append(outcome.id)  # noqa: PERF401  # what there is before the error
+
+    found: list[str | None] = []
+    with pytest.raises(OSError, match="gone"):
+        asyncio.run(main())
+    assert found == [str(number) for number in range(12)]
+
+
+# --- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batches", [0, 1, 3])
+@pytest.mark.parametrize("kind", [Fetch, Candidates, Write])
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stored_says_so(
+    monkeypatch: pytest.MonkeyPatch, batches: int, kind: type, number: int
+) -> None:
+    ahead(monkeypatch, batches)
+    store, source, found = Faulty(kind, number), Endless(), []
+    given = (document for document, _ in zip(source, range(40), strict=False))
+    with pytest.raises(StoreError, match="it broke"):
+        found.extend(Documents(store).ingest(given, batch_size=BATCH))
+    assert [outcome.id for outcome in found] == [str(each) for each in range(1, len(found) + 1)]
+    assert 0 <= source.read - len(found) <= 1  # the one over is of zip
+    there = store.perform(Fetch(tuple(outcome.id or "" for outcome in found)))
+    assert set(there) == {outcome.id for outcome in found if outcome.stored}
+    assert {outcome.outcome for outcome in found if not outcome.stored} == {"failed"}
+    assert all(outcome.document["id"] == int(outcome.id or 0) for outcome in found if not outcome.stored)
+
+
+class Unanswerable(LinearStore):
+    """Has no answer for one fingerprint."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._probe = fingerprint(text).value
+        self.asked = 0
+
+    def perform(self, op: Any) -> Any:
+        if isinstance(op, Candidates):
+            self.asked += 1
+            if self._probe in op.fingerprints(op.probes):
+                raise TooManyCandidates("on a hot segment")
+        return super().perform(op)
+
+
+def test_a_document_that_can_not_be_looked_up_has_failed_and_the_others_have_not() -> None:
+    given = [{"id": number, "text": f"暴雨橙色预警第{number}次发布，城区部分路段积水"} for number in range(40)]
+    store = Unanswerable(given[17]["text"])
+    outcomes = list(Documents(store).ingest(given, batch_size=20))
+    assert [outcome.id for outcome in outcomes if not outcome.stored] == ["17"]
+    assert (outcomes[17].outcome, outcomes[17].reason) == ("failed", "document 18: on a hot segment")
+    assert outcomes[17].document == given[17]
+    assert store.asked <= 2 + 2 * 5
+
+
+def test_after_a_stop_at_a_duplicate_the_next_run_finds_what_was_written() -> None:
+    store = LinearStore(lagging=True)
+    given = [{"id": id, "text": text} for id, text in (("a", "甲"), ("b", "乙"), ("copy", "甲"))]
+    with pytest.raises(DuplicateFound):
+        list(Documents(store).ingest(given, on_duplicate="fail"))
+    (outcome,) = Documents(store).ingest([{"id": "c", "text": "乙"}])
+    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "b")
+
+
+def test_a_document_without_a_json_form_at_the_end_of_a_batch_is_only_rejected() -> None:
+    circle: dict[str, Any] = {"id": 1, "text": "x"}
+    circle["self"] = circle
+    given = [{("a", 1): 2}, circle, {"id": 3, "text": "x", "n": {5}}, {"id": 4, "text": "y"}]
+    outcomes = list(Documents(LinearStore()).ingest(given, batch_size=1))
+    assert [outcome.outcome for outcome in outcomes] == ["rejected"] * 3 + ["new"]
+
+
+def test_input_that_is_no_iterable_is_an_error_of_the_caller_s() -> None:
+    with pytest.raises(InputError, match="the documents are int: give an iterable of dicts"):
+        list(Documents(LinearStore()).ingest(5))  # type: ignore[arg-type]

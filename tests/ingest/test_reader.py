@@ -1,0 +1,133 @@
+"""What a document must be to be taken, and what is said of those that are not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from es_simhash import Documents, Fingerprinter
+from es_simhash.errors import InputError
+from es_simhash.ingest import reader as reading_documents
+from tests.ingest import reader
+
+
+def refusal(document: Any, *fields: str, **options: Any) -> str:
+    with pytest.raises(InputError) as raised:
+        reader(*fields, **options).read(document)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("id", "read"), [("n1", "n1"), (7, "7"), (0, "0"), (-1, "-1"), (2**70, str(2**70)), (" ", " ")]
+)
+def test_an_id_is_a_string_or_a_whole_number(id: Any, read: str) -> None:
+    assert reader().read({"id": id, "text": "x"}).id == read
+
+
+@pytest.mark.parametrize(
+    ("id", "kind"),
+    [(None, "null"), (True, "true or false"), (1.0, "a number"), ({}, "an object"), ([], "a list"), (b"", "a bytes")],
+)
+def test_nothing_else_is_an_id(id: Any, kind: str) -> None:
+    assert refusal({"id": id, "text": "x"}) == f"the id in 'id' is {kind}: use a string or a whole number"
+
+
+@pytest.mark.parametrize(("id", "length"), [("", 0), ("x" * 513, 513), ("号" * 171, 513)])
+def test_an_id_has_1_to_512_bytes(id: str, length: int) -> None:
+    assert refusal({"id": id, "text": "x"}) == f"the id in 'id' has {length} bytes: use from 1 to 512"
+    if id:
+        assert reader().read({"id": id[:-1], "text": "x"}).id == id[:-1]
+
+
+def test_texts_of_several_fields_are_joined_and_missing_ones_left_out() -> None:
+    document = {"id": 1, "title": "暴雨", "lead": None, "body": "橙色预警"}
+    read = reader("id", "title", "lead", "summary", "body").read(document)
+    assert read.fingerprint == Fingerprinter().fingerprint("暴雨\n橙色预警")
+
+
+@pytest.mark.parametrize("document", [{"id": 1}, {"id": 1, "text": None}])
+def test_a_document_has_a_text(document: dict[str, Any]) -> None:
+    assert refusal(document, "id", "text", "body").startswith("no text in the field 'text', 'body': name the field")
+
+
+@pytest.mark.parametrize("text", [5, ["x"], {"zh": "x"}, True, b"x"])
+def test_a_text_is_a_string(text: Any) -> None:
+    assert refusal({"id": 1, "title": "x", "text": text}, "id", "title", "text").endswith(": use a string")
+
+
+def test_an_empty_text_is_a_text() -> None:
+    assert reader().read({"id": 1, "text": ""}).fingerprint.blank
+
+
+def test_a_text_has_as_many_characters_as_allowed() -> None:
+    assert reader(max_text=5).read({"id": 1, "text": "暴雨橙色预"}).id == "1"
+    assert refusal({"id": 1, "text": "暴雨橙色预警"}, max_text=5).startswith(
+        "the text has 6 characters, the limit is 5:"
+    )
+
+
+@pytest.mark.parametrize(
+    ("document", "where"),
+    [
+        ({"id": "\ud83d", "text": "x"}, "the id in 'id'"),
+        ({"id": 1, "text": "x\udc00"}, "the text in 'text'"),
+        ({"id": 1, "text": "x", "tags": ["\ud83d"]}, "the document, as JSON,"),
+        ({"id": 1, "text": "x", "\ud83d": 1}, "the document, as JSON,"),
+    ],
+    ids=["id", "text", "value", "key"],
+)
+def test_half_a_character_is_refused_wherever_it_is(document: dict[str, Any], where: str) -> None:
+    assert refusal(document).startswith(f"{where} has a lone surrogate (\\ud")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), {1, 2}, b"x"], ids=repr)
+def test_what_has_no_json_form_is_refused(value: Any) -> None:
+    assert refusal({"id": 1, "text": "x", "n": value}).startswith("the document can't be written as JSON: ")
+
+
+@pytest.mark.parametrize("document", [None, 5, "id", ["id", "text"], [("id", 1)]])
+def test_a_document_is_an_object(document: Any) -> None:
+    assert refusal(document).startswith("a document must be a JSON object, this is ")
+
+
+def test_what_is_stored_is_the_document_with_every_field() -> None:
+    document = {"id": 7, "text": "暴雨", "n": 1.5, "tags": ["a", None], "geo": {"lat": 1}}
+    assert json.loads(reader().read(document).source) == document
+
+
+def test_a_fingerprint_that_was_read_back_is_left_out_and_nothing_is_changed() -> None:
+    document = {"id": 1, "text": "x", "simhash": {"fp": 1, "digest": "d", "group": "1"}}
+    before = json.dumps(document)
+    assert json.loads(reader().read(document).source) == {"id": 1, "text": "x"}
+    assert json.dumps(document) == before
+
+
+@pytest.mark.parametrize("theirs", [7, "x", {"mine": 1}, []])
+def test_a_field_simhash_of_the_user_s_own_is_refused(theirs: Any) -> None:
+    said = "the field 'simhash' is taken for the fingerprint: rename yours"
+    assert refusal({"id": 1, "text": "x", "simhash": theirs}) == said
+
+
+def test_a_zero_byte_in_an_id_is_refused() -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        (outcome,) = documents.ingest([{"id": "a\0b", "text": "…"}])
+    assert (outcome.outcome, outcome.stored) == ("rejected", False)
+    assert "zero byte" in (outcome.reason or "")
+
+
+@pytest.mark.parametrize("field", ["simhash.digest", "simhash.s0"])
+def test_a_field_that_would_become_part_of_ours_is_refused(field: str) -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        (outcome,) = documents.ingest([{"id": "a", "text": "…", field: "x"}])
+    assert outcome.outcome == "rejected"
+    assert field in (outcome.reason or "")
+
+
+def test_a_document_that_no_server_would_take_is_refused_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_documents, "MAX_SOURCE", 100)
+    with Documents("sqlite:///:memory:") as documents:
+        outcomes = list(documents.ingest([{"id": "a", "text": "…", "side": "x" * 100}, {"id": "b", "text": "…"}]))
+    assert [outcome.outcome for outcome in outcomes] == ["rejected", "new"]
+    assert "the limit is 100" in (outcomes[0].reason or "")

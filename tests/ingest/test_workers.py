@@ -1,0 +1,214 @@
+"""Worker processes change nothing but the time: the same outcomes, in the same places, whatever becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from multiprocessing import active_children
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents, Fingerprinter, Outcome
+from es_simhash.ingest.reader import Reader
+from es_simhash.ingest.workers import Workers
+from es_simhash.lines import Line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+BATCH = 20
+
+
+def documents(count: int) -> list[Any]:
+    """Originals, copies, near-copies, repeated ids, and what can't be used, all over."""
+    made: list[Any] = []
+    for number in range(count):
+        text: Any = f"{STORM}{number // 10}号" if number % 3 else f"另一条新闻，第{number}条，{STORM[number % 40 :]}"
+        text = None if number % 17 == 5 else text
+        made.append({"id": number if number % 13 else number // 2, "text": text} if number % 19 else Line("x", 5))
+    return made
+
+
+# Some are the same, some have another text, and their copies find another original.
+STORED = [{"id": number, "text": f"{STORM}{number // 20}号"} for number in range(50, 150, 3)] + documents(190)[180:]
+
+
+def lines(count: int) -> list[Line]:
+    return [Line(f"a:{number}", {"id": number, "text": STORM}) for number in range(count)]
+
+
+@pytest.fixture
+def workers() -> Iterator[Workers]:
+    workers = Workers(Reader(Fingerprinter(), "id", ("text",)), 1)
+    yield workers
+    workers.close()
+
+
+def contents(door: Documents) -> list[Any]:
+    return sorted((row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) for row in door.export())
+
+
+# --- the same ----------------------------------------------------------------------------------------------
+
+
+def played(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
+    with Documents(address) as door:
+        door.setup()
+        list(door.ingest(STORED))
+        outcomes = list(door.ingest(documents(200), workers=workers, batch_size=BATCH))
+        return outcomes, contents(door)
+
+
+async def aplayed(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
+    async def source(given: list[Any]) -> Any:
+        for document in given:
+            yield document
+
+    with Documents(address) as sync:
+        sync.setup()
+        list(sync.ingest(STORED))
+        async with AsyncDocuments(address) as door:
+            given = source(documents(200))
+            outcomes = [outcome async for outcome in door.ingest(given, workers=workers, batch_size=BATCH)]
+        return outcomes, contents(sync)
+
+
+@pytest.fixture(scope="module")
+def alone() -> tuple[list[Outcome], list[Any]]:
+    return played("sqlite:///:memory:", 0)
+
+
+def test_the_documents_of_these_tests_have_every_outcome(alone: tuple[list[Outcome], list[Any]]) -> None:
+    assert {outcome.outcome for outcome in alone[0]} == {
+        "new",
+        "updated",
+        "unchanged",
+        "exact_duplicate",
+        "near_duplicate",
+        "rejected",
+    }
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_outcomes_and_store_are_those_without_workers(tmp_path: Path, alone: Any, workers: int) -> None:
+    assert played(f"sqlite:///{tmp_path}/a.db", workers) == alone
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_so_are_those_of_the_async_door(tmp_path: Path, alone: Any, workers: int) -> None:
+    assert asyncio.run(aplayed(f"sqlite:///{tmp_path}/a.db", workers)) == alone
+
+
+@pytest.mark.elasticsearch
+def test_so_are_those_of_elasticsearch(elasticsearch_url: str, make_index: Callable[[], str], alone: Any) -> None:
+    assert played(f"{elasticsearch_url}/{make_index()}", 2) == alone
+    assert asyncio.run(aplayed(f"{elasticsearch_url}/{make_index()}", 0)) == alone
+
+
+# --- what can happen to them -------------------------------------------------------------------------------
+
+
+def test_a_worker_that_is_killed_loses_nothing(workers: Workers, caplog: pytest.LogCaptureFixture) -> None:
+    chunks = [lines(40) for _ in range(6)]
+    begun = [workers.submit(chunk) for chunk in chunks]
+    [child] = active_children()
+    assert child.pid is not None
+    with caplog.at_level(logging.WARNING, "es_simhash"):
+        os.kill(child.pid, signal.SIGKILL)
+        read = [result() for result in begun]
+        read.append(workers.submit(chunks[0])())
+    assert [[item.id for item in items] for items in read] == [[str(number) for number in range(40)]] * 7
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        "a worker process died (killed, or out of memory)"
+    ]
+
+
+def test_a_run_goes_on_when_all_its_workers_are_killed() -> None:
+    with Documents("sqlite:///:memory:") as door:
+        outcomes: list[Outcome] = []
+        for outcome in door.ingest(documents(200), workers=2, batch_size=BATCH):
+            outcomes.append(outcome)
+            if len(outcomes) == 30:
+                for child in active_children():
+                    child.kill()
+    with Documents("sqlite:///:memory:") as door:
+        assert outcomes == list(door.ingest(documents(200)))
+
+
+@pytest.mark.parametrize("value", [threading.Lock(), lambda: 5, [(1).__add__]], ids=["lock", "lambda", "method"])
+def test_what_can_t_be_sent_to_a_worker_is_rejected_and_stops_nothing(value: Any) -> None:
+    given = [{"id": 1, "text": "x"}, {"id": 2, "text": "x", "odd": value}, {"id": 3, "text": "x"}]
+    with Documents("sqlite:///:memory:") as door:
+        outcomes = list(door.ingest(given, workers=1, batch_size=1))
+    assert [outcome.outcome for outcome in outcomes] == ["new", "rejected", "exact_duplicate"]
+    assert "can't be written as JSON" in (outcomes[1].reason or "")
+
+
+RUN = """
+import sys, time
+from multiprocessing import active_children
+from es_simhash import Documents
+if __name__ == "__main__":
+    documents = ({"id": n, "text": "x"} for n in range(10_000))
+    outcomes = Documents("sqlite:///:memory:").ingest(documents, workers=2, batch_size=10)
+    for _ in range(25):
+        next(outcomes)
+    print(*[child.pid for child in active_children()], flush=True)
+    time.sleep(60)
+"""
+
+
+def gone(pid: int) -> bool:
+    """No such process, or one that ended and whose parent has not asked."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
+def test_workers_end_when_their_program_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(RUN)
+    root = str(Path(__file__).parents[2])
+    with subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root}
+    ) as program:
+        assert program.stdout is not None
+        children = [int(pid) for pid in program.stdout.readline().split()]
+        program.kill()
+    assert children
+    end = time.monotonic() + 20
+    while not all(map(gone, children)) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert [pid for pid in children if not gone(pid)] == []
+
+
+# --- their number ------------------------------------------------------------------------------------------
+
+
+def test_a_short_input_starts_no_process(workers: Workers) -> None:
+    workers.submit(lines(3))()
+    assert active_children() == []
+
+
+def test_none_are_left_after_the_close(workers: Workers) -> None:
+    for _ in range(3):
+        workers.submit(lines(3))
+    workers.close()
+    assert active_children() == []
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, True, "2", None])
+def test_their_number_is_a_whole_one(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="use a whole number from 0"):
+        Documents("sqlite:///:memory:").ingest([], workers=wrong)

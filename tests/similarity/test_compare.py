@@ -1,0 +1,161 @@
+"""Laws of comparing two texts: the measures are their definitions, and every difference has its place."""
+
+from __future__ import annotations
+
+import doctest
+from fractions import Fraction
+from math import isclose
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from es_simhash.errors import InputError
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.idf import IdfTable
+from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
+from es_simhash.fingerprinting.weights import weigh
+from es_simhash.similarity import compare as module
+from es_simhash.similarity.compare import compare
+from es_simhash.similarity.measures import SHINGLE, cosine, jaccard, shingles
+from tests.fingerprinting.test_normalisation import plain_normalise
+from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts, plain_tokenize
+
+texts = mixed_texts | st.sampled_from(SENTENCES)
+some_weights = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 1 << 60), max_size=6)
+SCHEMES = [DEFAULT, Scheme(bits=128, tokens="words_with_neighbours"), Scheme(tokens="characters", weights="tf_idf")]
+each_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.version)
+
+LONG = "市气象台今晨六时发布暴雨橙色预警，预计未来三小时城区及东部山区降雨量将超过五十毫米。"
+LIKE = LONG.replace("橙色", "红色").replace("及", "和")
+
+
+def plain_jaccard(a: str, b: str, width: int) -> Fraction:
+    def cut(text: str) -> list[str]:
+        text = plain_normalise(text)
+        return [text[i : i + width] for i in range(len(text)) if i + width <= len(text)] or [text]
+
+    ours, theirs = cut(a), cut(b)
+    both = [shingle for shingle in set(ours) if shingle in theirs]
+    return Fraction(len(both), len(set(ours + theirs)))
+
+
+@given(texts, texts, st.integers(1, 8))
+def test_jaccard_equals_its_plain_twin(a: str, b: str, width: int) -> None:
+    assert jaccard(a, b, width) == float(plain_jaccard(a, b, width))
+    assert jaccard(a, b, width) == jaccard(b, a, width)
+
+
+def test_a_shingle_has_five_characters_unless_told_otherwise() -> None:
+    assert SHINGLE == 5
+    assert shingles("abcdefg") == {"abcde", "bcdef", "cdefg"}
+    assert shingles("abc") == {"abc"}
+    with pytest.raises(InputError, match="a shingle of 0 characters: use a whole number from 1"):
+        jaccard("a", "b", 0)
+
+
+@given(some_weights, some_weights)
+def test_cosine_is_the_product_over_the_lengths(a: dict[str, int], b: dict[str, int]) -> None:
+    dot = sum(a[feature] * b[feature] for feature in a if feature in b)
+    lengths = [sum(weight**2 for weight in each.values()) ** 0.5 for each in (a, b)]
+    assert isclose(cosine(a, b), dot / (lengths[0] * lengths[1]) if dot else 0, rel_tol=1e-9)
+    assert 0 <= cosine(a, b) == cosine(b, a) <= 1
+
+
+@given(some_weights, st.integers(1, 1 << 40))
+def test_cosine_of_the_same_proportions_is_1_exactly(weights: dict[str, int], factor: int) -> None:
+    assume(weights)
+    assert cosine(weights, {feature: weight * factor for feature, weight in weights.items()}) == 1
+
+
+@each_scheme
+@given(text=texts)
+def test_texts_that_differ_in_normalisation_only_agree_in_all(scheme: Scheme, text: str) -> None:
+    wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text).replace(" ", "\u3000\u200b")
+    assume(normalise(wide) == normalise(text))
+    made = compare(text, wide, scheme)
+    assert (made.jaccard, made.cosine) == (1, 1)
+    assert made.distance in (0, None)
+    assert (made.differing, made.a.pulls, made.b.pulls) == ((), (), ())
+    assert set(made.verdicts) == {"exact_duplicate" if normalise(text) else "different"}
+
+
+@each_scheme
+@given(a=texts, b=texts)
+def test_a_comparison_puts_every_difference_in_its_place(scheme: Scheme, a: str, b: str) -> None:
+    made = compare(a, b, scheme)
+    ours, theirs = Fingerprinter(scheme).fingerprints([a, b])
+    assert (made.scheme, made.a.fingerprint, made.b.fingerprint) == (scheme, ours, theirs)
+    assert made.distance == ours.distance(theirs)
+    assert len(made.verdicts) == scheme.max_distance + 1
+    if made.distance is None:
+        assert made.differing == made.matching == ()
+        return
+    assert ours.value is not None
+    assert theirs.value is not None
+    one, other = (f"{value:0{scheme.bits}b}" for value in (ours.value, theirs.value))
+    assert list(made.differing) == [place for place in range(scheme.bits) if one[place] != other[place]]
+    parts = [(one[start : start + 16], other[start : start + 16]) for start in range(0, scheme.bits, 16)]
+    assert list(made.matching) == [first == second for first, second in parts]
+    for max_distance, verdict in enumerate(made.verdicts):
+        near = "near_duplicate" if made.distance <= max_distance else "different"
+        assert verdict == ("exact_duplicate" if normalise(a) == normalise(b) else near)
+
+
+@given(texts, texts)
+def test_pulls_are_what_weighs_more_on_each_side_the_largest_difference_first(a: str, b: str) -> None:
+    made = compare(a, b)
+    least = 4 if all(weigh(plain_tokenize(plain_normalise(text)), "sqrt_tf", 4) for text in (a, b)) else 1
+    ours, theirs = (weigh(plain_tokenize(plain_normalise(text)), "sqrt_tf", least) for text in (a, b))
+    for side, one, other in ((made.a, ours, theirs), (made.b, theirs, ours)):
+        expected = {f: (w / 1024, other.get(f, 0) / 1024) for f, w in one.items() if w > other.get(f, 0)}
+        assert {pull.feature: (pull.weight, pull.other) for pull in side.pulls} == expected
+        differences = [pull.weight - pull.other for pull in side.pulls]
+        assert differences == sorted(differences, reverse=True)
+
+
+@given(texts, texts)
+def test_what_was_dropped_is_all_words_that_are_no_features(a: str, b: str) -> None:
+    made = compare(a, b)
+    for text, side in ((a, made.a), (b, made.b)):
+        assert STOP_WORDS.issuperset(side.stop_words)
+        assert {len(word) for word in side.short_words} <= {1}
+        if side.fingerprint.features:
+            kept = set(plain_tokenize(plain_normalise(text))) - {*side.stop_words, *side.short_words}
+            assert len(kept) == side.fingerprint.features or made.distance is None
+
+
+def test_two_texts_of_which_a_word_differs() -> None:
+    made = compare(LONG, LIKE)
+    assert [pull.feature for pull in made.a.pulls] == ["橙色"]
+    assert [pull.feature for pull in made.b.pulls] == ["红色"]
+    assert made.a.short_words == ("三", "及", "将", "市")
+    assert made.distance == len(made.differing) == 6
+    assert made.verdicts == ("different",) * 6 + ("near_duplicate",) * 2
+
+
+def test_a_fingerprinter_with_tables_of_ones_own_is_taken_as_it_is() -> None:
+    table, stop_words = IdfTable.of({"橙色": 90, "红色": 0.5}), StopWords.of(["预警"])
+    fingerprinter = Fingerprinter.using(Scheme(weights="idf"), idf=table, stop_words=stop_words)
+    made = compare(LONG, LIKE, fingerprinter)
+    assert made.scheme == fingerprinter.scheme
+    assert [(pull.feature, pull.weight) for pull in (*made.a.pulls, *made.b.pulls)] == [("橙色", 90), ("红色", 0.5)]
+    assert made.a.stop_words == ("预警",)
+
+
+@pytest.mark.parametrize(("a", "b"), [("", ""), ("\u200b", "  ")])
+def test_blank_texts_are_alike_and_nobodys_copy(a: str, b: str) -> None:
+    made = compare(a, b)
+    assert (made.distance, made.jaccard, made.cosine, set(made.verdicts)) == (None, 1, 1, {"different"})
+
+
+def test_what_is_not_text_is_refused() -> None:
+    with pytest.raises(InputError, match="the text is of type NoneType"):
+        compare("暴雨", None)  # type: ignore[arg-type]
+
+
+def test_the_examples_in_the_documentation_are_true() -> None:
+    failed, tried = doctest.testmod(module)
+    assert (failed, tried > 0) == (0, True)

@@ -1,0 +1,133 @@
+"""JSON lines: every line is a document or a reason, at its place; none is held that is too long."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash import lines as reading_lines
+from es_simhash.lines import Line, json_lines
+from tests.ingest import VALUES
+
+
+def lines(data: bytes) -> list[Line]:
+    return list(json_lines(io.BytesIO(data), "news.jsonl"))
+
+
+def problem(data: bytes) -> str:
+    [line] = lines(data)
+    assert line.document is None
+    assert line.problem is not None
+    return line.problem
+
+
+@given(st.lists(VALUES | st.none()), st.sampled_from([b"\n", b"\r\n"]), st.booleans())
+def test_every_value_comes_back_with_the_number_of_its_line(values: list[Any], end: bytes, ascii_only: bool) -> None:
+    written = [json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace") for value in values]
+    read = lines(b"".join(each + end for each in written))
+    assert [line.document for line in read] == [json.loads(each) for each in written]
+    assert [line.place for line in read] == [f"news.jsonl:{number + 1}" for number in range(len(values))]
+
+
+@given(st.lists(st.sampled_from([b'{"id": 1}', b"{bad", b"", b" \t", "{暴}".encode("gbk")])))
+def test_a_place_is_the_number_of_the_line_in_the_file(written: list[bytes]) -> None:
+    read = lines(b"\n".join(written))
+    assert [line.place for line in read] == [
+        f"news.jsonl:{number}" for number, each in enumerate(written, start=1) if each.strip()
+    ]
+
+
+def test_the_sizes_add_up_to_the_file() -> None:
+    data = '{"id": 1}\r\n{bad\n"暴雨"'.encode()
+    assert [line.size for line in lines(data)] == [11, 5, 8]
+
+
+def test_the_last_line_needs_no_line_break() -> None:
+    assert [line.document for line in lines(b"1\n2")] == [1, 2]
+
+
+def test_a_byte_order_mark_is_left_out() -> None:
+    assert [line.document for line in lines(b"\xef\xbb\xbf1\n2\n")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b'{"id" 1}\n', "not JSON: Expecting ':' delimiter at character 7"),
+        (b'{"id": "1\n', "not JSON: Invalid control character at character 10"),
+        (
+            b'{"id": "1',
+            "not JSON: Unterminated string starting at character 8, and the input ends there without a line",
+        ),
+        ("{暴".encode()[:-1], "not UTF-8 at byte 2, and the input ends there without a line break: was it cut?"),
+        ("{暴}\n".encode("gbk"), "not UTF-8 at byte 2: convert the file to UTF-8"),
+        ("1\n".encode("utf-16-be")[:3] + b"\n", "not UTF-8, it has zero bytes as UTF-16 has them: convert the file"),
+        (b"[NaN]\n", "not usable JSON: NaN is not a JSON number; use null"),
+        (b"[" * 100_000 + b"\n", "not usable JSON: nested too deeply; flatten it"),
+        (b"1" * 5_000 + b"\n", "not usable JSON: Exceeds the limit (4300"),
+    ],
+)
+def test_what_is_no_json_says_where_and_why(data: bytes, says: str) -> None:
+    assert problem(data).startswith(says)
+
+
+@pytest.mark.parametrize("length", [99, 100])
+def test_a_line_up_to_the_limit_is_read(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setattr(reading_lines, "MAX_LINE", 100)
+    text = "x" * (length - 3)
+    assert [line.document for line in lines(json.dumps(text).encode() + b"\n2\n")] == [text, 2]
+
+
+@pytest.mark.parametrize("length", [101, 200, 201, 1_000])
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_line_over_the_limit_is_passed_over(monkeypatch: pytest.MonkeyPatch, length: int, end: bytes) -> None:
+    monkeypatch.setattr(reading_lines, "MAX_LINE", 100)
+    long = b"x" * (length - len(end)) + end
+    first, second, *rest = lines(b"1\n" + long + (b"3\n" if end else b""))
+    assert first.document == 1
+    assert second.problem == "the line is longer than 100 bytes: one JSON object a line is wanted"
+    assert (second.place, second.size) == ("news.jsonl:2", length)
+    assert [(line.place, line.document) for line in rest] == ([("news.jsonl:3", 3)] if end else [])
+
+
+class Endless(io.RawIOBase):
+    """So many bytes of one line, made as they are read."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = min(len(buffer), self.left)
+        buffer[:size] = b"x" * size
+        self.left -= size
+        return size
+
+
+def test_a_line_over_the_limit_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading_lines, "MAX_LINE", 10_000)
+    size = 20_000_000
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        [line] = json_lines(io.BufferedReader(Endless(size)), "endless")
+        peak = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert line.size == size
+    assert peak < size / 20
+
+
+def test_a_gzip_file_is_told_how_to_be_read() -> None:
+    (line, *_) = json_lines(io.BytesIO(gzip.compress(b'{"id": 1}\n')), "news.jsonl.gz")
+    assert "zcat" in (line.problem or "")
