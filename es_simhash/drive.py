@@ -85,8 +85,13 @@ def patiently(
         return end.value  # type: ignore[no-any-return]
 
 
-def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
-    """Run to the end, and return what the generator returns. Errors of ``answer`` are raised inside it."""
+def run(
+    work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any], wait: Callable[[float], object] = time.sleep
+) -> T:
+    """Run to the end, and return what the generator returns. Errors of ``answer`` are raised inside it.
+
+    :param wait: waits for some seconds. It may return earlier.
+    """
     reply: Any = None
     error: SimhashError | None = None
     while True:
@@ -96,7 +101,7 @@ def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
         reply = error = None
         try:
             if isinstance(request, Pause):
-                time.sleep(request.seconds)
+                wait(request.seconds)
             else:
                 reply = answer(request)
         except SimhashError as failure:

@@ -71,6 +71,10 @@ class TooManyCandidates(IncompleteAnswer):
     retryable = False
 
 
+class Unsupported(StoreError):
+    """The store does not support this request."""
+
+
 class TooLarge(StoreError):
     """A request has more bytes than the server takes."""
 

@@ -22,7 +22,6 @@ class Line:
     :param place: the file's name and the number of the line.
     :param size: bytes read for it.
     :param raw: the line as it was read; :func:`parsed` makes the document of it.
-    :param version: of a stored document that is to get its fingerprint.
     """
 
     place: str
@@ -30,7 +29,6 @@ class Line:
     problem: str | None = None
     size: int = 0
     raw: bytes | None = None
-    version: Any = None
 
 
 def raw_lines(stream: IO[bytes], name: str) -> Iterator[Line]:

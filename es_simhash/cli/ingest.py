@@ -23,7 +23,7 @@ from es_simhash.cli.options import (
 from es_simhash.cli.runs import print_counts, report, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
-from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Counts
 
@@ -91,7 +91,7 @@ def ingest(
     started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
-        state = stack.enter_context(closing(IngestState(resume))) if resume else None
+        state = stack.enter_context(closing(Checkpoint(resume))) if resume else None
         letters = None
         if dead_letter is not None:
             letters = stack.enter_context(closing(DeadLetters(dead_letter, state.note if state else None)))

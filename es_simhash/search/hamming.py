@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.encoding import columns
+from es_simhash.fingerprinting.encoding import columns, to_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,3 +35,22 @@ def distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np
     for ours, theirs in more:
         apart += np.bitwise_count(ours[:, None] ^ theirs[None, :])
     return apart
+
+
+def rows_within(
+    ours: Sequence[int | None], theirs: Sequence[int | None], max_distance: int, bits: int
+) -> list[list[tuple[int, int]]]:
+    """Return for each of our fingerprints those of theirs within ``max_distance``.
+
+    :param ours: unsigned, of ``bits`` bits; None has no neighbours.
+    :returns: for each of ours a list of pairs (index in ``theirs``, distance in bits).
+    """
+    found: list[list[tuple[int, int]]] = [[] for _ in ours]
+    our_index = [index for index, value in enumerate(ours) if value is not None]
+    their_index = [index for index, value in enumerate(theirs) if value is not None]
+    if our_index and their_index:
+        left = to_array((value for value in ours if value is not None), bits)
+        right = to_array((value for value in theirs if value is not None), bits)
+        for i, j, distance in pairs_within(left, right, max_distance):
+            found[our_index[i]].append((their_index[j], distance))
+    return found

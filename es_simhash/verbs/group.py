@@ -17,8 +17,8 @@ import numpy as np
 from es_simhash.contract import Fetch, Link, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.groups.links import HEADS, confirmed_links, links
-from es_simhash.verbs.neighbours import Near
-from es_simhash.verbs.relink import Memory, relink
+from es_simhash.verbs.memory import Memory
+from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.contract import Flow, Row
-    from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.similarity.confirm import Features
-    from es_simhash.verbs.texts import Texts
+    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.verbs.texts import StoredText, Texts
 
     Links = tuple[NDArray[np.int64], NDArray[np.int64]]
     Asking = Generator[list[int], Callable[[int, int], bool], Links]
@@ -69,20 +68,17 @@ class GroupReport:
 
 
 def group(
-    scheme: Scheme,
-    max_distance: int,
-    clause: Mapping[str, Any] | None = None,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
     head: Head = "earliest",
     progress: Progress = no_progress,
-    texts: Texts | None = None,
 ) -> Flow[GroupReport]:
     """Recompute all groups.
 
-    :param max_distance: how near the members of a group are to at least one other.
-    :param clause: only documents that match it are looked at.
+    :param rule: the rule by which each member of a group is a duplicate of at least one other.
+    :param filter: only documents that match it are looked at.
     :param head: the rule by which a group is named after one of its members; it is in ``groups.links``.
     :param progress: is told ``read``, ``compared`` or ``written``, and how many documents were.
-    :param texts: confirm that two belong together, if they are given.
     :raises InputError: naming a document without a text to confirm by; nothing is written then.
     """
     if head not in HEADS:
@@ -91,27 +87,27 @@ def group(
     rows: list[Row] = []
     after = None
     while True:
-        page = yield from ask(Scan(after, clause))
+        page = yield from ask(Scan(after, filter))
         rows += page.rows
         progress("read", len(page.rows))
         after = page.after
         if after is None:
             break
     rows.sort(key=lambda row: (row.written, row.id))
-    blank = scheme.blank_digest
+    blank = rule.blank_digest
     about = (
         [row.fingerprint for row in rows],
-        max((row.bits for row in rows), default=64),
+        rule.bits,
         [None if row.digest == blank else row.digest for row in rows],
         [row.id for row in rows],
         [row.group for row in rows],
-        max_distance,
+        rule.max_distance,
         head,
     )
-    if texts is None:
+    if rule.texts is None:
         heads, originals = links(*about)
     else:
-        heads, originals = yield from _confirmed(rows, confirmed_links(*about), texts, progress)
+        heads, originals = yield from _confirmed(rows, confirmed_links(*about), rule.texts, progress)
     changed = 0
     conflicts: set[str] = set()
     named: set[str] = set()
@@ -123,7 +119,7 @@ def group(
         named.update(id for link in batch.values() for id in (link.group, link.duplicate_of) if id is not None)
         progress("written", len(batch))
     yield from ask(Refresh())
-    yield from _mend({row.id: row.digest for row in rows if row.id in named}, Near(max_distance, blank, texts), clause)
+    yield from _mend({row.id: row.digest for row in rows if row.id in named}, rule, filter)
     sizes = np.bincount(heads, minlength=len(rows))
     reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]
     return GroupReport(
@@ -140,7 +136,7 @@ def _confirmed(rows: list[Row], asking: Asking, texts: Texts, progress: Progress
     """Answer with the texts."""
     try:
         places = next(asking)
-        of: dict[int, Features | InputError | None] = {}
+        of: dict[int, StoredText] = {}
         while True:
             of = {place: of[place] for place in places if place in of}
             missing = [place for place in places if place not in of]
@@ -153,11 +149,11 @@ def _confirmed(rows: list[Row], asking: Asking, texts: Texts, progress: Progress
         return found
 
 
-def _agree(texts: Texts, of: Mapping[int, Features | InputError | None], one: int, other: int) -> bool:
-    return texts.agree(texts.similarity(of[one], of[other]))
+def _agree(texts: Texts, of: Mapping[int, StoredText], one: int, other: int) -> bool:
+    return texts.is_enough(texts.similarity(of[one], of[other]))
 
 
-def _mend(named: Mapping[str, str], near: Near, clause: Mapping[str, Any] | None) -> Flow[None]:
+def _mend(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
     """Mend the links that were written to documents which others removed, or gave another text, meanwhile.
 
     :param named: the digests by which they were linked to, by id.
@@ -167,7 +163,7 @@ def _mend(named: Mapping[str, str], near: Near, clause: Mapping[str, Any] | None
         stored = yield from ask(Fetch(batch))
         gone = [id for id in batch if id not in stored]
         moved = [id for id in batch if id not in stored or stored[id].digest != named[id]]
-        if moved and (yield from relink(moved, Memory(), near, gone=gone, clause=clause)):
+        if moved and (yield from relink(moved, Memory(), rule, gone=gone, filter=filter)):
             yield from ask(Refresh())
 
 

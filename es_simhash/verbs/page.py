@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.bloom.seen import SeenConfig
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
     from es_simhash.drive import Pause
 
 H = TypeVar("H")
@@ -44,7 +44,7 @@ class Page(Generic[H]):
 
 def unseen_page(
     config: SeenConfig, user: str, size: int, item_of: Callable[[H], Item], offset: int, rounds: int
-) -> Generator[Op[Any] | Pause | NextPage, Any, Page[H]]:
+) -> Generator[Request[Any] | Pause | NextPage, Any, Page[H]]:
     """Fill a page with unseen candidates: fetch more than is wanted, and again, in a bounded number of rounds.
 
     Each round asks for as many as are wanted, raised by the share that was seen so far.

@@ -13,7 +13,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
-from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.ingest.checkpoint import Checkpoint
 from tests.cli import COMMAND, HARVEST, STORM, complaint, environment, es_simhash, line
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def test_dead_letters_of_a_batch_that_was_not_done_come_once(tmp_path: Path) -> 
     assert len(wanted) == 6
     before = b"of another run\n"
     (tmp_path / "x.dead").write_bytes(before)
-    with IngestState(str(tmp_path / "x.state")) as state:
+    with Checkpoint(str(tmp_path / "x.state")) as state:
         state.note = {"dead_letters": str(tmp_path / "x.dead"), "end": len(before)}
         state._keep()
     between = b"of one that ran meanwhile\n"
@@ -259,7 +259,7 @@ def test_what_is_not_the_same_run_is_one_clear_error(tmp_path: Path, more: list[
 
 
 def test_a_state_that_another_is_using_is_one_clear_error(tmp_path: Path) -> None:
-    with IngestState(str(tmp_path / "x.state")):
+    with Checkpoint(str(tmp_path / "x.state")):
         done = es_simhash("ingest", "--resume", "x.state", cwd=tmp_path, stdin=line("a"))
     assert "another ingest is using it" in complaint(done)
     assert not (tmp_path / "es-simhash.db").exists()

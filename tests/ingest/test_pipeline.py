@@ -13,7 +13,7 @@ from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.contract import Candidates, Fetch, Write
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCandidates
 from es_simhash.ingest import run as client_runs
-from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path:
         next(outcomes)
     outcomes.close()
     assert (active_children(), threading.active_count()) == ([], threads)
-    IngestState(path).close()
+    Checkpoint(path).close()
 
 
 def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
 
     assert asyncio.run(main()) == 1
     assert active_children() == []
-    IngestState(path).close()
+    Checkpoint(path).close()
 
 
 def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
 
     asyncio.run(main())
     assert active_children() == []
-    IngestState(path).close()
+    Checkpoint(path).close()
 
 
 def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
