@@ -92,7 +92,7 @@ def test_what_a_store_that_died_did_not_do_is_done_by_the_next_call(
     store.dies_at, store.after = dies_at, after
     found: list[Outcome] = []
     with pytest.raises(StoreError, match="it died"):
-        found.extend(Documents(store).ingest(INPUT, batch_size=3, state=str(path), workers=workers))
+        found.extend(Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path), workers=workers))
     assert len(found) == 3 * (dies_at - 1)
     found += ingest(store, path)
     assert [outcome.outcome for outcome in found] == OUTCOMES
@@ -105,7 +105,7 @@ def test_after_a_break_the_next_call_gives_the_batch_again_and_all_that_follow(
     path: Path, whole: list[Any], taken: int
 ) -> None:
     store = set_up(LinearStore())
-    outcomes: Iterator[Outcome] = Documents(store).ingest(INPUT, batch_size=3, state=str(path))
+    outcomes: Iterator[Outcome] = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path))
     for _ in range(taken):
         next(outcomes)
     outcomes.close()  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ def test_after_a_break_the_next_call_gives_the_batch_again_and_all_that_follow(
 
 def test_an_error_of_the_caller_s_loses_nothing(path: Path, whole: list[Any]) -> None:
     store = set_up(LinearStore())
-    outcomes = Documents(store).ingest(INPUT, batch_size=3, state=str(path))
+    outcomes = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path))
     with pytest.raises(ZeroDivisionError):
         [1 / (outcome.id != "4") for outcome in outcomes]
     outcomes.close()  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ from tests.verbs.test_ingest import LONG, Plain, Refusing, text, texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
 
 CLAUSE = {"bool": {"filter": [{"term": {"lang": "zh"}}], "must_not": {"ids": {"values": ["12"]}}}}
 
@@ -154,7 +154,7 @@ def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Call
 class LaggingRefusing(Refusing):
     """Takes all documents but some, and search finds them late."""
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         self._lagging = True
         reply = super().perform(op)
         return replace(reply, searchable=False) if isinstance(reply, Written) else reply
