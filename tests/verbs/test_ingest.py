@@ -16,8 +16,8 @@ from es_simhash.ingest import run as client_runs
 from es_simhash.similarity.measures import jaccard
 from es_simhash.testing import LinearStore
 from es_simhash.verbs import ingest as flow
-from es_simhash.verbs import neighbours as flow_neighbours
 from es_simhash.verbs import memory as flow_confirm
+from es_simhash.verbs import neighbours as flow_neighbours
 from es_simhash.verbs.similar import within
 
 if TYPE_CHECKING:
