@@ -11,7 +11,7 @@ from es_simhash.verbs.group import GroupReport
 from es_simhash.verbs.outcome import Counts, Outcome
 from es_simhash.verbs.page import Page
 from es_simhash.verbs.sample import SampledPair
-from es_simhash.verbs.seen import Report, Stats
+from es_simhash.verbs.seen import SeenReport, SeenStats
 from es_simhash.verbs.similar import Match
 
 __version__ = "0.1.0"
@@ -29,13 +29,13 @@ __all__ = [
     "Match",
     "Outcome",
     "Page",
-    "Report",
+    "SeenReport",
     "Row",
     "SampledPair",
     "Scheme",
     "SeenItems",
     "SimhashError",
-    "Stats",
+    "SeenStats",
     "candidates_clause",
     "fingerprint",
     "plain_clause",

@@ -81,6 +81,9 @@ class SyncClient:
 class AsyncClient:
     """A class whose verbs are awaited; see :class:`SyncClient`."""
 
+    _compute_in_thread = True
+    """Between requests a flow may compute for long. A thread does that, so other tasks go on."""
+
     def __init__(self, store: AsyncStore, verbs: Any) -> None:
         self._store = store
         self._verbs = verbs
@@ -101,8 +104,7 @@ class AsyncClient:
         await self.close()
 
     async def _run(self, flow: Flow[T]) -> T:
-        # Between requests a flow may compute for long. A thread does that, so other tasks go on.
-        return await arun(flow, self._store.perform, aside=True)
+        return await arun(flow, self._store.perform, aside=self._compute_in_thread)
 
     async def _iterate(self, stream: Stream[T]) -> AsyncGenerator[T, None]:
         loop = asyncio.get_running_loop()

@@ -99,7 +99,7 @@ class SeenItems(SyncClient):
         :param item: returns the item of a hit: ``lambda hit: hit["_id"]``.
         :param offset: where to start. The page says where the next one starts.
         """
-        page = UnseenPage(size, offset, rounds)
+        page: UnseenPage[H] = UnseenPage(size, offset, rounds)
         while (request := page.next_request()) is not None:
             hits = fetch(*request)
             page.add(hits, self.might_have_seen(user, [item(hit) for hit in hits]))
@@ -111,6 +111,8 @@ class AsyncSeenItems(AsyncClient):
 
     :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` of your own.
     """
+
+    _compute_in_thread = False  # a page of items takes less time than a change of threads
 
     def __init__(
         self,
@@ -152,7 +154,7 @@ class AsyncSeenItems(AsyncClient):
         rounds: int = ROUNDS,
     ) -> Page[H]:
         """:meth:`SeenItems.unseen_page`. ``fetch`` is awaited."""
-        page = UnseenPage(size, offset, rounds)
+        page: UnseenPage[H] = UnseenPage(size, offset, rounds)
         while (request := page.next_request()) is not None:
             hits = await fetch(*request)
             page.add(hits, await self.might_have_seen(user, [item(hit) for hit in hits]))

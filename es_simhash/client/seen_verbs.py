@@ -38,7 +38,9 @@ class SeenVerbs:
         self._stored: SeenConfig | None = None
 
     def setup(self) -> Flow[str]:
-        """Make what is missing: the index or the file, or the field in an index that exists. A second call does nothing.
+        """Make what is missing: the index or the file, or the field in an index that exists.
+
+        A second call does nothing.
 
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises FilterMismatch: if the store was set up with another configuration.

@@ -94,8 +94,8 @@ class Checkpoint:
             began, now = self._run.get(key), run.get(key)
             if began != now:
                 raise InputError(
-                    f"the checkpoint {self.path!r} was created with {key} {began!r}, not {now!r}: run again with the same "
-                    "options, or name another file"
+                    f"the checkpoint {self.path!r} was created with {key} {began!r}, not {now!r}: run again with the "
+                    "same options, or name another file"
                 )
         with self._transaction():
             self._set("run", self._run)

@@ -1,8 +1,8 @@
 """Confirm: two texts whose fingerprints are near are near-duplicates if they are alike enough themselves.
 
 How alike they are is measured as ``measures.py`` does it. This is the same for many pairs: what a text contributes
-is made of it once, as TextFeatures, and shingles are numbers. Two different shingles get the same number with a chance of
-one in 2**64.
+is made of it once, as TextFeatures, and shingles are numbers. Two different shingles get the same number with a chance
+of one in 2**64.
 """
 
 from __future__ import annotations

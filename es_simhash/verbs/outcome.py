@@ -105,6 +105,6 @@ class Counts:
         return self.outcomes["rejected"] + self.outcomes["failed"]
 
     def to_dict(self) -> dict[str, int]:
-        """Return ``total``, a count for each of OUTCOMES, and ``without_fingerprint`` (stored, but too short for one)."""
+        """Return ``total``, a count for each of OUTCOMES, and ``without_fingerprint`` (stored, but text too short)."""
         counts: dict[str, int] = {name: self.outcomes[name] for name in OUTCOMES}
         return {"total": self.total, **counts, "without_fingerprint": self.without_fingerprint}
