@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
 from es_simhash.client.opening import Opening
 from es_simhash.contract import Count, Fetch, Refresh, Scan, ask
-from es_simhash.drive import arun, patiently
+from es_simhash.drive import arun, with_retries
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT, Reader
 from es_simhash.ingest.run import Choices, Run
@@ -319,4 +319,4 @@ class AsyncDocuments:
         await self.close()
 
     async def _run(self, flow: Flow[T], deadline: float = 0.0, *, aside: bool = False) -> T:
-        return await arun(patiently(flow, deadline), self._store.perform, aside=aside)
+        return await arun(with_retries(flow, deadline), self._store.perform, aside=aside)

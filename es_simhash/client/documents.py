@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from es_simhash.client.arguments import checked_fields, checked_ids, checked_slice, checked_texts, near
 from es_simhash.client.opening import Opening
 from es_simhash.contract import Count, Fetch, Refresh, Scan, ask
-from es_simhash.drive import patiently, run
+from es_simhash.drive import run, with_retries
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT, Reader
 from es_simhash.ingest.run import Choices, Run
@@ -436,4 +436,4 @@ class Documents:
         self.close()
 
     def _run(self, flow: Flow[T], deadline: float = 0.0) -> T:
-        return run(patiently(flow, deadline), self._store.perform)
+        return run(with_retries(flow, deadline), self._store.perform)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Refresh, ask
-from es_simhash.drive import arun, patiently, run
+from es_simhash.drive import arun, run, with_retries
 from es_simhash.errors import InputError, SimhashError, StoreError
 from es_simhash.ingest.batches import mark
 from es_simhash.ingest.ids import claim
@@ -233,7 +233,7 @@ def run_stages(
         stack.enter_context(closing(stages))
 
         def perform(flow: Flow[Any]) -> Any:
-            return run(patiently(flow, deadline, ended.is_set), store.perform)
+            return run(with_retries(flow, deadline, ended.is_set), store.perform)
 
         request = next(stages, None)
         while request is not None:
@@ -276,7 +276,7 @@ async def arun_stages(
                     case Read(lines):
                         reply = await asyncio.to_thread(workers.submit, lines)
                     case LookUp(flow):
-                        reply = asyncio.create_task(arun(patiently(flow, deadline), store.perform, aside=True))
+                        reply = asyncio.create_task(arun(with_retries(flow, deadline), store.perform, aside=True))
                         looking.add(reply)
                     case Wait(asyncio.Task() as task):
                         looking.discard(task)
@@ -284,7 +284,7 @@ async def arun_stages(
                     case Wait(begun):
                         reply = await asyncio.to_thread(begun)
                     case Do(flow):
-                        reply = await arun(patiently(flow, deadline), store.perform, aside=True)
+                        reply = await arun(with_retries(flow, deadline), store.perform, aside=True)
                     case Emit(outcomes):
                         for outcome in outcomes:
                             yield outcome
