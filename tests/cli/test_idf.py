@@ -71,7 +71,7 @@ def test_when_more_words_come_than_may_be_held_it_is_said(tmp_path: Path) -> Non
     ("data", "problem"),
     [
         (b"", "no documents in stdin: JSON lines are wanted"),
-        (line(1, "，。！"), "no words in these documents: an IDF table needs some"),
+        (line(1, "，。！"), "cannot make an IDF table: the documents have no words"),
     ],
 )
 def test_nothing_to_count_is_an_error(tmp_path: Path, data: bytes, problem: str) -> None:

@@ -1,8 +1,8 @@
 """The golden file of Scheme rules 1, and the script that writes it: ``python -m tests.fingerprinting.golden``.
 
-``tests/vectors/scheme-1.jsonl`` holds for every release, from the first one on. Stored fingerprints and digests lose their
-meaning if a line no longer holds. So do not change a line: correct the code, or give the rules a new number and a new
-file. New lines may be added.
+``tests/vectors/scheme-1.jsonl`` holds for every release, from the first one on. If a line no longer holds, stored
+fingerprints and digests lose their meaning. So do not change a line: correct the code, or give the rules a new number
+and a new file. New lines may be added.
 
 Each line is a JSON object. Its input:
 

@@ -1,4 +1,4 @@
-"""Golden lines of Scheme rules 1: fingerprints, digests and Schemes are the same in every release. See ``golden.py``."""
+"""Laws of Scheme rules 1: fingerprints, digests and Schemes are the same in every release. See ``golden.py``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.hashing import HASHES
 from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import DIGESTS
-from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.stop_words import StopWords
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
@@ -76,4 +76,3 @@ def test_the_file_has_a_text_whose_fingerprint_differs_between_the_kinds_of_weig
             fingerprints.setdefault(text_of(line), {})[scheme.weights] = line["fingerprint"]
     by_tf = [[found[name] for name in ("sqrt_tf", "tf", "tf_idf")] for found in fingerprints.values() if "tf" in found]
     assert any(len(set(found)) == 3 for found in by_tf)
-    assert DEFAULT.weights == "sqrt_tf"
