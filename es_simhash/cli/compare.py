@@ -9,7 +9,7 @@ import click
 
 from es_simhash.cli.options import json_option, print_json, read_text
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
-from es_simhash.fingerprinting.scheme import SEGMENT_BITS
+from es_simhash.fingerprinting.encoding import SEGMENT_BITS
 from es_simhash.similarity.compare import Comparison, Side
 from es_simhash.similarity.compare import compare as compare_texts
 from es_simhash.similarity.measures import SHINGLE

@@ -45,7 +45,7 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
     zcat crawl.jsonl.gz | es-simhash idf --text-field title,text - > idf.txt
 
     Fingerprints by it are made with --weights tf_idf --idf idf.txt. If there are more than --max-words distinct words,
-    the rarest are forgotten on the way, and it is said.
+    the rarest words are dropped, and a message says so.
     """
     paths = input_paths(files)
     # The rule for a document's text is that of ingest; neither an id nor a fingerprint is taken here.

@@ -11,7 +11,7 @@ from es_simhash.cli.input import open_input
 from es_simhash.cli.options import client_options, display
 from es_simhash.client import Documents
 from es_simhash.contract import Describe, ask
-from es_simhash.drive import patiently, run
+from es_simhash.drive import run, with_retries
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.hashing import HASHES
 from es_simhash.fingerprinting.idf import IdfTable
@@ -105,7 +105,7 @@ def open_documents(
     address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout)
     opened = open_store(address, **options)
     try:
-        stored = run(patiently(ask(Describe()), deadline), opened.perform)
+        stored = run(with_retries(ask(Describe()), deadline), opened.perform)
         return Documents(opened, fingerprinter=make_fingerprinter(stored=stored, **choices))
     except BaseException:
         opened.close()

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from es_simhash.drive import patiently, run
+from es_simhash.drive import run, with_retries
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Performer:
 
         :param deadline: seconds for which a request is retried.
         """
-        return run(patiently(flow, deadline, self._closed.is_set), self.store.perform, self._closed.wait)
+        return run(with_retries(flow, deadline, self._closed.is_set), self.store.perform, self._closed.wait)
 
     def start(self, flow: Flow[T], deadline: float, *, overlap: bool) -> Callable[[], T]:
         """Start to perform a flow, and return a function that waits for its result.

@@ -72,11 +72,11 @@ BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
         "b8",
         "the document, as JSON, has a lone surrogate (\\ud83d)",
     ),
-    "not a number": (b'{"id": "b9", "text": "x", "n": NaN}', None, "NaN is not a JSON number; use null"),
-    "infinity": (b'{"id": "b9", "text": "x", "n": -Infinity}', None, "-Infinity is not a JSON number; use null"),
-    "nested too deeply": (b"[" * 100_000, None, "not usable JSON: nested too deeply; flatten it"),
+    "not a number": (b'{"id": "b9", "text": "x", "n": NaN}', None, "NaN is not a JSON number: use null"),
+    "infinity": (b'{"id": "b9", "text": "x", "n": -Infinity}', None, "-Infinity is not a JSON number: use null"),
+    "nested too deeply": (b"[" * 100_000, None, "invalid JSON: nested too deeply: flatten it"),
     "not UTF-8": ('{"id": "b10", "text": "暴雨"}'.encode("gbk"), None, "not UTF-8 at byte 24: convert the file"),
-    "UTF-16": ('{"id": "b11"}'.encode("utf-16-le"), None, "not UTF-8, it has zero bytes as UTF-16 has them: convert"),
+    "UTF-16": ('{"id": "b11"}'.encode("utf-16-le"), None, "not UTF-8: the line has zero bytes, as in UTF-16: convert"),
     "a field that is taken": (
         b'{"id": "b12", "text": "x", "simhash": 7}',
         "b12",
@@ -205,7 +205,8 @@ def test_a_file_of_which_no_line_can_be_used_is_no_success(tmp_path: Path) -> No
 def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:
     done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-10])
     assert done.code == 3
-    assert re.search(r"^rejected: stdin:2: not .*, and the input ends there .*: was it cut\?\n$", done.err)
+    truncated = r", and the input ends there .*: check if the file is truncated\n$"
+    assert re.search(r"^rejected: stdin:2: not .*" + truncated, done.err)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
@@ -480,7 +481,7 @@ def test_what_is_not_chosen_is_as_the_store_has_it(tmp_path: Path) -> None:
 def test_a_table_of_ones_own_must_be_given_again(tmp_path: Path) -> None:
     (tmp_path / "stop.txt").write_text("预警\n", encoding="utf-8")
     assert es_simhash("init", "--stop-words", "stop.txt", cwd=tmp_path).code == 0
-    assert "give the Fingerprinter that list of stop words" in complaint(
+    assert "Scheme.stop_words names the custom list of stop words" in complaint(
         es_simhash("ingest", cwd=tmp_path, stdin=line("n1"))
     )
     assert es_simhash("ingest", "--stop-words", "stop.txt", cwd=tmp_path, stdin=line("n1")).code == 0

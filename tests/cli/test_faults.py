@@ -195,7 +195,9 @@ def test_a_line_that_is_cut_is_rejected_with_its_place_and_the_rest_is_stored(tm
     assert done.code == 3
     assert done.json[2]["outcome"] == "rejected"
     assert done.json[2]["reason"].startswith("news.jsonl:3: not ")
-    assert done.json[2]["reason"].endswith("and the input ends there without a line break: was it cut?")
+    assert done.json[2]["reason"].endswith(
+        "and the input ends there without a line break: check if the file is truncated"
+    )
     assert stored(tmp_path).keys() == {"a", "b"}
 
 

@@ -71,7 +71,7 @@ def test_when_more_words_come_than_may_be_held_it_is_said(tmp_path: Path) -> Non
     ("data", "problem"),
     [
         (b"", "no documents in stdin: JSON lines are wanted"),
-        (line(1, "，。！"), "no words in these documents: an IDF table needs some"),
+        (line(1, "，。！"), "cannot make an IDF table: the documents have no words"),
     ],
 )
 def test_nothing_to_count_is_an_error(tmp_path: Path, data: bytes, problem: str) -> None:
@@ -84,25 +84,25 @@ def test_nothing_to_count_is_an_error(tmp_path: Path, data: bytes, problem: str)
         (
             ["--weights", "idf", "--idf", "table.txt"],
             b"word\n",
-            "table.txt:1: 1 columns: a word, a space and its IDF are wanted, such as '暴雨 7.25'",
+            "table.txt:1: the line has 1 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
         ),
         (
             ["--weights", "idf", "--idf", "table.txt"],
             b"word nan\n",
-            "table.txt:1: the IDF nan is not a positive finite number: mend it or take it out",
+            "table.txt:1: the IDF nan is not a positive finite number: correct or remove it",
         ),
         (["--stop-words", "table.txt"], b"\xff\n", "table.txt:1: not UTF-8 at byte 1: convert the file to UTF-8"),
         (["--stop-words", "other.txt"], b"", "other.txt can't be read: No such file or directory"),
         (
             ["--idf", "table.txt"],
             b"word 1\n",
-            "Scheme.idf is a table of its own, and Scheme.weights 'sqrt_tf' ask for none: use one of tf_idf, "
-            "sqrt_tf_idf, idf",
+            "Scheme.idf names a custom table, but Scheme.weights 'sqrt_tf' use no IDF: "
+            "use the weights tf_idf, sqrt_tf_idf, idf",
         ),
         (
             ["--bits", "128", "--hash", "fnv1a_64"],
             b"",
-            "Scheme.hash is 'fnv1a_64', which has no 128 bits: use one of murmur3, jenkins",
+            "Scheme.hash is 'fnv1a_64', which has fewer than 128 bits: use one of murmur3, jenkins",
         ),
     ],
 )

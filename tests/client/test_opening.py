@@ -178,7 +178,8 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
     ours = Fingerprinter.using(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
         documents.setup()
-    wanted = f"{TABLE.identity}: give the Fingerprinter that list of stop words, .*; then open the store with that one"
+    fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); then open the store with that one"
+    wanted = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(SchemeError, match=wanted):
         documents.ingest(DOCUMENTS)
     with Documents(address, fingerprinter=ours) as documents:
