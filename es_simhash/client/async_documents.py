@@ -14,7 +14,7 @@ from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT, Reader
 from es_simhash.ingest.run import Choices, Run
 from es_simhash.ingest.stored_documents import apages, first_pass, never, next_pass
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 from es_simhash.stores.address import open_async_store
 from es_simhash.verbs import setup as opening
 from es_simhash.verbs.group import group, no_progress
@@ -119,7 +119,7 @@ class AsyncDocuments:
             state=state,
         )
         if filter is not None:
-            satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
+            matches({}, "", filter)  # what can't be judged is said now, not at the first document
         run = Run(fingerprinter, documents, choices)
         await self._run(self._opening.check(fingerprinter, set_up_if_missing=self._store.embedded), patience)
         async with aclosing(run.aoutcomes(self._store)) as outcomes:

@@ -12,7 +12,7 @@ from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT, Reader
 from es_simhash.ingest.run import Choices, Run
 from es_simhash.ingest.stored_documents import first_pass, never, next_pass, pages
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 from es_simhash.stores.address import open_store
 from es_simhash.verbs import setup as opening
 from es_simhash.verbs.group import group, no_progress
@@ -174,7 +174,7 @@ class Documents:
             state=state,
         )
         if filter is not None:
-            satisfies({}, "", filter)  # what can't be judged is said now, not at the first document
+            matches({}, "", filter)  # what can't be judged is said now, not at the first document
         return self._ingest(fingerprinter, Run(fingerprinter, documents, choices), patience)
 
     def _ingest(self, fingerprinter: Fingerprinter, run: Run, patience: float) -> Generator[Outcome, None, None]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from es_simhash.contract import Candidates, Entry, Fetch, Refresh, Row, Write, ask
 from es_simhash.drive import pauses
 from es_simhash.errors import DuplicateFound, InputError, TooLarge, TooManyCandidates
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 from es_simhash.verbs.neighbours import Neighbours, are_near, as_row, probe
 from es_simhash.verbs.outcome import Document, Outcome
 from es_simhash.verbs.relink import Memory, relink, up_to_date
@@ -255,7 +255,7 @@ class Ingest:
         written = dict(entries)
         decisions: dict[str, Decision] = {}
         known = {**looked.stored, **looked.memory.known, **self._memory.known}
-        outside = {d.id for d in looked.documents if not self._satisfies(d)} if self._clause is not None else set()
+        outside = {d.id for d in looked.documents if not self._matches(d)} if self._clause is not None else set()
         for document in documents:
             decision = yield from self._decide_one(document, looked.stored, known, neighbours, written, outside)
             decisions[document.id] = decision
@@ -322,10 +322,10 @@ class Ingest:
         self._clock = max(self._clock + 1, time.time_ns() // 1000, original.written + 1 if original else 0)
         return self._clock
 
-    def _satisfies(self, document: Document) -> bool:
+    def _matches(self, document: Document) -> bool:
         if self._clause is None or document.version is not None:  # found by it
             return True
-        return satisfies(json.loads(document.source), document.id, self._clause)
+        return matches(json.loads(document.source), document.id, self._clause)
 
     def _unsettled(
         self, looked: Looked, decisions: dict[str, Decision], entries: dict[str, Entry], refused: set[str]
@@ -371,7 +371,7 @@ class Ingest:
             memory.keep(as_row(entry), replaces=looked.stored.get(id))
             if self._near.texts is not None:
                 self._recent.keep(id, entry.digest, entry.source)
-            if not self._satisfies(documents[id]):
+            if not self._matches(documents[id]):
                 memory.outside.add(id)
         if self._clause is None:
             for id in looked.replaced - entries.keys():  # not written after all: search was told to leave it out
