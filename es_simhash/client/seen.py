@@ -12,7 +12,7 @@ from es_simhash.drive import arun, run
 from es_simhash.errors import InputError
 from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
 from es_simhash.verbs import seen as flows
-from es_simhash.verbs.page import NextPage, unseen_page
+from es_simhash.verbs.page import UnseenPage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -127,20 +127,26 @@ class SeenItems:
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
-        """A page of hits that a user has not seen, from a function that gives pages of hits.
+        """Return a page of hits that a user has not seen, from a source of hits.
 
-        Fetches more than is wanted, and again until the page is full, the source has no more, or ``rounds`` are over.
+        It fetches more hits than the page needs, and repeats this until the page is full, the source is exhausted, or
+        ``rounds`` requests were made.
 
-        :param fetch: given an offset and a size, the hits from there on; fewer than the size at the end.
-        :param item: the item of a hit: ``lambda hit: hit["_id"]``.
-        :param offset: where to begin; the page says where the next one goes on.
+        :param fetch: called with an offset and a size, it returns the hits from this offset on: as many as the size, or
+            fewer at the end of the source.
+        :param size: hits of a full page.
+        :param item: returns the item of a hit, such as ``lambda hit: hit["_id"]``.
+        :param offset: where to start in the source; the page says where the next page starts.
+        :param rounds: how many times ``fetch`` is called at most.
+        :raises InputError: if ``size``, ``offset`` or ``rounds`` is out of range.
         """
-        pages = unseen_page(self._ready(), user_id(user), size, item, offset, rounds)
-
-        def answer(op: Any) -> Any:
-            return fetch(op.offset, op.size) if isinstance(op, NextPage) else self._store.perform(op)
-
-        return run(pages, answer)
+        config, name = self._ready(), user_id(user)
+        unseen = UnseenPage[H](size, offset, rounds)
+        while (request := unseen.next_request()) is not None:
+            hits = fetch(*request)
+            seen = self._run(flows.might_have_seen(config, {name: [item(hit) for hit in hits]}))
+            unseen.add(hits, seen[name])
+        return unseen.page()
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """Take items for not seen, until they are added again.
@@ -265,12 +271,13 @@ class AsyncSeenItems:
         rounds: int = ROUNDS,
     ) -> Page[H]:
         """:meth:`SeenItems.unseen_page`; ``fetch`` is awaited."""
-        pages = unseen_page(await self._ready(), user_id(user), size, item, offset, rounds)
-
-        def answer(op: Any) -> Awaitable[Any]:
-            return fetch(op.offset, op.size) if isinstance(op, NextPage) else self._store.perform(op)
-
-        return await arun(pages, answer)
+        config, name = await self._ready(), user_id(user)
+        unseen = UnseenPage[H](size, offset, rounds)
+        while (request := unseen.next_request()) is not None:
+            hits = await fetch(*request)
+            seen = await self._run(flows.might_have_seen(config, {name: [item(hit) for hit in hits]}))
+            unseen.add(hits, seen[name])
+        return unseen.page()
 
     async def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """:meth:`SeenItems.forget`."""
