@@ -6,7 +6,7 @@ from es_simhash.contract import Row
 from es_simhash.errors import SimhashError
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
-from es_simhash.search.candidates import candidates_clause, plain_clause, ring_clause
+from es_simhash.search.candidates import candidates_clause, plain_clause
 from es_simhash.verbs.group import GroupReport
 from es_simhash.verbs.outcome import Counts, Outcome
 from es_simhash.verbs.page import Page
@@ -39,5 +39,4 @@ __all__ = [
     "candidates_clause",
     "fingerprint",
     "plain_clause",
-    "ring_clause",
 ]

@@ -22,7 +22,7 @@ def plain(made: Evaluation, measure: str, rejected: int) -> dict[str, Any]:
         "pairs": chosen.pairs,
         "duplicates": chosen.true_positives + chosen.false_negatives,
         "rejected": rejected,
-        "too_little_to_say": asdict(made.too_little),
+        "too_little_to_say": asdict(made.without_distance),
         "confirm": made.confirm,
         "similarity": None if made.confirm is None else measure,
         "points": [
@@ -43,7 +43,7 @@ def table(made: Evaluation, measure: str) -> Iterator[str]:
     yield f"choose k = {made.chosen.max_distance}: it has the highest F1, and is the smallest of those that have it"
     if made.confirm is not None:
         yield f"found are only pairs with a {measure} similarity of {made.confirm:g} or more"
-    little = made.too_little
+    little = made.without_distance
     if little.pairs:
         yield (
             f"{little.pairs:,} pairs, {little.duplicates:,} of duplicates, have a text with too little to say: "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,4 +51,4 @@ def check_filter(filter: Mapping[str, Any] | None) -> None:
     :raises InputError: if it is malformed, or of a type that only a server can evaluate.
     """
     if filter is not None:
-        satisfies({}, "", filter)
+        matches({}, "", filter)

@@ -35,7 +35,7 @@ from es_simhash.contract import (
     Write,
     Written,
 )
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -201,4 +201,4 @@ def is_near(row: Row, probe: Probe, max_distance: int) -> bool:
 
 
 def _wanted(row: Row, source: str, clause: Mapping[str, Any] | None) -> bool:
-    return clause is None or satisfies(json.loads(source), row.id, clause)
+    return clause is None or matches(json.loads(source), row.id, clause)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from es_simhash.contract import Candidates, Entry, Fetch, Refresh, Row, Write, Written, ask
 from es_simhash.drive import pauses
 from es_simhash.errors import DuplicateFound, InputError, TooLarge, TooManyCandidates
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_stale
 from es_simhash.verbs.neighbours import Neighbours, Original, probe
 from es_simhash.verbs.outcome import Document, Outcome
@@ -275,7 +275,7 @@ class Ingest:
         return self._clock
 
     def _matches_filter(self, document: Document) -> bool:
-        return self._filter is None or satisfies(json.loads(document.source), document.id, self._filter)
+        return self._filter is None or matches(json.loads(document.source), document.id, self._filter)
 
     # --- write ---------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""A page of hits that a user has not seen, from any source of hits. No I/O: the caller fetches."""
+"""A page of hits that a user has not seen, filled from any source of hits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,19 @@ if TYPE_CHECKING:
 
 H = TypeVar("H")
 
+_FIRST_FACTOR = 2.0
+"""Hits that the first request asks for, for each hit of the page: nothing is known yet."""
+_MOST_FACTOR = 10.0
+"""Hits that any request asks for at most, for each missing hit."""
+
 
 @dataclass(frozen=True)
 class Page(Generic[H]):
     """A page of hits that the user has certainly not seen.
 
-    :param hits: in the order of the source; at most the size of the page.
+    :param hits: in the order of the source; at most as many as the page has room for.
     :param offset: where the next page starts in the source.
-    :param exhausted: the source has no more hits.
+    :param exhausted: whether the source has no more hits.
     """
 
     hits: list[H]
@@ -29,14 +34,20 @@ class Page(Generic[H]):
 
 
 class UnseenPage(Generic[H]):
-    """Collects a page. Loop: fetch :meth:`next_request`, :meth:`add` the hits; at the end take :meth:`page`.
+    """Fills a page with unseen hits, in a bounded number of requests to the source. It does no I/O. ::
 
-    Each request asks for as many hits as are missing, raised by the share that the user has seen so far.
+        while (request := unseen.next_request()) is not None:
+            hits = fetch(*request)
+            unseen.add(hits, [has_seen(hit) for hit in hits])
+        return unseen.page()
 
-    :param size: hits of the page.
+    A request asks for more hits than are missing, because the user may have seen some of them: for each missing hit, as
+    many as each unseen hit took so far.
+
+    :param size: hits of a full page.
     :param offset: where to start in the source.
-    :param rounds: the most requests.
-    :raises InputError: for a number out of range.
+    :param rounds: how many requests are made at most.
+    :raises InputError: if a number is out of range.
     """
 
     def __init__(self, size: int, offset: int, rounds: int) -> None:
@@ -45,36 +56,40 @@ class UnseenPage(Generic[H]):
         self._size = size
         self._offset = offset
         self._rounds = rounds
-        self._hits: list[H] = []
-        self._looked_at = 0
-        self._requested = 0
+        self._checked = 0
         self._exhausted = False
+        self._hits: list[H] = []
 
     def next_request(self) -> tuple[int, int] | None:
-        """Return the offset and the number of hits to fetch next; None if the page is done."""
-        missing = self._size - len(self._hits)
-        if not missing or not self._rounds or self._exhausted:
+        """Return the offset and the number of hits to fetch next; None if the page is complete.
+
+        The page is complete if it is full, if the source is exhausted, or if all rounds are used.
+        """
+        if len(self._hits) == self._size or self._exhausted or not self._rounds:
             return None
-        self._rounds -= 1
-        # At first nothing is known: twice as many. Then as many for each missing hit as it took so far, at most ten.
-        factor = 2.0 if not self._looked_at else min(10.0, self._looked_at / max(len(self._hits), 1))
-        self._requested = ceil(missing * factor)
-        return self._offset, self._requested
+        factor = _FIRST_FACTOR
+        if self._checked:
+            factor = min(_MOST_FACTOR, self._checked / max(len(self._hits), 1))
+        return self._offset, ceil((self._size - len(self._hits)) * factor)
 
     def add(self, hits: Sequence[H], seen: Sequence[bool]) -> None:
-        """Add the hits of the last request.
+        """Add the hits that the last request fetched.
 
-        :param seen: for each hit whether the user might have seen it.
+        :param hits: from the offset of the request on. Fewer hits than requested mean that the source is exhausted.
+        :param seen: for each hit, whether the user might have seen it.
         """
+        request = self.next_request()
+        assert request is not None, "the page is complete"
         for hit, is_seen in zip(hits, seen, strict=True):
             self._offset += 1
-            self._looked_at += 1
+            self._checked += 1
             if not is_seen:
                 self._hits.append(hit)
                 if len(self._hits) == self._size:
                     return
-        self._exhausted = len(hits) < self._requested
+        self._exhausted = len(hits) < request[1]
+        self._rounds -= 1
 
     def page(self) -> Page[H]:
-        """Return the page."""
+        """Return the page as it is now."""
         return Page(self._hits, self._offset, self._exhausted)

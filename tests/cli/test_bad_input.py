@@ -240,11 +240,11 @@ def test_an_option_that_can_t_be_used_is_a_usage_error_with_the_choices(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_clause_that_sqlite_can_t_use_is_refused_with_those_it_can(tmp_path: Path) -> None:
+def test_a_filter_type_that_sqlite_does_not_know_is_refused_with_the_known_types(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
         documents.setup()
     said = complaint(es_simhash("similar", STORM, "--filter", '{"fuzzy": {"lang": "zh"}}', cwd=tmp_path))
-    assert "only an Elasticsearch can judge a filter clause 'fuzzy'" in said
+    assert "filter type 'fuzzy' needs Elasticsearch" in said
     assert "use bool, exists, ids, match_all, range, term, terms" in said
 
 

@@ -132,17 +132,18 @@ def test_a_broken_line_is_reported_with_its_place_and_stops_nothing(folder: Path
     ("data", "options", "problem"),
     [
         (b"", [], 'no usable pairs in stdin: lines {"a": "…", "b": "…", "duplicate": true} are wanted'),
-        (lines(*PAIRS[:3]), [], "all of the 3 pairs are labelled as duplicates: some of either kind are wanted"),
-        (lines(PAIRS[4]), [], "none of the 1 pairs is labelled as duplicates: some of either kind are wanted"),
+        (lines(*PAIRS[:3]), [], "all of the 3 pairs are labelled as duplicates: label some pairs that are none too"),
+        (lines(PAIRS[4]), [], "none of the 1 pairs is labelled as duplicate: label some duplicates too"),
         (
             b'{"a_id": 1, "b_id": 2, "duplicate": true}',
             [],
-            "stdin:1: ids and no texts: name the store of these documents (--store URL)",
+            "stdin:1: a pair has ids and no texts: name the store of the documents: --store URL",
         ),
         (
             b'{"a": "x", "b": "y", "similarity": 0.9}',
             [],
-            "stdin:1: a similarity and no label: say from which on it is one (--truth)",
+            "stdin:1: a pair has a similarity and no label: set the similarity from which a pair is a duplicate: "
+            "--truth 0.8",
         ),
         (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1"),
         (lines(*PAIRS), ["--plot", "curve.pdf"], "curve.pdf is no picture that can be made: name a .png or .svg file"),
@@ -190,7 +191,7 @@ def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
     assert [shown] == es_simhash("evaluate", "--json", cwd=tmp_path, stdin=texts).json
     gone = es_simhash("evaluate", "--store", store, cwd=tmp_path, stdin=by_ids(*some, ("storm", "gone", True)))
     assert gone.code == 3
-    assert "rejected: stdin:5: there is no document with the id 'gone': ingest it first, or give the texts" in gone.err
+    assert "rejected: stdin:5: the store has no document 'gone': ingest it first, or add the texts" in gone.err
     said = complaint(es_simhash("evaluate", "--store", store, "--weights", "tf", cwd=tmp_path, stdin=by_ids(*some)))
     assert "holds fingerprints of Scheme" in said
 

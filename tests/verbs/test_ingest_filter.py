@@ -173,5 +173,5 @@ def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pyte
 
 @pytest.mark.parametrize("clause", [{"match": {"text": "x"}}, {"term": {}}, {"range": {"n": {"over": 1}}}, {}])
 def test_a_clause_that_cannot_be_judged_is_refused_before_anything_is_stored(clause: Any) -> None:
-    with Documents("sqlite:///:memory:") as door, pytest.raises(InputError, match="clause"):
+    with Documents("sqlite:///:memory:") as door, pytest.raises(InputError, match="filter"):
         door.ingest([{"id": 1, "text": "x"}], filter=clause)

@@ -30,7 +30,7 @@ from es_simhash.contract import (
 from es_simhash.errors import SimhashError, TooLarge, TooManyCandidates
 from es_simhash.fingerprinting.encoding import from_longs, hex_segments, to_longs
 from es_simhash.search.candidates import candidates_clause
-from es_simhash.search.query_plan import cover
+from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import (
@@ -267,9 +267,9 @@ def _unions(op: Candidates, index: str) -> Steps:
     together = UNION
     if len(probes) > 1 and op.max_distance >= 0:
         documents = (yield Call("count", {"index": index}))["count"]
-        wanted = cover(op.max_distance, op.bits // 16)
-        together = min(UNION, max(1, UNION_VALUES // wanted.values))
-        while together > 1 and documents * wanted.share(together) > UNION_CANDIDATES:
+        plan = query_plan(op.max_distance, op.bits // 16)
+        together = min(UNION, max(1, UNION_VALUES // plan.values))
+        while together > 1 and documents * plan.share(together) > UNION_CANDIDATES:
             together = together * 3 // 4
     return chunks(probes, together)
 

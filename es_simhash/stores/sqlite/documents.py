@@ -36,7 +36,7 @@ from es_simhash.errors import NotSetUp, StoreError
 from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.search.hamming import pairs_within
-from es_simhash.search.pair_plan import firsts, pairs
+from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.answer import answer
 from es_simhash.stores.sqlite.filters import to_sql
 
@@ -328,7 +328,7 @@ def _near(fingerprints: list[int], max_distance: int, bits: int, database: Datab
         some = fingerprints[start : start + _TOGETHER]
         rows: set[tuple[int, ...]] = set()
         with database.use() as connection:
-            for pair, values in zip(_pairs(bits), firsts(some, max_distance, bits), strict=True):
+            for pair, values in zip(_pairs(bits), pair_ranges(some, max_distance, bits), strict=True):
                 sql = (
                     f"SELECT written, {', '.join(longs)} FROM json_each(?) CROSS JOIN documents "
                     f"WHERE fp IS NOT NULL AND {pair} BETWEEN value AND value + 65535"
