@@ -1,7 +1,7 @@
-"""Whatever comes in: one clear line that names the place and the fix, the right exit code, never a traceback.
+"""Bad input gives one clear line that names the place and the fix, the right exit code, and never a traceback.
 
-A bad line stops nothing; a store that can't be used stops everything before anything is done. That there is no
-traceback is looked at in every run, by ``tests.cli``.
+A bad line is skipped. A store that cannot be used stops the command before anything is done. ``tests.cli`` checks every
+run for a traceback.
 """
 
 from __future__ import annotations
@@ -171,16 +171,16 @@ def test_no_document_is_skipped_for_one_that_the_server_refused(tmp_path: Path, 
 # --- files -------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_is_not_there_is_named_and_nothing_is_done(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_and_nothing_is_done(tmp_path: Path) -> None:
     (tmp_path / "good.jsonl").write_bytes(line("n1"))
     said = complaint(es_simhash("ingest", "good.jsonl", "none.jsonl", cwd=tmp_path))
-    assert said == "es-simhash: none.jsonl can't be read: No such file or directory"
+    assert said == "es-simhash: cannot read none.jsonl: No such file or directory"
     assert [path.name for path in tmp_path.iterdir()] == ["good.jsonl"]
 
 
 @pytest.mark.parametrize("arguments", [["ingest", "."], ["similar", "--file", "."]], ids=lambda a: a[0])
 def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, arguments: list[str]) -> None:
-    assert complaint(es_simhash(*arguments, cwd=tmp_path)) == "es-simhash: . can't be read: Is a directory"
+    assert complaint(es_simhash(*arguments, cwd=tmp_path)) == "es-simhash: cannot read .: Is a directory"
 
 
 def test_a_text_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
@@ -189,13 +189,13 @@ def test_a_text_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     assert said == "es-simhash: article.txt is not UTF-8 at byte 1: convert it to UTF-8"
 
 
-def test_an_empty_file_is_no_success(tmp_path: Path) -> None:
+def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     done = es_simhash("ingest", "empty.jsonl", cwd=tmp_path)
-    assert (done.code, done.err) == (1, "es-simhash: no documents in empty.jsonl: JSON lines are wanted\n")
+    assert (done.code, done.err) == (1, "es-simhash: no documents in empty.jsonl: give one JSON object per line\n")
 
 
-def test_a_file_of_which_no_line_can_be_used_is_no_success(tmp_path: Path) -> None:
+def test_a_file_of_rejected_lines_only_exits_with_1(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes((line("n1") + line("n2", HARVEST)).decode().encode("utf-16"))
     done = es_simhash("ingest", "news.jsonl", cwd=tmp_path)
     assert done.code == 1
@@ -221,9 +221,12 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     [
         (
             ["similar", STORM, "--filter", "lang:zh"],
-            """not JSON (Expecting value: line 1 column 1 (char 0)); such as""",
+            """not JSON (Expecting value: line 1 column 1 (char 0)): use a JSON object, such as""",
         ),
-        (["similar", STORM, "--filter", '["zh"]'], """an object is wanted, such as '{"term": {"lang": "zh"}}'"""),
+        (
+            ["similar", STORM, "--filter", '["zh"]'],
+            """not a JSON object: use a JSON object, such as '{"term": {"lang": "zh"}}'""",
+        ),
         (["ingest", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
         (["init", "--timeout", "nan"], "use a number of seconds above 0"),
     ],
@@ -239,7 +242,7 @@ def test_an_option_that_can_t_be_used_is_a_usage_error_with_the_choices(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_clause_that_sqlite_can_t_use_is_refused_with_those_it_can(tmp_path: Path) -> None:
+def test_a_filter_that_sqlite_cannot_use_is_an_error_that_lists_the_usable_types(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
         documents.setup()
     said = complaint(es_simhash("similar", STORM, "--filter", '{"fuzzy": {"lang": "zh"}}', cwd=tmp_path))
@@ -248,7 +251,9 @@ def test_a_clause_that_sqlite_can_t_use_is_refused_with_those_it_can(tmp_path: P
 
 
 @pytest.mark.elasticsearch
-def test_a_clause_that_elasticsearch_can_t_use_is_refused_in_its_words(tmp_path: Path, index: str) -> None:
+def test_a_filter_that_elasticsearch_cannot_use_is_an_error_with_the_server_s_reason(
+    tmp_path: Path, index: str
+) -> None:
     said = complaint(es_simhash("similar", STORM, "--filter", '{"nope": {}}', "--store", index, cwd=tmp_path))
     assert f"{index} does not understand the query: " in said
     assert "unknown query [nope]" in said
@@ -464,7 +469,7 @@ def test_another_scheme_is_refused_with_both_versions(tmp_path: Path, arguments:
     assert f"of Scheme {Scheme(weights='tf').version}, this program makes {Scheme().version}: open it with" in said
 
 
-def test_what_is_not_chosen_is_as_the_store_has_it(tmp_path: Path) -> None:
+def test_the_default_of_each_scheme_option_is_the_store_s_choice(tmp_path: Path) -> None:
     scheme = Scheme(weights="tf", bits=128, hash="jenkins")
     choices = ("--weights", "tf", "--bits", "128", "--hash", "jenkins")
     assert es_simhash("init", *choices, cwd=tmp_path).code == 0
@@ -477,7 +482,7 @@ def test_what_is_not_chosen_is_as_the_store_has_it(tmp_path: Path) -> None:
     assert row["fingerprint"] == fingerprint(STORM, scheme).hex
 
 
-def test_a_table_of_ones_own_must_be_given_again(tmp_path: Path) -> None:
+def test_the_user_s_own_table_must_be_given_to_each_command(tmp_path: Path) -> None:
     (tmp_path / "stop.txt").write_text("预警\n", encoding="utf-8")
     assert es_simhash("init", "--stop-words", "stop.txt", cwd=tmp_path).code == 0
     assert "give the Fingerprinter that list of stop words" in complaint(

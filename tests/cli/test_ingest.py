@@ -80,7 +80,7 @@ def stored(folder: Path, text: str = STORM) -> set[str]:
         return {match.id for match in documents.similar(text, max_distance=7)}
 
 
-# --- what is said ------------------------------------------------------------------------------------------
+# --- output ------------------------------------------------------------------------------------------
 
 
 def test_each_document_is_a_line_of_json_in_its_order(first: tuple[Path, Done]) -> None:
@@ -118,18 +118,18 @@ def test_the_counts_add_up_to_the_lines_that_are_not_empty(tmp_path: Path) -> No
     assert counts["total"] == sum(counts[outcome] for outcome in OUTCOMES) == len(done.json) - 1 == lines
 
 
-def test_text_mode_names_the_duplicates_and_sums_up(tmp_path: Path) -> None:
+def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path) -> None:
     done = es_simhash("ingest", cwd=tmp_path, stdin=NEWS)
     assert (done.code, done.err) == (0, "")
     assert re.sub(r"in \d+\.\d s.*", "in … s", done.out).splitlines() == [
-        f"n3  near duplicate of n1, {NEAR} bits",
-        "n4  near duplicate of n1, 0 bits",
+        f"n3  near-duplicate of n1, {NEAR} bits",
+        "n4  near-duplicate of n1, 0 bits",
         "n5  exact duplicate of n1",
         "6 documents in … s",
         "  new                         3",
         "  exact duplicates            1",
         "  near-duplicates             2",
-        "1 stored with too little to say: only exact copies of them can be found",
+        "1 stored without a fingerprint (text too short): only exact duplicates of them can be found",
     ]
 
 
@@ -147,7 +147,7 @@ def test_the_outcomes_don_t_depend_on_the_size_of_the_batches(first: tuple[Path,
 
 
 @pytest.mark.elasticsearch
-def test_elasticsearch_and_sqlite_say_the_same(
+def test_elasticsearch_and_sqlite_give_the_same_output(
     first: tuple[Path, Done], after: Path, elasticsearch_url: str, index_name: str
 ) -> None:
     again = NEWS + line(2, STORM_FARTHER) + b"{}\n" + line("n7", HARVEST)
@@ -159,7 +159,7 @@ def test_elasticsearch_and_sqlite_say_the_same(
 
 
 @pytest.mark.elasticsearch
-def test_what_was_ingested_is_found_at_once(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
+def test_ingested_documents_are_found_at_once(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
         documents.setup()
@@ -170,7 +170,7 @@ def test_what_was_ingested_is_found_at_once(tmp_path: Path, elasticsearch_url: s
 # --- the same id again -------------------------------------------------------------------------------------
 
 
-def test_the_same_again_is_unchanged_and_keeps_what_it_duplicates(first: tuple[Path, Done], after: Path) -> None:
+def test_the_same_document_again_is_unchanged_and_keeps_its_original(first: tuple[Path, Done], after: Path) -> None:
     second = ingest(after, NEWS)
     assert {outcome for _, outcome, _, _ in what(second)} == {"unchanged"}
     assert [(id, of) for id, _, of, _ in what(second)] == [(id, of) for id, _, of, _ in what(first[1])]
