@@ -118,7 +118,7 @@ def test_a_bad_line_is_rejected_with_its_place_and_the_fix(ingested: Done, kind:
     assert reason in outcome["reason"]
 
 
-def test_no_bad_line_stops_the_good_ones(ingested: Done, lines_folder: Path) -> None:
+def test_good_lines_between_bad_ones_are_stored(ingested: Done, lines_folder: Path) -> None:
     counts = ingested.json[-1]
     assert ingested.code == 3
     assert counts["rejected"] == len(BAD_LINES)
@@ -146,7 +146,7 @@ def index(elasticsearch_url: str, index_name: str) -> str:
 
 
 @pytest.mark.elasticsearch
-def test_a_document_that_the_server_refuses_stops_nothing(tmp_path: Path, index: str) -> None:
+def test_a_document_that_the_server_refuses_does_not_stop_the_others(tmp_path: Path, index: str) -> None:
     data = line("n2", HARVEST, n="two") + line("n3", "你好", n=3)
     done = es_simhash("ingest", "--json", "--store", index, cwd=tmp_path, stdin=data)
     assert done.code == 3
@@ -232,9 +232,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     ],
     ids=["filter not JSON", "filter no object", "distance", "timeout"],
 )
-def test_an_option_that_can_t_be_used_is_a_usage_error_with_the_choices(
-    tmp_path: Path, arguments: list[str], fix: str
-) -> None:
+def test_a_wrong_option_is_a_usage_error_with_the_fix(tmp_path: Path, arguments: list[str], fix: str) -> None:
     done = es_simhash(*arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"Usage: es-simhash {arguments[0]} ")
@@ -426,7 +424,7 @@ def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.mark.parametrize("kind", BAD_ADDRESSES)
-def test_an_address_that_can_t_be_used_is_refused_with_the_fix(refused: dict[str, Done], kind: str) -> None:
+def test_an_address_that_cannot_be_used_is_an_error_with_the_fix(refused: dict[str, Done], kind: str) -> None:
     assert BAD_ADDRESSES[kind][1] in complaint(refused[kind])
 
 
@@ -438,7 +436,7 @@ def test_no_secret_of_an_address_is_shown(refused: dict[str, Done], kind: str) -
         assert secret not in shown
 
 
-def test_an_api_key_that_no_header_takes_is_refused_and_not_shown(tmp_path: Path, servers: dict[str, str]) -> None:
+def test_an_api_key_with_a_line_break_is_an_error_and_not_shown(tmp_path: Path, servers: dict[str, str]) -> None:
     address = f"http://{servers['json']}/news"
     said = complaint(es_simhash("init", "--store", address, cwd=tmp_path, env={"ELASTIC_API_KEY": "hunter2\nhunter2"}))
     assert "copy it again (ELASTIC_API_KEY, --api-key)" in said
@@ -502,7 +500,7 @@ def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path
 @pytest.mark.parametrize(
     ("there", "arguments"), [(False, ["ingest"]), (True, ["similar", STORM])], ids=["no index", "no fields"]
 )
-def test_an_index_that_was_not_set_up_is_refused_with_the_command_that_does_it(
+def test_an_index_that_is_not_set_up_is_an_error_with_the_init_command(
     tmp_path: Path, elasticsearch_url: str, index_name: str, there: bool, arguments: list[str]
 ) -> None:
     address = f"{elasticsearch_url}/{index_name}"

@@ -125,7 +125,7 @@ def test_dev_null_can_be_input_and_dead_letter_file(tmp_path: Path) -> None:
 # --- the disk ----------------------------------------------------------------------------------------------
 
 
-def test_a_disk_that_fills_is_a_clear_error_and_every_line_that_was_read_has_an_outcome(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_clear_error_and_every_line_that_was_read_has_an_outcome(tmp_path: Path) -> None:
     data = news("a", 1_000)
     (tmp_path / "news.jsonl").write_bytes(data)
     done = subprocess.run(
@@ -146,7 +146,7 @@ def test_a_disk_that_fills_is_a_clear_error_and_every_line_that_was_read_has_an_
     assert stored(tmp_path).keys() == acknowledged
 
 
-def test_a_store_that_may_not_grow_is_said_to_be_full_and_goes_on_when_there_is_room() -> None:
+def test_an_ingest_into_a_full_store_continues_when_there_is_room() -> None:
     documents = Documents("sqlite:///:memory:")
     documents.setup()
     given = [{"id": number, "text": f"{STORM}{number}"} for number in range(200)]
@@ -164,7 +164,7 @@ def test_a_store_that_may_not_grow_is_said_to_be_full_and_goes_on_when_there_is_
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_several_ingests_into_one_new_file_lose_nothing_and_group_unites_their_copies(
+def test_several_ingests_into_one_new_file_lose_nothing_and_group_merges_their_duplicates(
     tmp_path: Path, count: int
 ) -> None:
     names = "abcd"[:count]

@@ -1,4 +1,4 @@
-"""First contact: ``--help`` and ``--version``, ``es-simhash init``, and which store and key the environment names."""
+"""``--help`` and ``--version``, ``es-simhash init``, and which store and key the environment names."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_version_is_that_of_the_package(tmp_path: Path) -> None:
 # --- init --------------------------------------------------------------------------------------------------
 
 
-def test_init_makes_a_file_in_the_working_directory_unless_told_and_may_be_repeated(tmp_path: Path) -> None:
+def test_init_creates_a_file_in_the_working_directory_by_default_and_can_be_repeated(tmp_path: Path) -> None:
     first = es_simhash("init", cwd=tmp_path)
     assert (first.code, first.err) == (0, "")
     assert first.out == "sqlite:///es-simhash.db: created; next run `es-simhash ingest`\n"
@@ -136,7 +136,9 @@ def test_init_makes_a_file_in_the_working_directory_unless_told_and_may_be_repea
 
 
 @pytest.mark.elasticsearch
-def test_init_makes_the_index_once_and_may_be_repeated(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
+def test_init_creates_the_index_once_and_can_be_repeated(
+    tmp_path: Path, elasticsearch_url: str, index_name: str
+) -> None:
     address = f"{elasticsearch_url}/{index_name}"
     for says in ("created; next run `es-simhash ingest`", "already set up; nothing to do"):
         assert es_simhash("init", "--store", address, cwd=tmp_path).out == f"{address}: {says}\n"
@@ -203,7 +205,7 @@ def basic(user: str, password: str) -> str:
     ],
     ids=["no index", "key out of a file", "option first", "address first", "percent-encoded", "Chinese"],
 )
-def test_the_environment_names_store_and_credentials_and_options_come_first(
+def test_the_environment_names_the_store_and_the_credentials_and_options_override_it(
     tmp_path: Path, in_environment: dict[str, str], arguments: list[str], index: str, authorization: str | None
 ) -> None:
     with listening() as (port, requests):
@@ -220,7 +222,7 @@ def test_the_environment_names_store_and_credentials_and_options_come_first(
     assert {(unquote(path), given) for path, given in requests} == {(f"/{index}/_mapping", authorization)}
 
 
-def test_an_address_without_an_index_is_not_that_of_the_documents_where_users_are_asked_for(tmp_path: Path) -> None:
+def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
     with listening() as (port, requests):
         url = f"http://127.0.0.1:{port}"
         done = es_simhash("seen", "stats", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})

@@ -62,7 +62,7 @@ def called(folder: Path, *arguments: str, stdin: bytes = b"", terminal: bool = F
 
 
 def address(folder: Path) -> str:
-    """Where the commands store what users have seen, if they are told of no other place."""
+    """Where the commands store what users have seen, by default."""
     return f"sqlite:///{folder / 'es-simhash.db'}"
 
 
@@ -93,19 +93,19 @@ NOTHING = {"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0}
 # --- one user, from arguments ------------------------------------------------------------------------------
 
 
-def test_what_is_added_is_not_among_the_unseen_which_keep_their_order(tmp_path: Path) -> None:
+def test_added_items_are_seen_and_the_unseen_items_keep_their_order(tmp_path: Path) -> None:
     assert seen(tmp_path, "add", "--user", "ann", "n1", "n2").out == "2 items not seen before\n"
     done = seen(tmp_path, "unseen", "--user", "ann", "n4", "n1", "新闻", "n2", "n3", "n4")
     assert (done.code, done.out, done.err) == (0, "n4\n新闻\nn3\nn4\n", "")
 
 
-def test_with_json_one_user_s_answers_are_an_object_each(tmp_path: Path) -> None:
+def test_with_json_each_answer_for_one_user_is_an_object(tmp_path: Path) -> None:
     assert called(tmp_path, "add", "--json", "--user", "ann", "n1", "n2").json == [{"changed": 2}]
     assert called(tmp_path, "forget", "--json", "--user", "ann", "n1", "n9").json == [{"changed": 1}]
     assert called(tmp_path, "unseen", "--json", "--user", "ann", "n1", "n2").json == [{"user": "ann", "items": ["n1"]}]
 
 
-def test_what_is_forgotten_is_unseen_until_it_is_added_again(tmp_path: Path) -> None:
+def test_a_forgotten_item_is_unseen_until_it_is_added_again(tmp_path: Path) -> None:
     fill(tmp_path, "n1", "n2")
     assert seen(tmp_path, "forget", "--user", "ann", "n1", "n2").out == "2 items forgotten\n"
     assert seen(tmp_path, "add", "--user", "ann", "n1").out == "1 item not seen before\n"
@@ -142,7 +142,7 @@ def test_stats_of_an_unknown_user_say_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["clear", "remove"])
-def test_clearing_and_removing_forget_everything_of_one_user(tmp_path: Path, verb: str) -> None:
+def test_clear_and_remove_delete_all_items_of_one_user_only(tmp_path: Path, verb: str) -> None:
     fill(tmp_path, "n1")
     fill(tmp_path, "n1", user="bob")
     done = seen(tmp_path, verb, "--user", "ann")
@@ -173,15 +173,13 @@ def generations(folder: Path, user: str) -> int:
         return len(items_client.stats(user).generations)
 
 
-def test_a_rotation_begins_a_generation_for_everybody(old: Path) -> None:
+def test_a_rotation_starts_a_generation_for_every_user(old: Path) -> None:
     done = seen(old, "rotate")
     assert (done.code, done.out, done.err) == (0, "rotated 2 users\n", "")
     assert [generations(old, user) for user in ("ann", "bob")] == [2, 2]
 
 
-def test_as_many_rotations_as_generations_forget_what_was_seen_before(
-    old: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_n_rotations_forget_all_items_when_n_generations_are_kept(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for now in (5_000, 6_000):
         monkeypatch.setattr("es_simhash.client.seen._now", lambda now=now: now)
@@ -190,18 +188,18 @@ def test_as_many_rotations_as_generations_forget_what_was_seen_before(
     assert found == [[], ["n1"]]
 
 
-def test_only_the_users_that_are_named_are_rotated(old: Path) -> None:
+def test_with_user_only_these_users_are_rotated(old: Path) -> None:
     assert called(old, "rotate", "--json", "--user", "ann", "--user", "nobody").json == [{"rotated": 1, "failed": {}}]
     assert [generations(old, user) for user in ("ann", "bob")] == [2, 1]
 
 
-def test_users_whose_generation_was_begun_later_are_not_rotated(old: Path) -> None:
+def test_users_whose_generation_started_after_before_are_not_rotated(old: Path) -> None:
     assert called(old, "rotate", "--json", "--before", "4000").json == [{"rotated": 0, "failed": {}}]
     assert called(old, "rotate", "--json", "--before", "4001").json == [{"rotated": 2, "failed": {}}]
     assert called(old, "rotate", "--json", "--before", "4001").json == [{"rotated": 0, "failed": {}}]
 
 
-def test_a_user_who_can_t_be_rotated_is_reported_and_the_others_are(old: Path) -> None:
+def test_a_user_who_cannot_be_rotated_is_reported_and_the_others_are_rotated(old: Path) -> None:
     spoil(old, "bob", newest=4_000)
     done = called(old, "rotate")
     assert (done.code, done.out) == (3, "rotated 1 user\n")
@@ -257,7 +255,7 @@ def test_files_and_a_pipe_are_read_one_after_the_other(tmp_path: Path) -> None:
     assert done.json == [{**NOTHING, "lines": 4, "items": 4, "changed": 4}]
 
 
-def test_each_question_is_answered_by_a_line_in_its_order(tmp_path: Path) -> None:
+def test_each_line_is_answered_by_a_line_in_the_same_order(tmp_path: Path) -> None:
     fill(tmp_path, "n1", 7)
     questions = [("ann", ["n1", 7, "n2"]), ("bob", ["n1"]), ("ann", ["n1"]), ("ann", [])]
     done = seen(tmp_path, "unseen", stdin=jsonl(*({"user": user, "items": items} for user, items in questions)))
@@ -267,7 +265,7 @@ def test_each_question_is_answered_by_a_line_in_its_order(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("size", ["1", "2", "3", "7", "500"])
-def test_the_size_of_a_batch_changes_no_answer_and_not_their_order(tmp_path: Path, size: str) -> None:
+def test_the_batch_size_changes_neither_the_answers_nor_their_order(tmp_path: Path, size: str) -> None:
     fill(tmp_path, "n1", 7, user="ann")
     fill(tmp_path, "n2", user="7")
     questions = jsonl(
@@ -286,7 +284,7 @@ def test_the_size_of_a_batch_changes_no_answer_and_not_their_order(tmp_path: Pat
     assert (done.code, done.err) == (3, "")
 
 
-def test_some_hundred_questions_are_one_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_read_serves_up_to_500_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     unseen_many = SeenItems.unseen_many
 
@@ -303,7 +301,7 @@ def test_some_hundred_questions_are_one_read(tmp_path: Path, monkeypatch: pytest
     assert asked[3:] == [3, 1]
 
 
-def test_of_a_pipe_that_trickles_each_question_can_be_answered_before_the_next_is_read(tmp_path: Path) -> None:
+def test_with_batch_size_1_each_line_is_answered_before_the_next_is_read(tmp_path: Path) -> None:
     command = [*COMMAND, "seen", "unseen", "--batch-size", "1"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, env=environment()
@@ -319,12 +317,14 @@ def test_of_a_pipe_that_trickles_each_question_can_be_answered_before_the_next_i
     assert process.returncode == 0
 
 
-def test_questions_come_from_a_file_as_well(tmp_path: Path) -> None:
+def test_unseen_reads_lines_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").write_bytes(log(ann=["n1"]))
     assert called(tmp_path, "unseen", "questions.jsonl").json == [{"user": "ann", "items": ["n1"]}]
 
 
-def test_the_batches_of_a_bulk_load_don_t_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_the_batches_does_not_change_what_add_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = jsonl(*({"user": f"u{n % 3}", "items": [n, n + 1, n // 2]} for n in range(60)))
     outputs = []
     for count, size in ((5_000, 50_000), (1, 50_000), (7, 50_000), (5_000, 10)):
@@ -355,7 +355,7 @@ def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path, verb: str) ->
 # --- rebuilding --------------------------------------------------------------------------------------------
 
 
-def test_a_rebuild_drops_what_the_log_has_not_and_leaves_users_who_are_not_in_it(tmp_path: Path) -> None:
+def test_a_rebuild_drops_items_that_are_not_in_the_log_and_keeps_users_who_are_not_in_it(tmp_path: Path) -> None:
     fill(tmp_path, "old", "both")
     fill(tmp_path, "old", user="bob")
     done = seen(tmp_path, "rebuild", stdin=log(ann=["both", "new"]))
@@ -364,7 +364,7 @@ def test_a_rebuild_drops_what_the_log_has_not_and_leaves_users_who_are_not_in_it
     assert unseen(tmp_path, "bob", "old") == []
 
 
-def test_a_rebuilt_user_whose_lines_are_spread_over_batches_keeps_all_of_them(
+def test_a_rebuild_keeps_all_lines_of_a_user_in_several_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path, "old")
@@ -435,7 +435,7 @@ def test_bad_lines_are_reported_with_their_places_and_skipped(tmp_path: Path, ve
     assert unseen(tmp_path, "bad", "n1") == ["n1"]
 
 
-def test_bad_lines_are_lines_of_json_with_json_and_the_counts_add_up(tmp_path: Path) -> None:
+def test_with_json_each_bad_line_is_reported_as_json_and_the_counts_add_up(tmp_path: Path) -> None:
     done = called(tmp_path, "add", "--json", stdin=MIXED)
     *reports, counts = done.json
     assert (done.code, done.err) == (3, "")
@@ -445,13 +445,13 @@ def test_bad_lines_are_lines_of_json_with_json_and_the_counts_add_up(tmp_path: P
     assert counts == {**NOTHING, "lines": 2 * good - 1, "rejected": good - 1, "items": good, "changed": good}
 
 
-def test_questions_that_can_t_be_understood_are_reported_and_the_others_answered(tmp_path: Path) -> None:
+def test_unseen_reports_bad_lines_and_answers_the_others(tmp_path: Path) -> None:
     done = called(tmp_path, "unseen", stdin=MIXED)
     assert (done.code, len(done.json), len(done.err.splitlines())) == (3, len(BAD_LINES) + 1, len(BAD_LINES))
     assert all(re.match(r"rejected: stdin:\d+: ", report) for report in done.err.splitlines())
 
 
-def test_with_json_each_question_is_one_line_in_its_turn_whether_or_not_it_is_understood(tmp_path: Path) -> None:
+def test_unseen_with_json_prints_one_line_for_each_line_good_or_bad_in_the_same_order(tmp_path: Path) -> None:
     done = called(tmp_path, "unseen", "--json", stdin=MIXED)
     answers, reports = done.json[::2], done.json[1::2]
     assert (done.code, done.err) == (3, "")
@@ -483,7 +483,7 @@ def test_input_without_lines_exits_with_1(tmp_path: Path) -> None:
     assert 'no lines in the input: give JSON lines {"user", "items"}' in done.err
 
 
-def test_a_file_that_is_not_there_is_named_before_anything_is_done(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_before_anything_is_done(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_bytes(log(ann=["n1"]))
     done = seen(tmp_path, "add", "log.jsonl", "none.jsonl")
     assert complaint(done) == "es-simhash: cannot read none.jsonl: No such file or directory"
@@ -503,7 +503,7 @@ def spoil(folder: Path, user: str, value: bytes = b"what is this", newest: int =
     store.close()
 
 
-def test_a_user_who_can_t_be_read_is_reported_with_what_was_not_stored(tmp_path: Path) -> None:
+def test_a_user_who_cannot_be_read_is_reported_with_the_items_that_were_not_stored(tmp_path: Path) -> None:
     spoil(tmp_path, "bad")
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"])
     *reports, counts = called(tmp_path, "add", "--json", stdin=data).json
@@ -517,9 +517,7 @@ def test_a_user_who_can_t_be_read_is_reported_with_what_was_not_stored(tmp_path:
 
 
 @pytest.mark.parametrize("size", ["1", "3", "500"])
-def test_a_question_about_a_user_who_can_t_be_read_is_reported_and_the_others_answered(
-    tmp_path: Path, size: str
-) -> None:
+def test_unseen_reports_users_who_cannot_be_read_and_answers_the_others(tmp_path: Path, size: str) -> None:
     for user in ("bad", "worse"):
         spoil(tmp_path, user)
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"], worse=["n1"], eve=["n1"]) + log(bad=[])
@@ -540,13 +538,13 @@ def test_a_question_about_a_user_who_can_t_be_read_is_reported_and_the_others_an
         assert report["reason"].startswith(f"stdin:{line}: the seen items of user '{report['user']}' can't be read: ")
 
 
-def test_one_user_who_can_t_be_read_is_an_error_of_one_line(tmp_path: Path) -> None:
+def test_with_user_a_user_who_cannot_be_read_is_an_error_of_one_line(tmp_path: Path) -> None:
     spoil(tmp_path, "bad")
     for run, arguments in ((seen, ["stats"]), (called, ["clear"]), (called, ["unseen", "n1"]), (seen, ["add", "n1"])):
         assert "user 'bad' can't be read" in complaint(run(tmp_path, *arguments, "--user", "bad"))
 
 
-def test_a_user_who_can_t_be_read_is_mended_by_removing_and_rebuilding(tmp_path: Path) -> None:
+def test_remove_and_rebuild_repair_a_user_who_cannot_be_read(tmp_path: Path) -> None:
     spoil(tmp_path, "bad")
     called(tmp_path, "remove", "--user", "bad")
     assert called(tmp_path, "rebuild", stdin=log(bad=["n1"])).code == 0
@@ -582,12 +580,12 @@ def test_a_list_of_forgotten_items_that_is_full_is_reported_with_its_user(tmp_pa
         (["rotate", "--user", "x" * 513], "has 513 bytes: use from 1 to 512"),
     ],
 )
-def test_what_can_t_be_used_is_refused_in_one_line(tmp_path: Path, arguments: list[str], reason: str) -> None:
+def test_a_wrong_value_is_an_error_of_one_line(tmp_path: Path, arguments: list[str], reason: str) -> None:
     assert reason in complaint(called(tmp_path, *arguments))
 
 
 @pytest.mark.parametrize("arguments", [["add", "--user", "ann"], ["stats", "--user"]], ids=" ".join)
-def test_an_argument_that_is_no_text_is_refused_in_one_line(tmp_path: Path, arguments: list[str]) -> None:
+def test_an_argument_that_is_not_utf8_is_an_error_of_one_line(tmp_path: Path, arguments: list[str]) -> None:
     assert "has a lone surrogate" in complaint(seen(tmp_path, *arguments, os.fsdecode(b"\xff")))
 
 
@@ -605,7 +603,7 @@ def test_an_argument_that_is_no_text_is_refused_in_one_line(tmp_path: Path, argu
     ],
     ids=" ".join,
 )
-def test_a_command_that_is_not_understood_exits_with_2(tmp_path: Path, arguments: list[str]) -> None:
+def test_a_wrong_command_line_exits_with_2(tmp_path: Path, arguments: list[str]) -> None:
     done = called(tmp_path, *arguments)
     assert (done.code, done.out) == (2, "")
     assert "Error: " in done.err
