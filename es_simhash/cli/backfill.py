@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from tqdm import tqdm
@@ -16,6 +16,9 @@ from es_simhash.cli.options import filter_option, json_option, rule_options, sto
 from es_simhash.cli.runs import print_counts, print_outcome, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.verbs.outcome import Counts
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 def _parse_slice(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -46,7 +49,7 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 @run_options
 @json_option
 def backfill(
-    rule: dict[str, Any],
+    rule: DuplicateRule,
     filter: dict[str, Any] | None,
     again: bool,
     slice: tuple[int, int] | None,
@@ -72,11 +75,12 @@ def backfill(
     with open_documents(**store) as documents, Interruptible() as interruptible:
         total = None if again else documents.missing(filter=filter) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
+            rule.text_fields,
             filter=filter,
             again=again,
             slice=slice,
             stop=lambda: interruptible.signal is not None,
-            **rule,
+            rule=rule,
             **run,
         )
         with closing(outcomes), tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:

@@ -116,7 +116,7 @@ def evaluate(
         if sample is not None and documents is not None:
             _print_sample(documents, sample, text_field, filter, seed)
             return
-        fingerprinter = documents.fingerprinter if documents else make_fingerprinter(**choices)
+        fingerprinter = documents.fingerprinter() if documents else make_fingerprinter(**choices)
         reader = PairReader(
             fingerprinter, truth, None if confirm is None else measure, documents.fetch if documents else None
         )
@@ -168,7 +168,7 @@ def _print_sample(documents: Documents, size: int, fields: list[str], filter: di
         print_json(asdict(pair))
         drawn[pair.distance] = drawn.get(pair.distance, 0) + 1
     if not drawn:
-        within = documents.fingerprinter.scheme.max_distance
+        within = documents.fingerprinter().scheme.max_distance
         raise InputError(f"no two documents in {documents.name} are within {within} bits of each other")
     by_distance = ", ".join(f"{count} at {count_of(distance, 'bit')}" for distance, count in drawn.items())
     click.echo(f"{count_of(sum(drawn.values()), 'pair')}: {by_distance}", err=True)

@@ -27,11 +27,12 @@ def export(filter: dict[str, Any] | None, **store: Any) -> None:
     es-simhash export --filter '{"term": {"lang": "zh"}}'
     """
     with open_documents(**store) as documents:
+        digits = documents.fingerprinter().scheme.bits // 4
         for row in tqdm(documents.export(filter=filter), unit=" documents", disable=None, leave=False):
             print_json(
                 {
                     "id": row.id,
-                    "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:0{row.bits // 4}x}",
+                    "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:0{digits}x}",
                     "digest": row.digest,
                     "group": row.group,
                     "duplicate_of": row.duplicate_of,

@@ -15,6 +15,7 @@ from es_simhash.groups.links import HEADS
 from es_simhash.verbs.group import GIANT
 
 if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.group import Progress
 
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 )
 @json_option
 def group(
-    rule: dict[str, Any],
+    rule: DuplicateRule,
     filter: dict[str, Any] | None,
     head: Any,
     as_json: bool,
@@ -52,7 +53,7 @@ def group(
     es-simhash group --confirm 0.8 --json
     """
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
-        report = documents.group(filter=filter, head=head, progress=show_stages(bar), **rule)
+        report = documents.group(filter=filter, head=head, progress=show_stages(bar), rule=rule)
     if as_json:
         print_json(asdict(report))
         return

@@ -11,11 +11,10 @@ from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.options import text_field_option
 from es_simhash.cli.output import count_of, display
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies
 from es_simhash.fingerprinting.tokens import TOKENS
-from es_simhash.ingest.reader import Reader
 from es_simhash.lines import Line, parsed
+from es_simhash.similarity.text_fields import text_of
 
 
 @click.command()
@@ -50,14 +49,13 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
     distinct words, the rarest are dropped and a message says so.
     """
     paths = input_paths(files)
-    # The reader finds a document's text as an ingest does. Its id field and Fingerprinter are not used.
-    reader = Reader(Fingerprinter(), "id", tuple(text_field))
+    fields = tuple(text_field)
     frequencies = DocumentFrequencies(tokens, max_words=max_words)
     rejected = 0
     with progress_bar(paths) as progress:
         for line in read_lines(paths, progress):
             try:
-                frequencies.add(_text(line, reader))
+                frequencies.add(_text(line, fields))
             except InputError as error:
                 rejected += 1
                 progress.clear()
@@ -72,13 +70,13 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
         sys.exit(SOME_NOT_DONE)
 
 
-def _text(line: Line, reader: Reader) -> str:
+def _text(line: Line, fields: tuple[str, ...]) -> str:
     line = parsed(line)
     if line.problem is not None:
         raise InputError(line.problem)
     if not isinstance(line.document, dict):
         raise InputError("a document must be a JSON object")
-    return reader.text(line.document)
+    return text_of(line.document, fields)
 
 
 def _summary(frequencies: DocumentFrequencies, words: int) -> str:

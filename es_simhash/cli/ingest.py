@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack, closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,9 @@ from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Counts
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 @click.command()
@@ -55,7 +58,7 @@ from es_simhash.verbs.outcome import Counts
 def ingest(
     files: tuple[str, ...],
     id_field: str,
-    rule: dict[str, Any],
+    rule: DuplicateRule,
     on_duplicate: Any,
     filter: dict[str, Any] | None,
     dead_letter: str | None,
@@ -97,7 +100,7 @@ def ingest(
             state.note = letters.note
         counts = state.counts if state else Counts()
         before = counts.total
-        documents = stack.enter_context(open_documents(**store, deadline=run["deadline"] if state else 0.0))
+        documents = stack.enter_context(open_documents(**store))
         progress = stack.enter_context(progress_bar(paths))
         interruptible = stack.enter_context(Interruptible())
         outcomes = stack.enter_context(
@@ -107,8 +110,8 @@ def ingest(
                     id_field=id_field,
                     on_duplicate=on_duplicate,
                     filter=filter,
-                    state=state,
-                    **rule,
+                    checkpoint=state,
+                    rule=rule,
                     **run,
                 )
             )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.client.arguments import DEFAULT_MAX_DISTANCE, EXACT
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.measures import MEASURES
+from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX
 
 if TYPE_CHECKING:
@@ -74,18 +74,21 @@ def client_options(
 # --- several options as one argument -----------------------------------------------------------------------
 
 
-def collect_options(argument: str, names: tuple[str, ...], options: list[Option]) -> Callable[[Command], Command]:
-    """Add options to a command, and pass their values to it as one argument: a dict.
+def collect_options(
+    argument: str, names: tuple[str, ...], options: list[Option], collect: Callable[..., Any] = dict
+) -> Callable[[Command], Command]:
+    """Add options to a command, and pass their values to it as one argument.
 
     :param argument: name of the command function's parameter.
-    :param names: names of the values; the keys of the dict.
+    :param names: names of the values.
+    :param collect: makes the argument of the values, which it gets as keywords; by default a dict.
     """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def with_dict(**values: Any) -> None:
             collected = {name: values.pop(name) for name in names}
-            command(**{argument: collected}, **values)
+            command(**{argument: collect(**collected)}, **values)
 
         decorated: Command = with_dict
         for option in reversed(options):
@@ -159,13 +162,14 @@ _RULE_OPTIONS = [
 
 
 def rule_options(text_field_help: str, text_field: str | None = "text") -> Callable[[Command], Command]:
-    """Add the options that define a near-duplicate, as the argument ``rule``.
+    """Add the options that define a near-duplicate, as the argument ``rule``: a DuplicateRule.
 
     :param text_field_help: the help of ``--text-field``.
     :param text_field: the default of ``--text-field``; None if it is required.
     """
     names = ("text_field", "max_distance", "confirm", "measure")
-    return collect_options("rule", names, [text_field_option(text_field_help, text_field), *_RULE_OPTIONS])
+    options = [text_field_option(text_field_help, text_field), *_RULE_OPTIONS]
+    return collect_options("rule", names, options, DuplicateRule)
 
 
 # --- filters and output ------------------------------------------------------------------------------------

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash.cli.options import filter_option, json_option, parse_filter, rule_options, store_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 @click.command()
@@ -28,7 +31,7 @@ from es_simhash.cli.scheme import open_documents, scheme_options
 @json_option
 def remove(
     ids: tuple[str, ...],
-    rule: dict[str, Any],
+    rule: DuplicateRule,
     matching: dict[str, Any] | None,
     filter: dict[str, Any] | None,
     as_json: bool,
@@ -47,9 +50,9 @@ def remove(
         raise click.UsageError("give either ids or --matching")
     with open_documents(**store) as documents:
         if matching is not None:
-            removed = documents.remove_matching(matching, among=filter, **rule)
+            removed = documents.remove_matching(matching, filter=filter, rule=rule)
         else:
-            removed = len(documents.remove(ids, among=filter, **rule))
+            removed = len(documents.remove(ids, filter=filter, rule=rule))
     if as_json:
         print_json({"removed": removed})
     else:

@@ -11,8 +11,6 @@ from es_simhash.cli.input import open_input
 from es_simhash.cli.options import client_options
 from es_simhash.cli.output import display
 from es_simhash.client import Documents
-from es_simhash.contract import Describe, ask
-from es_simhash.drive import run, with_retries
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.hashing import HASHES
 from es_simhash.fingerprinting.idf import IdfTable
@@ -21,7 +19,6 @@ from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.stop_words import LISTS, StopWords
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
-from es_simhash.stores.address import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,24 +98,14 @@ def open_documents(
     ca_certs: str | None,
     no_verify_certs: bool,
     timeout: float | None,
-    *,
-    deadline: float = 0.0,
     **choices: Any,
 ) -> Documents:
     """Open the documents of a store, from the values of ``store_options`` and :func:`scheme_options`.
 
     Every option of the Scheme that is not given is that of the store.
-
-    :param deadline: how many seconds to retry while the store is busy or cannot be reached.
     """
     address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout)
-    opened = open_store(address, **options)
-    try:
-        stored = run(with_retries(ask(Describe()), deadline), opened.perform)
-        return Documents(opened, fingerprinter=make_fingerprinter(stored=stored, **choices))
-    except BaseException:
-        opened.close()
-        raise
+    return Documents(address, fingerprinter=lambda stored: make_fingerprinter(stored=stored, **choices), **options)
 
 
 T = TypeVar("T", IdfTable, StopWords)

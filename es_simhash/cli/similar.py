@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,9 @@ from es_simhash.cli.input import read_text
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
-from es_simhash.client.arguments import checked_distance
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 @click.command()
@@ -27,7 +29,7 @@ def similar(
     text: str | None,
     id: str | None,
     file: str | None,
-    rule: dict[str, Any],
+    rule: DuplicateRule,
     filter: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
@@ -46,15 +48,14 @@ def similar(
     """
     if sum(value is not None for value in (text, id, file)) != 1:
         raise click.UsageError("give exactly one of: TEXT, --id ID, --file FILE")
-    confirm = rule["confirm"]
     with open_documents(**store) as documents:
-        distance = checked_distance(rule["max_distance"], documents.fingerprinter.scheme, confirm)
+        fingerprinter = documents.fingerprinter()
         if id is not None:
-            matches = documents.similar_to(id, filter=filter, **rule)
+            matches = documents.similar_to(id, filter=filter, rule=rule)
         else:
             query = read_text(file) if file is not None else text or ""
-            matches = documents.similar(query, filter=filter, **rule)
-            if documents.fingerprinter.fingerprint(query).value is None:
+            matches = documents.similar(query, filter=filter, rule=rule)
+            if fingerprinter.fingerprint(query).value is None:
                 click.echo(
                     "the text is too short for a fingerprint: only exact duplicates of it can be found", err=True
                 )
@@ -63,11 +64,12 @@ def similar(
             print_json({name: value for name, value in asdict(match).items() if value is not None})
     elif matches:
         width = max(len("id"), *(len(match.id) for match in matches))
-        click.echo(f"{'id':<{width}}  distance{'' if confirm is None else '  similarity'}  exact")
+        click.echo(f"{'id':<{width}}  distance{'' if rule.confirm is None else '  similarity'}  exact")
         for match in matches:
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             click.echo(f"{match.id:<{width}}  {match.distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     else:
-        similar_text = "" if confirm is None else f" with a text similarity of {confirm:g} or more"
+        similar_text = "" if rule.confirm is None else f" with a text similarity of {rule.confirm:g} or more"
+        distance = rule.bits_allowed(fingerprinter.scheme)
         within = f"no documents within {count_of(distance, 'bit')}{similar_text}"
         click.echo(within if distance >= 0 else "no exact duplicates", err=True)
