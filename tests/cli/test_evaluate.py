@@ -226,7 +226,7 @@ def test_the_scheme_is_that_of_the_store(store: str, fingerprinter: Fingerprinte
     assert max(pair["distance"] for pair in drawn) > 7
     if own:
         said = complaint(es_simhash("evaluate", "--sample", "9", "--store", store, cwd=tmp_path))
-        assert "give the Fingerprinter that IDF table, idf=… (--idf FILE)" in said
+        assert "which is not loaded: pass it to the Fingerprinter (idf=…, or --idf FILE)" in said
 
 
 @pytest.mark.parametrize("fingerprinter", [Fingerprinter(), Fingerprinter(Scheme(bits=128))], ids=["64", "128"])
