@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from es_simhash.cli.seen.lines import Batch
-    from es_simhash.verbs.seen import Report
+    from es_simhash.verbs.seen import SeenReport
 
 user_option = click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
 
@@ -88,7 +88,7 @@ def rebuild(files: tuple[str, ...], as_json: bool, **store: Any) -> None:
     url, options = client_options(**store)
     with SeenItems(url, **options) as items, FirstPlaces() as first_places:
 
-        def change(batch: Batch) -> Report:
+        def change(batch: Batch) -> SeenReport:
             new_users = {user: seen for user, seen in batch.items() if first_places.claim(user, "") is None}
             known_users = {user: seen for user, seen in batch.items() if user not in new_users}
             report = items.rebuild_many(new_users)
