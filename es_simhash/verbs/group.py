@@ -120,7 +120,9 @@ def group(
         named.update(id for link in batch.values() for id in (link.group, link.duplicate_of) if id is not None)
         progress("written", len(batch))
     yield from ask(Refresh())
-    yield from _mend({row.id: row.digest for row in rows if row.id in named}, Near(max_distance, blank, texts), clause)
+    yield from _repair_links(
+        {row.id: row.digest for row in rows if row.id in named}, Near(max_distance, blank, texts), clause
+    )
     sizes = np.bincount(heads, minlength=len(rows))
     reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]
     return GroupReport(
@@ -150,7 +152,7 @@ def _agree(texts: Texts, features: Mapping[int, Features | InputError | None], o
     return texts.agree(texts.similarity(features[one], features[other]))
 
 
-def _mend(named: Mapping[str, str], near: Near, clause: Mapping[str, Any] | None) -> Flow[None]:
+def _repair_links(named: Mapping[str, str], near: Near, clause: Mapping[str, Any] | None) -> Flow[None]:
     """Repair links to documents that other programs removed, or gave another text, after they were read.
 
     :param named: the documents that were linked to: by id, the digest that they had.
