@@ -16,7 +16,7 @@ from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
 from es_simhash.verbs import group as flow
-from tests.groups.test_links import twin
+from tests.groups.test_links import reference_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,9 @@ def links(store: Store) -> dict[str, tuple[str, str | None]]:
 def right(store: Store) -> dict[str, tuple[str, str | None]]:
     """The links that the documents should have."""
     rows = sorted(scan(store), key=lambda row: (row.written, row.id))
-    heads, originals = twin([(row.fingerprint, row.digest) for row in rows], [row.group for row in rows], 3, "earliest")
+    heads, originals = reference_links(
+        [(row.fingerprint, row.digest) for row in rows], [row.group for row in rows], 3, "earliest"
+    )
     return {
         row.id: (rows[head].id, rows[original].id if original >= 0 else None)
         for row, head, original in zip(rows, heads, originals, strict=True)
