@@ -1,33 +1,33 @@
 """Q-grams: keyword keys by which every similar short text is found.
 
 A short text has too few shingles for MinHash bands: one edit changes most of them. Its keys are its *q-grams*, short
-pieces of its word characters, and the *count filter* chooses the candidates: a few edits destroy a few q-grams, so two
-similar texts still share many (Ukkonen, "Approximate string-matching with q-grams and maximal matches", 1992; Gravano
-et al., "Approximate string joins in a database (almost) for free", VLDB 2001).
+pieces of its word characters, and the *count filter* chooses the candidates: a few edits destroy a few q-grams, so
+two similar texts still share many (Ukkonen, "Approximate string-matching with q-grams and maximal matches", 1992;
+Gravano et al., "Approximate string joins in a database (almost) for free", VLDB 2001).
 
-**The q-grams of a text** of L word characters, L >= 1. Put ``^`` before the text and ``$$`` behind it; neither is a word
-character. One q-gram starts at ``^`` and one at each word character. A q-gram has 2 characters if the first word
-character in it is a Han character, and 3 otherwise. So there are L + 1. The second ``天天`` of a text is ``天天#1``, the
-third ``天天#2``: texts share as many of these keys as the multisets of their q-grams have in common.
+**The q-grams of a text** of L word characters, L >= 1. Put ``^`` before the text and ``$$`` behind it; neither is a
+word character. One q-gram starts at ``^``, one at each word character. A q-gram has 2 characters if the first word
+character in it is a Han character, and 3 otherwise. So there are L + 1. The second ``天天`` of a text is ``天天#1``,
+the third ``天天#2``: texts share as many of these keys as the multisets of their q-grams have in common.
 
-**The lemma.** Let b be a text of l word characters with a Levenshtein similarity to a of s or more: d edits make b of a,
-and d <= D = floor((1 - s) max(L, l)). Let x = max(0, l - L). Then a and b share at least ::
+**The lemma.** Let b be a text of l word characters with a Levenshtein similarity to a of s or more: d edits make b of
+a, and d <= D = floor((1 - s) max(L, l)). Let x = max(0, l - L). Then a and b share at least ::
 
     L + 1 - (the sum of the x largest gap counts) - (the sum of the D - x largest position counts)
 
-keys. The *position count* of a character of a is the number of a's q-grams that contain it, 2 or 3. The *gap count* of
-two neighbours (``^`` and ``$`` included) is the number of a's q-grams that contain both, 1 or 2.
+keys. The *position count* of a character of a is the number of a's q-grams that contain it, 2 or 3. The *gap count*
+of two neighbours (``^`` and ``$`` included) is the number of a's q-grams that contain both, 1 or 2.
 
-*Proof.* (1) A q-gram of a is untouched if no character of it is deleted or replaced and nothing is inserted between two of
-its characters. Its characters then follow each other in b, too. Its first word character, which it contains, says how
-long it is: so the same q-gram starts at the same place in b. Untouched q-grams of a come to different places of b;
-hence a and b share at least as many keys as there are untouched q-grams. (2) Let p of the d edits be insertions. Since
-b is longer than a by p less the deletions, p >= x. An insertion touches the q-grams that contain both characters of its
-gap. Another edit touches those that contain its position. (3) Take any x of the insertions: together they touch no more
-than the x largest gap counts add up to; several in one gap touch the same. Each other insertion touches only q-grams
-that contain the word character on one side of its gap: count it as an edit of that position. These and the other edits are
-at most d - x <= D - x different positions, and touch no more than the D - x largest position counts add up to. The L + 1
-q-grams less those that are touched are left. ∎
+*Proof.* (1) A q-gram of a is untouched if no character of it is deleted or replaced and nothing is inserted between
+two of its characters. Its characters then follow each other in b, too. Its first word character, which it contains,
+says how long it is: so the same q-gram starts at the same place in b. Untouched q-grams of a come to different places
+of b; hence a and b share at least as many keys as there are untouched q-grams. (2) Let p of the d edits be
+insertions. Since b is longer than a by p less the deletions, p >= x. An insertion touches the q-grams that contain
+both characters of its gap. Another edit touches those that contain its position. (3) Take any x of the insertions:
+together they touch no more than the x largest gap counts add up to; several in one gap touch the same. Each other
+insertion touches only q-grams that contain the word character on one side of its gap: count it as an edit of that
+position. These and the other edits are at most d - x <= D - x different positions, and touch no more than the D - x
+largest position counts add up to. The L + 1 q-grams less those that are touched are left. ∎
 
 Where all characters of a are Han, position counts are 2 and gap counts 1: the bound is max(L, l) + 1 - 2 D.
 """

