@@ -1,0 +1,125 @@
+"""MinHash bands: keyword keys that similar texts share.
+
+Two texts with a Jaccard similarity J of their shingles agree in each row of their MinHash signatures with the chance J
+(Broder, "On the resemblance and containment of documents", 1997). ``ROWS`` rows make a band. A band of one text equals
+that of the other with the chance J**ROWS, and at least one of ``BANDS`` does with 1 - (1 - J**ROWS)**BANDS (Leskovec,
+Rajaraman and Ullman, "Mining of Massive Datasets", chapter 3). A key is a hash of one band: documents with a key in
+common are candidates, and the more keys they share, the more similar they are.
+
+The signature is that of Dahlgaard, Knudsen and Thorup ("Fast similarity sketching", FOCS 2017). A round hashes each
+shingle once: the hash chooses the row that the shingle enters, and the value that it enters with. A row takes its
+smallest value of the first round in which it has one. A long text needs one round, where plain MinHash needs one for
+each row; a short text needs a few. Unlike in one-permutation hashing no row is ever copied from another (Shrivastava,
+"Optimal densification for fast and accurate minwise hashing", ICML 2017), so that the estimate is unbiased.
+
+The keys of a text are part of the format: ``tests/vectors/minhash-1.jsonl`` holds them for ever.
+"""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_simhash.fingerprinting.word_characters import shingle_numbers, word_characters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KIND = "m"
+"""The first character of each key, which tells MinHash bands from other keys."""
+BANDS = 25
+ROWS = 5
+"""A text at a Jaccard similarity of 0.8 shares a key with a chance of 0.99995, at 0.65 of 0.95, at 0.3 of 0.06, at 0.1
+of 0.0002; ``scripts/study/keys.py`` measures other choices."""
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+_DIGITS = 6
+"""Base-64 digits of a band's hash. Of 10**8 documents 0.04 share a key with a text by accident."""
+
+_ROW_BITS = 7  # 2**7 rows, of which the bands use 125
+_EMPTY = np.uint64(2**64 - 1)  # greater than every value that a row can have
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = np.array(
+    # Odd, of random bits: the fractional digits of the square roots of 13, 17, 19, 23 and 29, the last bit set.
+    [0x9B05688C2B3E6C1F, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179, 0xCBBB9D5DC1059ED9, 0x629A292A367CD507],
+    dtype=np.uint64,
+)
+_LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
+_SHIFTS = np.arange(58, 58 - 6 * _DIGITS, -6, dtype=np.uint64)
+
+
+def bands(text: str) -> list[str]:
+    """Return the keys of a text: ``BANDS`` of them, or none if the text has no word character.
+
+    A key is ``KIND``, the band as one character of ``ALPHABET`` and 36 bits of its hash as six of them.
+
+    >>> bands("市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水")[:3]
+    ['m0YRmdc3', 'm1reEaKY', 'm2jku6Et']
+
+    :raises InputError: if the text is not a string, or has a lone surrogate.
+    """
+    return keys(shingle_numbers(word_characters(text)))
+
+
+def keys(shingles: NDArray[np.uint64]) -> list[str]:
+    """Return the keys of a text whose shingles have these numbers; repeated and reordered numbers change nothing."""
+    if not shingles.size:
+        return []
+    rows = signature(shingles, _ROW_BITS)[: BANDS * ROWS].reshape(BANDS, ROWS)
+    hashes = _mixed((rows * _FACTORS).sum(axis=1, dtype=np.uint64))
+    size = len(KIND) + 1 + _DIGITS
+    encoded = np.empty((BANDS, size), dtype=np.uint8)
+    encoded[:, 0] = ord(KIND)
+    encoded[:, 1] = _LETTERS[:BANDS]
+    encoded[:, 2:] = _LETTERS[(hashes[:, None] >> _SHIFTS) & np.uint64(63)]
+    together = encoded.tobytes().decode("ascii")
+    return [together[start : start + size] for start in range(0, len(together), size)]
+
+
+def signature(shingles: NDArray[np.uint64], row_bits: int) -> NDArray[np.uint64]:
+    """Return the 2**row_bits rows of a text's signature: the smallest value that entered each.
+
+    The rows of two texts are equal with a chance of the Jaccard similarity of their shingles.
+
+    :param shingles: numbers of the text's shingles, one at least.
+    :param row_bits: from 1 to 7.
+    """
+    count = 1 << row_bits
+    rows = np.full(count, _EMPTY, dtype=np.uint64)
+    # As many rounds at once as fill all rows of most texts (the coupon collector's number of hashes, and some more).
+    # How many does not matter to the result: a value of an earlier round is always the smaller one.
+    at_once = int(count * (log(count) + 1) / shingles.size) + 1
+    for first in range(0, count, at_once):
+        _enter(rows, shingles, range(first, min(first + at_once, count)), row_bits)
+        if rows.max() != _EMPTY:
+            return rows
+    # Very few shingles leave rows empty for ever. The last round enters all of them into each row.
+    empty = np.flatnonzero(rows == _EMPTY)
+    steps = _STEP * (np.uint64(count + 1) + empty.astype(np.uint64))
+    values = _mixed(shingles[None, :] + steps[:, None]).min(axis=1)
+    rows[empty] = np.uint64(count << 56) | values >> np.uint64(8)
+    return rows
+
+
+def _enter(rows: NDArray[np.uint64], shingles: NDArray[np.uint64], rounds: range, row_bits: int) -> None:
+    """Enter the shingles into the rows, in place. A value has the round in its highest byte, and 56 bits of a hash."""
+    numbers = np.arange(rounds.start, rounds.stop, dtype=np.uint64)[:, None]
+    hashes = _mixed(shingles[None, :] + _STEP * (numbers + np.uint64(1)))
+    values = hashes << np.uint64(row_bits)
+    values >>= np.uint64(8)
+    values |= numbers << np.uint64(56)
+    hashes >>= np.uint64(64 - row_bits)
+    np.minimum.at(rows, hashes.ravel().astype(np.intp), values.ravel())
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the numbers with their bits mixed: the last step of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    mixed = numbers >> np.uint64(30)
+    mixed ^= numbers
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

@@ -1,0 +1,139 @@
+"""Q-grams: keyword keys by which every similar short text is found.
+
+A short text has too few shingles for MinHash bands: one edit changes most of them. Its keys are its *q-grams*, short
+pieces of its word characters, and the *count filter* chooses the candidates: a few edits destroy a few q-grams, so
+two similar texts still share many (Ukkonen, "Approximate string-matching with q-grams and maximal matches", 1992;
+Gravano et al., "Approximate string joins in a database (almost) for free", VLDB 2001).
+
+**The q-grams of a text** of L word characters, L >= 1. Put ``^`` before the text and ``$$`` behind it; neither is a
+word character. One q-gram starts at ``^``, one at each word character. A q-gram has 2 characters if the first word
+character in it is a Han character, and 3 otherwise. So there are L + 1. The second ``天天`` of a text is ``天天#1``,
+the third ``天天#2``: texts share as many of these keys as the multisets of their q-grams have in common.
+
+**The lemma.** Let b be a text of l word characters with a Levenshtein similarity to a of s or more: d edits make b of
+a, and d <= D = floor((1 - s) max(L, l)). Let x = max(0, l - L). Then a and b share at least ::
+
+    L + 1 - (the sum of the x largest gap counts) - (the sum of the D - x largest position counts)
+
+keys. The *position count* of a character of a is the number of a's q-grams that contain it, 2 or 3. The *gap count*
+of two neighbours (``^`` and ``$`` included) is the number of a's q-grams that contain both, 1 or 2.
+
+*Proof.* (1) A q-gram of a is untouched if no character of it is deleted or replaced and nothing is inserted between
+two of its characters. Its characters then follow each other in b, too. Its first word character, which it contains,
+says how long it is: so the same q-gram starts at the same place in b. Untouched q-grams of a come to different places
+of b; hence a and b share at least as many keys as there are untouched q-grams. (2) Let p of the d edits be
+insertions. Since b is longer than a by p less the deletions, p >= x. An insertion touches the q-grams that contain
+both characters of its gap. Another edit touches those that contain its position. (3) Take any x of the insertions:
+together they touch no more than the x largest gap counts add up to; several in one gap touch the same. Each other
+insertion touches only q-grams that contain the word character on one side of its gap: count it as an edit of that
+position. These and the other edits are at most d - x <= D - x different positions, and touch no more than the D - x
+largest position counts add up to. The L + 1 q-grams less those that are touched are left. ∎
+
+Where all characters of a are Han, position counts are 2 and gap counts 1: the bound is max(L, l) + 1 - 2 D.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import accumulate
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+from es_simhash.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KIND = "g"
+"""The first character of each key, which tells q-grams from other keys."""
+
+_FIRST, _LAST = "^", "$"
+_HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
+_ROUNDING = 1e-9  # 1 - 0.8 is a little less than 0.2: a bound that is too wide costs time, one too narrow loses pairs
+
+
+@dataclass(frozen=True)
+class GramQuery:
+    """What every text with the similarity fulfils: a length in a range, and a number of shared keys.
+
+    :param keys: the keys of the text that is looked up.
+    :param shortest: the least number of word characters that a similar text has.
+    :param longest: the greatest.
+    :param least: how many of the keys a similar text of any such length has. 0 if the similarity is so low that some
+        similar text may share none: then every text with a length in the range is a candidate.
+    """
+
+    keys: list[str]
+    shortest: int
+    longest: int
+    least: int
+
+
+def gram_keys(words: str) -> list[str]:
+    """Return the keys of a text: one more than it has word characters, all different; none of an empty text.
+
+    >>> gram_keys("天天天F35")
+    ['g^天', 'g天天', 'g天天#1', 'g天F', 'gF35', 'g35$', 'g5$$']
+
+    :param words: the word characters of the text.
+    """
+    if not words:
+        return []
+    padded = words + _LAST * 2
+    front = _FIRST + padded[: 1 if _HAN.match(words) else 2]
+    grams = [front, *(padded[at : at + (2 if _HAN.match(words[at]) else 3)] for at in range(len(words)))]
+    seen: Counter[str] = Counter()
+    keys = []
+    for gram in grams:
+        number = seen[gram]
+        seen[gram] += 1
+        keys.append(f"{KIND}{gram}#{number}" if number else KIND + gram)
+    return keys
+
+
+def gram_query(words: str, similarity: float) -> GramQuery:
+    """Return what every text fulfils that has a Levenshtein similarity of ``similarity`` or more to this one.
+
+    >>> gram_query("床前明月光", 0.8)
+    GramQuery(keys=['g^床', 'g床前', 'g前明', 'g明月', 'g月光', 'g光$'], shortest=4, longest=6, least=4)
+
+    :param words: the word characters of the text, one at least.
+    :param similarity: above 0, up to 1. Levenshtein similarity is 1 - edits / length of the longer text.
+    :raises InputError: if there is no such similarity, or no word character.
+    """
+    least = shared_at_least(words, similarity)
+    return GramQuery(gram_keys(words), min(least), max(least), min(least.values()))
+
+
+def shared_at_least(words: str, similarity: float) -> dict[int, int]:
+    """Return how many keys a similar text shares at least, for each length that a similar text can have.
+
+    :param words: the word characters of the text, one at least.
+    :param similarity: above 0, up to 1.
+    :raises InputError: if there is no such similarity, or no word character.
+    """
+    if not 0 < similarity <= 1:
+        raise InputError(f"the similarity {similarity!r}: use a number above 0, up to 1, such as 0.8")
+    if not words:
+        raise InputError("the text has no word character: q-grams find nothing for it")
+    length = len(words)
+    # Whether the q-gram that starts 2 before a position, or that at ``^``, reaches the position.
+    reach = [0, *(0 if _HAN.match(words[max(at - 2, 0)]) else 1 for at in range(1, length + 1))]
+    gaps = _sums_of_largest(1 + reach[at] for at in range(length + 1))
+    positions = _sums_of_largest(2 + reach[at] for at in range(length))
+    shortest = max(1, ceil(similarity * length - _ROUNDING))
+    longest = floor(length / similarity + _ROUNDING)
+    least = {}
+    for other in range(shortest, longest + 1):
+        edits = floor((1 - similarity) * max(length, other) + _ROUNDING)
+        inserted = max(0, other - length)
+        lost = gaps[min(inserted, length + 1)] + positions[min(edits - inserted, length)]
+        least[other] = max(0, length + 1 - lost)
+    return least
+
+
+def _sums_of_largest(counts: Iterable[int]) -> list[int]:
+    """Return the sums of the 0, 1, 2, … largest counts."""
+    return [0, *accumulate(sorted(counts, reverse=True))]

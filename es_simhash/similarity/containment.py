@@ -1,0 +1,43 @@
+"""Containment: how much of the shorter text stands in the longer one.
+
+Broder ("On the resemblance and containment of documents", 1997): the share of a text's shingles that another text has,
+too. It sees a copy that was cut, or that stands in a frame of other text, which the Jaccard similarity of the two does
+not: that is at most the ratio of their sizes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_simhash.fingerprinting.word_characters import shingle_numbers, word_characters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SHORTEST = 60
+"""Distinct shingles that the shorter text has at least. A shorter one is a phrase that stands in many texts."""
+
+
+def containment(a: str, b: str) -> float:
+    """Return the share of the shingles of word characters of the text that has fewer that the other has, too.
+
+    :returns: from 0 to 1; see :func:`containment_of`.
+    :raises InputError: if a text is not a string, or has a lone surrogate.
+    """
+    return containment_of(*(np.unique(shingle_numbers(word_characters(text))) for text in (a, b)))
+
+
+def containment_of(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
+    """Return the containment of two texts of which the numbers of the shingles are known.
+
+    :param a: distinct numbers, in any order.
+    :param b: distinct numbers, in any order.
+    :returns: from 0 to 1. 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
+    """
+    fewer = min(a.size, b.size)
+    both = int(np.intersect1d(a, b, assume_unique=True).size)
+    if fewer < SHORTEST and not both == a.size == b.size != 0:
+        return 0.0
+    return both / fewer

@@ -1,0 +1,129 @@
+"""Laws of MinHash bands: the same on every machine, and shared as often as the formula says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_simhash.fingerprinting.word_characters import shingle_numbers, word_characters
+from es_simhash.search.minhash import _FACTORS, ALPHABET, BANDS, ROWS, bands, keys, signature
+
+FILE = Path(__file__).resolve().parents[1] / "vectors" / "minhash-1.jsonl"
+LINES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+ALL = (1 << 64) - 1
+STEP = 0x9E3779B97F4A7C15
+
+numbers = st.lists(st.integers(0, ALL), min_size=1, max_size=60)
+
+
+def plain_mixed(number: int) -> int:
+    """The last step of SplitMix64."""
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & ALL
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & ALL
+    return number ^ number >> 31
+
+
+def plain_signature(shingles: list[int], row_bits: int) -> list[int]:
+    """Every round of the method, one shingle after the other: a row keeps the smallest (round, value)."""
+    count = 1 << row_bits
+    rows: dict[int, tuple[int, int]] = {}
+    for number in range(count):
+        for shingle in shingles:
+            mixed = plain_mixed(shingle + STEP * (number + 1) & ALL)
+            row, value = mixed >> 64 - row_bits, (mixed << row_bits & ALL) >> 8
+            rows[row] = min(rows.get(row, (count, ALL)), (number, value))
+    for row in range(count):
+        last = min(plain_mixed(shingle + STEP * (count + 1 + row) & ALL) >> 8 for shingle in shingles)
+        rows[row] = min(rows.get(row, (count, ALL)), (count, last))
+    return [number << 56 | value for number, value in (rows[row] for row in range(count))]
+
+
+def plain_bands(text: str) -> list[str]:
+    """The keys of a text, without numpy."""
+    words = word_characters(text)
+    if not words:
+        return []
+    factors = [0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1, 0x510E527FADE682D1]
+    words = words.ljust(5, "\ud800")
+    shingles = [
+        sum(ord(letter) * factor for letter, factor in zip(words[at : at + 5], factors, strict=True)) & ALL
+        for at in range(len(words) - 4)
+    ]
+    rows = plain_signature(shingles, (BANDS * ROWS - 1).bit_length())
+    made = []
+    for band in range(BANDS):
+        of = rows[band * ROWS : band * ROWS + ROWS]
+        total = plain_mixed(sum(row * int(factor) for row, factor in zip(of, _FACTORS, strict=True)) & ALL)
+        digits = [ALPHABET[total >> 58 - 6 * digit & 63] for digit in range(6)]
+        made.append("m" + ALPHABET[band] + "".join(digits))
+    return made
+
+
+@pytest.mark.parametrize("line", LINES, ids=[f"line {number}" for number, _ in enumerate(LINES, 1)])
+def test_bands_are_those_of_the_file_and_of_the_slow_reference(line: dict[str, Any]) -> None:
+    text = line["text"] * line.get("times", 1)
+    assert bands(text) == line["bands"] == plain_bands(text)
+
+
+@settings(max_examples=30)
+@given(shingles=numbers, row_bits=st.integers(1, 7))
+def test_a_signature_is_that_of_the_slow_reference(shingles: list[int], row_bits: int) -> None:
+    assert signature(np.array(shingles, dtype=np.uint64), row_bits).tolist() == plain_signature(shingles, row_bits)
+
+
+@given(shingles=numbers, again=st.randoms(use_true_random=False))
+def test_order_and_repeats_of_shingles_change_nothing(shingles: list[int], again: Any) -> None:
+    shuffled = shingles + shingles[:5]
+    again.shuffle(shuffled)
+    assert keys(np.array(shuffled, dtype=np.uint64)) == keys(np.array(shingles, dtype=np.uint64))
+
+
+@given(st.text(min_size=1, alphabet=st.characters(exclude_categories=["Cs"])))
+def test_a_key_has_8_characters_of_ascii_and_there_are_none_or_one_a_band(text: str) -> None:
+    made = bands(text)
+    assert len(made) == (BANDS if word_characters(text) else 0)
+    assert all(len(key) == 8 and key.isascii() and key[0] == "m" for key in made)
+    assert [key[1] for key in made] == list(ALPHABET[: len(made)])
+
+
+def test_punctuation_spaces_case_and_width_change_no_key() -> None:
+    text = "市气象台今晨发布暴雨橙色预警，城区 F-35 部分路段已经出现积水。"
+    assert bands(text) == bands(" 市气象台今晨发布暴雨橙色预警,\n城区ｆ35 部分路段、已经出现积水 ")
+
+
+@pytest.mark.parametrize("size", [56, 200, 1000])
+@pytest.mark.parametrize("similarity", [0.5, 0.65, 0.8])
+def test_rows_are_equal_as_often_as_texts_are_similar_and_bands_as_the_formula_says(
+    size: int, similarity: float
+) -> None:
+    random = np.random.default_rng(size)
+    both = round(2 * size * similarity / (1 + similarity))
+    true = both / (2 * size - both)
+    equal, shared = [], []
+    for _ in range(300):
+        a = random.integers(0, ALL, size=size, dtype=np.uint64)
+        b = np.concatenate([a[:both], random.integers(0, ALL, size=size - both, dtype=np.uint64)])
+        equal.append(np.mean(signature(a, 6) == signature(b, 6)))
+        shared.append(len(set(keys(a)) & set(keys(b))))
+    deviation = (true * (1 - true) / 64 / 300) ** 0.5
+    assert abs(np.mean(equal) - true) < 4 * deviation
+    assert np.mean(shared) == pytest.approx(BANDS * true**ROWS, rel=0.2)
+
+
+def test_unrelated_texts_share_no_key() -> None:
+    random = np.random.default_rng(1)
+    every = [key for _ in range(3_000) for key in keys(random.integers(0, ALL, size=50, dtype=np.uint64))]
+    assert len(set(every)) == len(every)
+
+
+def test_shingles_are_every_five_characters_and_a_shorter_text_is_one() -> None:
+    assert len(set(shingle_numbers("市气象台今晨发布").tolist())) == 4
+    assert shingle_numbers("市气象台今晨发布")[1] == shingle_numbers("气象台今晨")[0]
+    assert [len(shingle_numbers(words)) for words in ("", "市", "市气象台", "市气象台今")] == [0, 1, 1, 1]
+    assert len({int(shingle_numbers(words)[0]) for words in ("市", "市气", "市气象台", "市气象台今", "气市")}) == 5

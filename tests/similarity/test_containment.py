@@ -1,0 +1,47 @@
+"""Laws of containment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.fingerprinting.word_characters import word_characters
+from es_simhash.similarity.containment import SHORTEST, containment, containment_of
+
+long = "".join(chr(0x4E00 + 7 * number) for number in range(400))
+
+
+def plain_containment(a: str, b: str) -> float:
+    """By sets of strings."""
+    sets = [{words[at : at + 5] for at in range(max(1, len(words) - 4))} for words in map(word_characters, (a, b))]
+    fewer, more = sorted(sets, key=len)
+    if len(fewer) < SHORTEST and fewer != more:
+        return 0.0
+    return len(fewer & more) / len(fewer)
+
+
+@given(st.integers(0, 200), st.integers(60, 200), st.integers(0, 200), st.integers(60, 200))
+def test_containment_is_that_of_sets_of_shingles(a: int, size: int, b: int, other: int) -> None:
+    one, two = long[a : a + size], long[b : b + other]
+    assert containment(one, two) == containment(two, one) == plain_containment(one, two)
+
+
+@given(start=st.integers(0, 300), size=st.integers(SHORTEST + 4, 400))
+def test_a_part_of_a_text_is_contained_whole(start: int, size: int) -> None:
+    part = long[start : start + size]
+    expected = 1.0 if len(part) >= SHORTEST + 4 else 0.0
+    assert containment(part, "。".join([long, "a" * 50])) == (expected or float(part == long))
+
+
+def test_short_texts_are_contained_in_nothing_but_themselves() -> None:
+    assert containment(long[: SHORTEST + 3], long) == 0.0
+    assert containment(long[: SHORTEST + 4], long) == 1.0
+    assert containment("天地玄黄宇宙", "天地，玄黄宇宙") == 1.0
+    assert containment("", "") == 0.0
+
+
+def test_the_order_of_the_numbers_is_free() -> None:
+    one = np.arange(100, dtype=np.uint64)
+    assert containment_of(one, one[::-1].copy()[:80]) == pytest.approx(1.0)

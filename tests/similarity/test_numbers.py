@@ -1,0 +1,108 @@
+"""Laws of the numbers of a text: by value, however they are written, and no words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.similarity.numbers import numbers, numbers_agree
+
+DIGITS = "零一二三四五六七八九"
+
+
+def numeral(number: int) -> str:
+    """A number from 1 in Chinese, as it is read: slow, by groups of four digits."""
+
+    def group(value: int) -> str:
+        text = ""
+        for unit, name in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
+            digit = value // unit % 10
+            if digit:
+                text += DIGITS[digit] + name
+            elif text and not text.endswith("零"):
+                text += "零"
+        return text.rstrip("零")
+
+    text = ""
+    for unit, name in ((10**8, "亿"), (10**4, "万"), (1, "")):
+        value = number // unit % 10**4
+        if value:
+            text += ("零" if text and value < 1000 else "") + group(value) + name
+    return text[1:] if text.startswith("一十") else text
+
+
+@given(st.integers(1, 10**12 - 1))
+def test_a_number_counts_by_its_value_in_digits_in_thousands_in_full_width_and_in_chinese(number: int) -> None:
+    wide = "".join(chr(ord(digit) + 0xFEE0) for digit in str(number))
+    for written in (str(number), f"{number:,}", wide, f"00{number}", f"{number}.00", f"第{numeral(number)}"):
+        assert numbers(f"共{written}，") == Counter([str(number)]), written
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("三月十五日", ["3", "15"]),
+        ("二〇二四年", ["2024"]),
+        ("二○二四年", ["2024"]),
+        ("九八年", ["98"]),
+        ("一千二百三十", ["1230"]),
+        ("一百二", ["120"]),
+        ("一百零二", ["102"]),
+        ("三千五", ["3500"]),
+        ("一万二", ["12000"]),
+        ("一万亿", ["1000000000000"]),
+        ("廿三", ["23"]),
+        ("卅", []),
+        ("两人", ["2"]),
+        ("十人", ["10"]),
+        ("一月一日", ["1", "1"]),
+        ("第一名", ["1"]),
+        ("星期三，周五", ["3", "5"]),
+        ("贰仟叁佰元", ["2300"]),
+        ("1.2万", ["12000"]),
+        ("3亿", ["300000000"]),
+        ("百分之五十", ["50%"]),
+        ("百分之12.50", ["12.5%"]),
+        ("50％", ["50%"]),
+        ("千分之三", ["3‰"]),
+        ("三分之一", ["1/3"]),
+        ("10:30", ["10", "30"]),
+        ("2024-03-05", ["2024", "3", "5"]),
+        ("iPhone14 v1.2.3", ["14", "1.2.3"]),
+        ("1,23", ["1", "23"]),
+        ("0.50", ["0.5"]),
+        ("00", ["0"]),
+    ],
+)
+def test_numbers_are(text: str, expected: list[str]) -> None:
+    assert numbers(text) == Counter(expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("一些", "一个", "三峡", "十分", "万一", "千万", "百姓", "四川", "一直", "统一", "一般", "一时", "三三"),
+        *("两国", "五四", "三亚", "千千万万", "百万", "不三不四", "一日之计"),
+    ],
+)
+def test_chinese_numerals_inside_words_are_no_numbers(text: str) -> None:
+    assert not numbers(f"有{text}，")
+
+
+def test_numbers_agree_if_each_is_there_as_often() -> None:
+    assert numbers_agree(numbers("3月5日，共5人"), numbers("三月五日，共五人"))
+    assert not numbers_agree(numbers("3月5日，共5人"), numbers("3月5日"))
+    assert numbers_agree(numbers("3月5日，共5人"), numbers("3月5日"), contained=True)
+    assert not numbers_agree(numbers("3月6日"), numbers("3月5日，共5人"), contained=True)
+    assert numbers_agree(Counter(), Counter())
+
+
+@given(st.text(), st.text())
+def test_agreement_is_symmetric_and_every_text_agrees_with_itself(a: str, b: str) -> None:
+    ours, theirs = (numbers(text.encode("utf-8", "ignore").decode()) for text in (a, b))
+    assert numbers_agree(ours, ours)
+    for contained in (False, True):
+        assert numbers_agree(ours, theirs, contained) == numbers_agree(theirs, ours, contained)
