@@ -22,7 +22,7 @@ MARK = 2
 UNSPACED = 4
 """Han characters, kana and bopomofo: no white space stands between the words that they write."""
 MOVABLE = 8
-"""What decomposes into nothing but marks that Unicode's canonical ordering may move (their combining class is not 0)."""
+"""What decomposes into nothing but marks that canonical ordering may move: their combining class is not 0."""
 
 _CODE_POINTS = 0x110000
 _LAST_WITH_A_KIND = 0x20000  # beyond are Han characters, and then none with a kind but variation selectors

@@ -122,8 +122,8 @@ def _without_accidental_space(text: str) -> str:
     """Return the text without the spaces beside Han characters.
 
     A space stays if the nearest word character on its left and the nearest one on its right are both of a script that
-    is written with spaces. Punctuation does not count, since commas of Latin text come with a space and those of Chinese
-    text do not. A space before a combining mark stays: it carries the mark.
+    is written with spaces. Punctuation does not count, since commas of Latin text come with a space and those of
+    Chinese text do not. A space before a combining mark stays: it carries the mark.
 
     :param text: with single spaces.
     """
