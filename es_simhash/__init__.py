@@ -6,12 +6,12 @@ from es_simhash.contract import Row
 from es_simhash.errors import SimhashError
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
-from es_simhash.search.candidates import candidates_clause, plain_clause, ring_clause
+from es_simhash.search.candidates import candidates_clause, plain_clause
 from es_simhash.verbs.group import GroupReport
 from es_simhash.verbs.outcome import Counts, Outcome
 from es_simhash.verbs.page import Page
 from es_simhash.verbs.sample import SampledPair
-from es_simhash.verbs.seen import Report, Stats
+from es_simhash.verbs.seen import SeenReport, SeenStats
 from es_simhash.verbs.similar import Match
 
 __version__ = "0.1.0"
@@ -29,15 +29,14 @@ __all__ = [
     "Match",
     "Outcome",
     "Page",
-    "Report",
     "Row",
     "SampledPair",
     "Scheme",
     "SeenItems",
+    "SeenReport",
+    "SeenStats",
     "SimhashError",
-    "Stats",
     "candidates_clause",
     "fingerprint",
     "plain_clause",
-    "ring_clause",
 ]

@@ -1,6 +1,7 @@
-"""The only place where sync and async differ: one generator of requests, answered by calls or by awaits.
+"""Drivers: they run a generator that yields requests, and send it the replies. One driver is sync, one is async.
 
-It is used twice: a flow asks a store, and inside the Elasticsearch store a request asks the client.
+The generator is the same for both; this module is the only place where sync and async differ. There are two users: a
+verb (a flow) sends requests to a store, and the Elasticsearch store sends requests to the client.
 """
 
 from __future__ import annotations
@@ -26,51 +27,53 @@ _log = logging.getLogger("es_simhash")
 
 @dataclass(frozen=True)
 class Pause:
-    """A request that the driver answers itself: by waiting."""
+    """A request to wait. The driver answers it itself."""
 
     seconds: float
 
 
 def pauses(deadline: float, first: float = 0.05, longest: float = 10.0) -> Generator[Pause, None, None]:
-    """Pauses between attempts, until a deadline: each of random length, from nothing up to one that doubles each time.
+    """Yield the pauses between attempts until a deadline.
 
-    Several programs that were turned away together don't come back together: "full jitter" of M. Brooker, "Exponential
-    Backoff And Jitter", AWS Architecture Blog, 2015. The defaults are for a server that is busy or away.
+    Each pause has a random length between 0 and a maximum, and the maximum doubles after each pause. So programs that
+    fail at the same moment do not retry at the same moment. This is the "full jitter" of M. Brooker, "Exponential
+    Backoff And Jitter", AWS Architecture Blog, 2015. The defaults suit a server that is busy or unavailable.
 
-    :param deadline: seconds from when the first pause is asked for.
-    :param first: seconds that the first pause lasts at most.
-    :param longest: seconds that any pause lasts at most.
+    :param deadline: seconds from the request for the first pause. There is no pause if it is 0 or less.
+    :param first: maximum of the first pause in seconds.
+    :param longest: maximum of every pause in seconds.
     """
     end = time.monotonic() + deadline
-    most = first
+    maximum = first
     while (left := end - time.monotonic()) > 0:
-        yield Pause(min(random.uniform(0, most), left))
-        most = min(2 * most, longest)
+        yield Pause(min(random.uniform(0, maximum), left))
+        maximum = min(2 * maximum, longest)
 
 
 def pauses_after_conflicts(deadline: float) -> Generator[Pause, None, None]:
-    """:func:`pauses` for whoever was beaten by another writer: short ones, since that one is done already."""
+    """Yield short :func:`pauses` after a conflict with another writer, because that writer has already finished."""
     return pauses(deadline, first=0.01, longest=0.5)
 
 
-def patiently(
+def with_retries(
     work: Generator[Q | Pause, Any, T], deadline: float, ended: Callable[[], bool] = lambda: False
 ) -> Generator[Q | Pause, Any, T]:
-    """The same work, whose requests are repeated while they fail for a reason that passes.
+    """Run ``work``, and retry each of its requests that fails with a retryable error.
 
-    :param deadline: seconds for which one request is repeated; then its error is raised.
-    :param ended: tells that nobody waits for the result any more.
+    :param deadline: seconds for which one request is retried. Then its error is raised in ``work``.
+    :param ended: returns True if the result is no longer needed. Then no request is retried.
+    :returns: what ``work`` returns.
     """
     try:
         request = next(work)
         while True:
-            waits, began = None, time.monotonic()
+            waits, started = None, time.monotonic()
             while True:
                 try:
                     reply = yield request
                 except SimhashError as error:
                     if waits is None and error.retryable and deadline:
-                        _log.warning("%s; it is tried again for up to %g s", error, deadline)
+                        _log.warning("%s; retrying for up to %g s", error, deadline)
                     waits = waits or pauses(deadline)
                     if error.retryable and not ended() and (pause := next(waits, None)) is not None:
                         yield pause
@@ -78,25 +81,31 @@ def patiently(
                     request = work.throw(error)
                 else:
                     if waits is not None:
-                        _log.warning("the store answers again, after %.1f s", time.monotonic() - began)
+                        _log.warning("the store answers again, after %.1f s", time.monotonic() - started)
                     request = work.send(reply)
                 break
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
 
 
-def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
-    """Run to the end, and return what the generator returns. Errors of ``answer`` are raised inside it."""
+def run(
+    work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any], wait: Callable[[float], object] = time.sleep
+) -> T:
+    """Run ``work`` to its end, and return what it returns.
+
+    :param answer: returns the reply to a request. If it raises a SimhashError, the error is raised in ``work``.
+    :param wait: waits for some seconds. It may return earlier.
+    """
     reply: Any = None
     error: SimhashError | None = None
     while True:
         request = _step(work, reply, error)
-        if isinstance(request, _End):
+        if isinstance(request, _Finished):
             return request.value
         reply = error = None
         try:
             if isinstance(request, Pause):
-                time.sleep(request.seconds)
+                wait(request.seconds)
             else:
                 reply = answer(request)
         except SimhashError as failure:
@@ -104,16 +113,17 @@ def run(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Any]) -> T:
 
 
 async def arun(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Awaitable[Any]], *, aside: bool = False) -> T:
-    """:func:`run`, awaiting the answers.
+    """Run ``work`` as :func:`run` does, but await the answers.
 
-    :param aside: what is done between two requests takes long: it is done in a thread, while other tasks go on.
+    :param aside: True if ``work`` computes for a long time between two requests. Then it runs in a thread, and other
+        tasks of the event loop continue.
     """
     reply: Any = None
     error: SimhashError | None = None
     while True:
         step = partial(_step, work, reply, error)
         request = await asyncio.to_thread(step) if aside else step()
-        if isinstance(request, _End):
+        if isinstance(request, _Finished):
             return request.value
         reply = error = None
         try:
@@ -123,14 +133,15 @@ async def arun(work: Generator[Q | Pause, Any, T], answer: Callable[[Q], Awaitab
 
 
 @dataclass(frozen=True)
-class _End(Generic[T]):
-    """What the work returned: a StopIteration can't leave a thread."""
+class _Finished(Generic[T]):
+    """The result of the work. It replaces StopIteration, which cannot be raised out of a thread."""
 
     value: T
 
 
-def _step(work: Generator[Q | Pause, Any, T], reply: Any, error: SimhashError | None) -> Q | Pause | _End[T]:
+def _step(work: Generator[Q | Pause, Any, T], reply: Any, error: SimhashError | None) -> Q | Pause | _Finished[T]:
+    """Send a reply or an error to the work, and return its next request or its result."""
     try:
         return work.send(reply) if error is None else work.throw(error)
     except StopIteration as end:
-        return _End(end.value)
+        return _Finished(end.value)

@@ -1,7 +1,8 @@
-"""Every error that this library raises on purpose.
+"""The errors that this library raises.
 
-One root, so that a caller can catch the lot. Two questions stay apart: *what* went wrong is the class, *may I try
-again* is ``retryable``. Each message is one line that names the place and the fix.
+All errors have one base class, ``SimhashError``, so a caller can catch all of them. The class of an error tells *what*
+is wrong; its attribute ``retryable`` tells whether the *same request* may work later. Each message is one line: what is
+wrong, where, and what to do.
 """
 
 from __future__ import annotations
@@ -10,83 +11,88 @@ from typing import ClassVar
 
 
 class SimhashError(Exception):
-    """Root of the errors of es_simhash."""
+    """Base class of the errors of es_simhash."""
 
     retryable: ClassVar[bool] = False
+    """True if the same request may work later."""
 
 
-# --- the caller's ------------------------------------------------------------------------------------------
+# --- errors of the caller ------------------------------------------------------------------------------------------
 
 
 class InputError(SimhashError, ValueError):
-    """An argument or a document that can't be used; the message says which and how to mend it."""
+    """An argument or a document is invalid. The message names it and says how to correct it."""
 
 
 class SchemeError(SimhashError, ValueError):
-    """A Scheme that can't be read, or a choice in it that is not known."""
+    """A Scheme is invalid: it cannot be read, or it has an unknown choice."""
 
 
 class SchemeMismatch(SimhashError):
-    """The store was filled under another Scheme: its fingerprints don't compare with ours."""
+    """The store has another Scheme. Its fingerprints cannot be compared with those of this program."""
 
 
 class DuplicateFound(SimhashError):
-    """A duplicate came in while the policy for duplicates is ``fail``."""
+    """An ingest with ``on_duplicate="fail"`` found a duplicate."""
 
 
-# --- the store's -------------------------------------------------------------------------------------------
+# --- errors of the store -------------------------------------------------------------------------------------------
 
 
 class StoreError(SimhashError):
-    """The store refused a request, or answered something that can't be used."""
+    """The store refused a request, or its reply is invalid."""
 
 
 class NotSetUp(StoreError):
-    """The index, the file or the fields that the store needs are not there: run ``init``."""
+    """The index, the file or the fields that the store needs do not exist: run ``init``."""
 
 
 class StoreUnavailable(StoreError):
-    """Nobody answers, or the server is too busy: the same request may work later."""
+    """The server does not answer, or it is too busy. The same request may work later."""
 
     retryable = True
 
 
 class AccessDenied(StoreError):
-    """The server does not take these credentials, or they don't allow this request."""
+    """The server rejects the credentials, or they do not permit this request."""
 
 
 class WrongServer(StoreError):
-    """What answers is not an Elasticsearch that the installed client can talk to."""
+    """The server is not an Elasticsearch that the installed client supports."""
 
 
 class IncompleteAnswer(StoreError):
-    """The answer may lack matches (time-out, failed shards, too many candidates): it is not given at all."""
+    """The reply may lack matches (time-out, failed shards, too many candidates). So no reply is returned."""
 
     retryable = True
 
 
 class TooManyCandidates(IncompleteAnswer):
-    """A query met more documents than one answer may hold; the same query will again."""
+    """A query has more candidates than one reply may hold. The same query fails again."""
 
     retryable = False
 
 
+class Unsupported(StoreError):
+    """The store does not support this request."""
+
+
 class TooLarge(StoreError):
-    """A request has more bytes than the server takes."""
+    """A request has more bytes than the server accepts."""
 
 
-# --- seen items --------------------------------------------------------------------------------------------
+# --- errors of seen items --------------------------------------------------------------------------------------------
 
 
 class FilterFormatError(SimhashError, ValueError):
-    """Bytes that are not a whole, undamaged Bloom filter of a version that this library reads."""
+    """The bytes of a Bloom filter are incomplete, damaged, or of a format that this library does not read."""
 
 
 class FilterMismatch(SimhashError, ValueError):
-    """Two Bloom filters of different configurations, where equal ones are needed."""
+    """Two Bloom filters have different configurations, but the operation needs equal ones."""
 
 
 class ConflictError(StoreError):
-    """Other writers were faster until the deadline: the message says what was not stored."""
+    """Other writers changed the same data until the deadline. The message says what is not stored."""
 
     retryable = True

@@ -1,4 +1,4 @@
-"""JSON lines: each line is a document, or a reason why it is none. A bad line never stops the others."""
+"""Read JSON lines. Each line becomes a document or a problem. A bad line does not stop the others."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_LINE = 64 << 20
-"""Bytes of a line; a longer one is passed over without being held in memory."""
+"""Largest size of a line in bytes. A longer line is skipped, and is not held in memory."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of input: a document, or why there is none.
+    """One line of input: a document, or the problem with the line.
 
-    :param place: the file's name and the number of the line.
-    :param size: bytes read for it.
-    :param raw: the line as it was read; :func:`parsed` makes the document of it.
-    :param version: of a stored document that is to get its fingerprint.
+    :param place: where the line is: the name of the file and the number of the line, ``news.jsonl:12``.
+    :param document: the parsed JSON value.
+    :param problem: why there is no document; None if the line is good.
+    :param size: number of bytes in the line.
+    :param raw: the bytes of the line, not parsed yet. :func:`parsed` turns them into the document.
     """
 
     place: str
@@ -30,14 +31,13 @@ class Line:
     problem: str | None = None
     size: int = 0
     raw: bytes | None = None
-    version: Any = None
 
 
 def raw_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
-    """The lines of a stream, not parsed yet; empty ones are passed over.
+    """Yield the lines of a stream, not parsed yet. Empty lines are skipped.
 
-    :param stream: opened in binary mode.
-    :param name: of the file, for the places: ``name:12``.
+    :param stream: the file, opened in binary mode.
+    :param name: the name of the file, for the places: ``name:12``.
     """
     number = 0
     while line := stream.readline(MAX_LINE + 1):
@@ -48,14 +48,14 @@ def raw_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
             while line and not line.endswith(b"\n"):
                 line = stream.readline(MAX_LINE)
                 size += len(line)
-            problem = f"the line is longer than {MAX_LINE:,} bytes: one JSON object a line is wanted"
+            problem = f"the line is longer than {MAX_LINE:,} bytes: write one JSON object on each line"
             yield Line(place, problem=problem, size=size)
         elif line.strip():
             yield Line(place, size=len(line), raw=line)
 
 
 def parsed(line: Line) -> Line:
-    """The line with its document, or with the problem that there is none."""
+    """Return the line with its document, or with the problem that was found."""
     if line.raw is None or line.problem is not None:
         return line
     try:
@@ -65,32 +65,33 @@ def parsed(line: Line) -> Line:
 
 
 def json_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
-    """:func:`raw_lines`, parsed."""
+    """Yield the lines of a stream, parsed; the parameters are those of :func:`raw_lines`."""
     return map(parsed, raw_lines(stream, name))
 
 
-_CUT = ", and the input ends there without a line break: was it cut?"
+_TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
 
 
 def _parse(line: bytes) -> Any:
+    """Return the JSON value of a line; raise InputError if there is none."""
     if line.startswith(b"\x1f\x8b"):
-        raise InputError("compressed by gzip: pipe it in by zcat")
+        raise InputError("compressed by gzip: decompress it first, for example with zcat")
     if b"\0" in line:
-        raise InputError("not UTF-8, it has zero bytes as UTF-16 has them: convert the file to UTF-8")
+        raise InputError("not UTF-8: the line has zero bytes, as in UTF-16: convert the file to UTF-8")
     try:
         return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        fix = _CUT if error.reason == "unexpected end of data" else ": convert the file to UTF-8"
+        fix = _TRUNCATED if error.reason == "unexpected end of data" else ": convert the file to UTF-8"
         raise InputError(f"not UTF-8 at byte {error.start + 1}{fix}") from error
     except json.JSONDecodeError as error:
-        cut = "" if line.endswith(b"\n") else _CUT
+        truncated = "" if line.endswith(b"\n") else _TRUNCATED
         message = error.msg.removesuffix(" at")
-        raise InputError(f"not JSON: {message} at character {error.pos + 1}{cut}") from error
+        raise InputError(f"not JSON: {message} at character {error.pos + 1}{truncated}") from error
     except RecursionError as error:
-        raise InputError("not usable JSON: nested too deeply; flatten it") from error
+        raise InputError("invalid JSON: nested too deeply: flatten it") from error
     except ValueError as error:
-        raise InputError(f"not usable JSON: {error}") from error
+        raise InputError(f"invalid JSON: {error}") from error
 
 
 def _refuse_constant(constant: str) -> None:
-    raise ValueError(f"{constant} is not a JSON number; use null")
+    raise ValueError(f"{constant} is not a JSON number: use null")

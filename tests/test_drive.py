@@ -1,4 +1,4 @@
-"""The drivers, and the pauses between attempts."""
+"""Laws of the drivers, and of the pauses between attempts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LONGEST = {pauses: (0.05, 10.0), pauses_after_conflicts: (0.01, 0.5)}
 
 
 class Clock:
-    """A clock that a pause sets forward."""
+    """A clock that each pause advances."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1_000.0
         monkeypatch.setattr(drive, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def waited(self, waits: Generator[drive.Pause, None, None]) -> list[float]:
-        """Wait for all of them; how long each was."""
+        """Wait for all pauses; return the length of each in seconds."""
         found = []
         for pause in waits:
             self.now += pause.seconds
@@ -42,7 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_pause_lasts_from_nothing_to_a_length_that_doubles_up_to_the_longest(
+def test_a_pause_is_between_0_and_a_maximum_that_doubles_up_to_the_longest(
     kind: Callable[[float], Generator[drive.Pause, None, None]], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[tuple[float, float]] = []
@@ -56,7 +56,7 @@ def test_a_pause_lasts_from_nothing_to_a_length_that_doubles_up_to_the_longest(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("deadline", [0.001, 1.0, 30.0])
-def test_pauses_end_at_the_deadline_which_runs_from_the_first(
+def test_pauses_end_at_the_deadline_which_starts_with_the_first_pause(
     kind: Callable[[float], Generator[drive.Pause, None, None]], deadline: float, clock: Clock
 ) -> None:
     waits = kind(deadline)
@@ -76,7 +76,7 @@ def test_there_is_no_pause_without_time(
 
 
 def work(threads: list[int]) -> Generator[Any, Any, list[Any]]:
-    """Asks for this and that, and notes which threads it ran in."""
+    """Yield some requests, and record the threads in which the generator runs."""
     found = []
     for request in ("a", Pause(0), "wrong", "b"):
         threads.append(threading.get_ident())
@@ -99,7 +99,7 @@ async def aanswer(request: str) -> str:
 
 
 @pytest.mark.parametrize("aside", [False, True])
-def test_sync_and_async_give_the_same_and_what_takes_long_is_done_in_another_thread(*, aside: bool) -> None:
+def test_sync_and_async_give_the_same_result_and_aside_uses_another_thread(*, aside: bool) -> None:
     threads: list[int] = []
     assert run(work([]), answer) == ["A", None, "no answer", "B"]
     assert asyncio.run(arun(work(threads), aanswer, aside=aside)) == ["A", None, "no answer", "B"]
@@ -108,7 +108,7 @@ def test_sync_and_async_give_the_same_and_what_takes_long_is_done_in_another_thr
 
 
 @pytest.mark.parametrize("aside", [False, True])
-def test_an_error_of_the_work_itself_comes_out(*, aside: bool) -> None:
+def test_an_error_of_the_work_itself_is_raised(*, aside: bool) -> None:
     def failing() -> Generator[Any, Any, None]:
         yield "a"
         raise KeyError("x")

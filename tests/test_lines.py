@@ -1,4 +1,4 @@
-"""JSON lines: every line is a document or a reason, at its place; none is held that is too long."""
+"""Laws of JSON lines: every line is a document or a problem, with its place; a line that is too long is not held."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def problem(data: bytes) -> str:
 
 
 @given(st.lists(VALUES | st.none()), st.sampled_from([b"\n", b"\r\n"]), st.booleans())
-def test_every_value_comes_back_with_the_number_of_its_line(values: list[Any], end: bytes, ascii_only: bool) -> None:
+def test_every_value_is_read_back_with_the_number_of_its_line(values: list[Any], end: bytes, ascii_only: bool) -> None:
     written = [json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "replace") for value in values]
     read = lines(b"".join(each + end for each in written))
     assert [line.document for line in read] == [json.loads(each) for each in written]
@@ -53,7 +53,7 @@ def test_the_last_line_needs_no_line_break() -> None:
     assert [line.document for line in lines(b"1\n2")] == [1, 2]
 
 
-def test_a_byte_order_mark_is_left_out() -> None:
+def test_a_byte_order_mark_is_skipped() -> None:
     assert [line.document for line in lines(b"\xef\xbb\xbf1\n2\n")] == [1, 2]
 
 
@@ -64,17 +64,20 @@ def test_a_byte_order_mark_is_left_out() -> None:
         (b'{"id": "1\n', "not JSON: Invalid control character at character 10"),
         (
             b'{"id": "1',
-            "not JSON: Unterminated string starting at character 8, and the input ends there without a line",
+            "not JSON: Unterminated string starting at character 8, and the input ends there without a line break",
         ),
-        ("{暴".encode()[:-1], "not UTF-8 at byte 2, and the input ends there without a line break: was it cut?"),
+        (
+            "{暴".encode()[:-1],
+            "not UTF-8 at byte 2, and the input ends there without a line break: check if the file is truncated",
+        ),
         ("{暴}\n".encode("gbk"), "not UTF-8 at byte 2: convert the file to UTF-8"),
-        ("1\n".encode("utf-16-be")[:3] + b"\n", "not UTF-8, it has zero bytes as UTF-16 has them: convert the file"),
-        (b"[NaN]\n", "not usable JSON: NaN is not a JSON number; use null"),
-        (b"[" * 100_000 + b"\n", "not usable JSON: nested too deeply; flatten it"),
-        (b"1" * 5_000 + b"\n", "not usable JSON: Exceeds the limit (4300"),
+        ("1\n".encode("utf-16-be")[:3] + b"\n", "not UTF-8: the line has zero bytes, as in UTF-16: convert the file"),
+        (b"[NaN]\n", "invalid JSON: NaN is not a JSON number: use null"),
+        (b"[" * 100_000 + b"\n", "invalid JSON: nested too deeply: flatten it"),
+        (b"1" * 5_000 + b"\n", "invalid JSON: Exceeds the limit (4300"),
     ],
 )
-def test_what_is_no_json_says_where_and_why(data: bytes, says: str) -> None:
+def test_a_line_that_is_not_json_has_a_problem_that_says_where_and_why(data: bytes, says: str) -> None:
     assert problem(data).startswith(says)
 
 
@@ -87,18 +90,18 @@ def test_a_line_up_to_the_limit_is_read(monkeypatch: pytest.MonkeyPatch, length:
 
 @pytest.mark.parametrize("length", [101, 200, 201, 1_000])
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_a_line_over_the_limit_is_passed_over(monkeypatch: pytest.MonkeyPatch, length: int, end: bytes) -> None:
+def test_a_line_over_the_limit_is_skipped(monkeypatch: pytest.MonkeyPatch, length: int, end: bytes) -> None:
     monkeypatch.setattr(reading_lines, "MAX_LINE", 100)
     long = b"x" * (length - len(end)) + end
     first, second, *rest = lines(b"1\n" + long + (b"3\n" if end else b""))
     assert first.document == 1
-    assert second.problem == "the line is longer than 100 bytes: one JSON object a line is wanted"
+    assert second.problem == "the line is longer than 100 bytes: write one JSON object on each line"
     assert (second.place, second.size) == ("news.jsonl:2", length)
     assert [(line.place, line.document) for line in rest] == ([("news.jsonl:3", 3)] if end else [])
 
 
 class Endless(io.RawIOBase):
-    """So many bytes of one line, made as they are read."""
+    """A stream of one line of ``size`` bytes, generated while it is read."""
 
     def __init__(self, size: int) -> None:
         self.left = size
@@ -113,7 +116,7 @@ class Endless(io.RawIOBase):
         return size
 
 
-def test_a_line_over_the_limit_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_over_the_limit_is_not_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_lines, "MAX_LINE", 10_000)
     size = 20_000_000
     tracemalloc.start()
@@ -128,6 +131,6 @@ def test_a_line_over_the_limit_is_not_held(monkeypatch: pytest.MonkeyPatch) -> N
     assert peak < size / 20
 
 
-def test_a_gzip_file_is_told_how_to_be_read() -> None:
+def test_the_problem_of_a_gzip_file_says_how_to_decompress_it() -> None:
     (line, *_) = json_lines(io.BytesIO(gzip.compress(b'{"id": 1}\n')), "news.jsonl.gz")
     assert "zcat" in (line.problem or "")

@@ -1,6 +1,6 @@
-"""The command line: a file a command; each parses, makes one call of the library, and prints.
+"""The command line. One module per command: it parses the options, calls the library once, and prints the result.
 
-What it ends with is in :mod:`es_simhash.cli.exits`.
+The exit codes are in :mod:`es_simhash.cli.exits`.
 """
 
 from __future__ import annotations
@@ -28,21 +28,32 @@ from es_simhash.cli.similar import similar
 from es_simhash.errors import SimhashError
 
 EPILOG = """\b
-Exit codes: 0 done; 1 stopped by an error, what was done before it is counted;
-2 command not understood; 3 done, but some documents were rejected or failed;
-4 stopped at a duplicate (--on-duplicate fail);
-130 interrupted (Ctrl-C), 143 terminated (SIGTERM)."""
+Exit codes:
+0    done
+1    stopped by an error; or all documents were rejected or failed
+2    the command line is wrong
+3    done, but some documents were rejected or failed
+4    stopped at a duplicate (--on-duplicate fail)
+130  interrupted (Ctrl-C)
+143  terminated (SIGTERM)
+
+After an error or an interruption, ingest and backfill print the counts of the documents done so far. For evaluate read
+pairs in place of documents. For the seen commands see es-simhash seen --help."""
 
 
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
-    """Find near-duplicate documents, mostly Chinese ones, in SQLite or Elasticsearch.
+    """Find near-duplicate documents in SQLite or Elasticsearch. Made for Chinese texts.
 
     \b
-    es-simhash ingest news.jsonl               which articles are copies of which
-    es-simhash similar "市气象台发布暴雨预警…"      what is stored that is near
-    es-simhash init --store http://localhost:9200/news      the same on a cluster:
+    Store documents in SQLite and report duplicates. Then search them:
+    es-simhash ingest news.jsonl
+    es-simhash similar "市气象台发布暴雨预警…"
+
+    \b
+    The same in Elasticsearch:
+    es-simhash init --store http://localhost:9200/news
     es-simhash ingest news.jsonl --store http://localhost:9200/news
     """
 
@@ -52,9 +63,9 @@ for command in (init, ingest, backfill, similar, group, export, remove, fingerpr
 
 
 def main() -> None:
-    """Run the command line; errors of the library are one line on stderr."""
+    """Run the command line. An error of the library is one line on standard error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # an id may have characters that the terminal lacks
+        sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not have all characters of an id
     try:
         sys.exit(cli.main(prog_name="es-simhash", standalone_mode=False))
     except click.Abort as error:

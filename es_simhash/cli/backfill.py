@@ -1,26 +1,24 @@
-"""``es-simhash backfill``: fingerprints for the documents of an index that exists."""
+"""``es-simhash backfill``: add fingerprints to the documents of an existing index."""
 
 from __future__ import annotations
 
 import sys
 import time
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from tqdm import tqdm
 
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import (
-    json_option,
-    near_options,
-    parse_clause,
-    store_options,
-)
-from es_simhash.cli.runs import print_counts, report, run_options
+from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
+from es_simhash.cli.runs import print_counts, print_outcome, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.verbs.outcome import Counts
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 def _parse_slice(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -35,49 +33,54 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 @click.command()
 @store_options
 @scheme_options
+@filter_option("Process only documents that match this query clause.")
+@rule_options("Field that holds the text. Several fields are joined.", text_field=None)
 @click.option(
-    "--query",
-    "--filter",
-    "clause",
-    metavar="JSON",
-    callback=parse_clause,
-    help="A query clause: only documents that match it.",
+    "--again",
+    is_flag=True,
+    help="Also process documents that have a fingerprint. Use it if texts have changed.",
 )
-@near_options("Where the text is; several are joined.", default=None)
-@click.option("--again", is_flag=True, help="Look at documents with a fingerprint too: their text may have changed.")
-@click.option("--slice", metavar="I/N", callback=_parse_slice, help="One part of N, for several programs at once.")
+@click.option(
+    "--slice",
+    metavar="I/N",
+    callback=_parse_slice,
+    help="Process only part I of N. Run N commands at the same time, one for each part.",
+)
 @run_options
 @json_option
 def backfill(
-    near: dict[str, Any],
-    clause: dict[str, Any] | None,
+    rule: DuplicateRule,
+    filter: dict[str, Any] | None,
     again: bool,
     slice: tuple[int, int] | None,
     run: dict[str, Any],
     as_json: bool,
     **store: Any,
 ) -> None:
-    """Give the documents of an index that exists their fingerprints, and say of each what it is.
+    """Add fingerprints to an existing index and report duplicates.
 
-    Our fields are added to the mapping and to each document; nothing else is touched, and a document that others write
-    meanwhile is not overwritten. Interrupted, the same command goes on: what has a fingerprint is passed over.
+    Adds our fields to the mapping and to each document without a fingerprint. Changes no other field. A document that
+    another program changes in the meantime is not overwritten: it is read again.
+
+    If the command is interrupted, run it again. It skips documents that have a fingerprint.
 
     \b
     es-simhash backfill --store http://localhost:9200/articles --text-field title,body
-    es-simhash backfill --store http://localhost:9200/articles --text-field body --query '{"term": {"lang": "zh"}}'
+    es-simhash backfill --store http://localhost:9200/articles --text-field body --filter '{"term": {"lang": "zh"}}'
 
-    Then `es-simhash group` unites what lies between two groups.
+    After a backfill run `es-simhash group`. It merges groups that a later document connects.
     """
     counts = Counts()
     started = time.monotonic()
     with open_documents(**store) as documents, Interruptible() as interruptible:
-        total = None if again else documents.missing(filter=clause) // (slice[1] if slice else 1)
+        total = None if again else documents.missing(filter=filter) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
-            filter=clause,
+            rule.text_fields,
+            filter=filter,
             again=again,
             slice=slice,
             stop=lambda: interruptible.signal is not None,
-            **near,
+            rule=rule,
             **run,
         )
         with closing(outcomes), tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:
@@ -85,13 +88,13 @@ def backfill(
                 for outcome in outcomes:
                     counts.add(outcome)
                     progress.update()
-                    report(outcome, as_json, progress)
+                    print_outcome(outcome, as_json, progress)
             except BaseException:
-                if counts.total:  # else the error says it all
+                if counts.total:  # without any counts the error message is enough
                     print_counts(counts, 0, time.monotonic() - started, as_json)
                 raise
     print_counts(counts, 0, time.monotonic() - started, as_json)
     if interruptible.signal is not None:
-        click.echo("es-simhash: interrupted; the same command goes on", err=True)
+        click.echo("es-simhash: interrupted; run the same command again to continue", err=True)
         sys.exit(interruptible.exit_code)
     exit_unless_all_done(counts.not_taken, counts.total)

@@ -1,4 +1,4 @@
-"""``es-simhash compare``: two texts side by side, with no store."""
+"""``es-simhash compare``: compare two texts. No store is needed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.options import json_option, print_json, read_text
+from es_simhash.cli.input import read_text
+from es_simhash.cli.options import json_option
+from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
-from es_simhash.fingerprinting.scheme import SEGMENT_BITS
+from es_simhash.fingerprinting.encoding import SEGMENT_BITS
 from es_simhash.similarity.compare import Comparison, Side
 from es_simhash.similarity.compare import compare as compare_texts
 from es_simhash.similarity.measures import SHINGLE
@@ -17,52 +19,57 @@ from es_simhash.similarity.measures import SHINGLE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-SHOWN = 8
-"""How many words of each kind the text form shows; --json has all of them."""
+SHOWN_WORDS = 8
+"""The text form shows this many words of each kind. --json has all of them."""
 
 
 @click.command()
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
-@click.option("--file", "files", metavar="FILE", multiple=True, help="A file with a text; - for standard input.")
+@click.option("--file", "files", metavar="FILE", multiple=True, help="Read a text from this file; - is standard input.")
 @plain_scheme_options
 @json_option
 def compare(texts: tuple[str, ...], files: tuple[str, ...], as_json: bool, **choices: Any) -> None:
-    """Compare two texts, A and B: which bits differ, and which words make them differ; TEXTs before files.
+    """Compare two texts: which bits and which words differ.
+
+    Give two TEXTs, two --file, or one of each. The first text is A, the second is B; a TEXT comes before a file. No
+    store is needed.
 
     \b
     es-simhash compare "市气象台发布暴雨橙色预警，部分路段积水" "市气象台发布暴雨红色预警，部分路段积水"
     es-simhash compare --file old.txt --file new.txt --bits 128
     es-simhash compare "市气象台发布暴雨橙色预警，部分路段积水" --file new.txt --json
 
-    Jaccard is that of character shingles, cosine that of the weighed words, both from 0 to 1.
+    Jaccard is the similarity of the character shingles. Cosine is the similarity of the weighted words. Both are from 0
+    to 1. 'more in A' lists the words that weigh more in A than in B: the word, its weight in A, and if it is also in B
+    '>' and its weight in B.
     """
     if len(texts) + len(files) != 2 or files.count("-") > 1:
-        raise click.UsageError("give two: TEXTs, --file FILEs, or one of each")
+        raise click.UsageError("give two texts: two TEXTs, two --file FILE, or one of each")
     fingerprinter = make_fingerprinter(**choices)
     a, b = (*texts, *map(read_text, files))
-    made = compare_texts(a, b, fingerprinter)
+    comparison = compare_texts(a, b, fingerprinter)
     if as_json:
-        print_json(_plain(made))
+        print_json(_json_form(comparison))
         return
-    for line in _shown(made):
+    for line in _text_form(comparison):
         click.echo(line)
 
 
-def _plain(made: Comparison) -> dict[str, Any]:
+def _json_form(comparison: Comparison) -> dict[str, Any]:
     return {
-        "a": _plain_side(made.a),
-        "b": _plain_side(made.b),
-        "distance": made.distance,
-        "differing": list(made.differing),
-        "matching": list(made.matching),
-        "jaccard": made.jaccard,
-        "cosine": made.cosine,
-        "verdicts": list(made.verdicts),
-        "scheme": made.scheme.version,
+        "a": _json_side(comparison.a),
+        "b": _json_side(comparison.b),
+        "distance": comparison.distance,
+        "differing": list(comparison.differing),
+        "matching": list(comparison.matching),
+        "jaccard": comparison.jaccard,
+        "cosine": comparison.cosine,
+        "verdicts": list(comparison.verdicts),
+        "scheme": comparison.scheme.version,
     }
 
 
-def _plain_side(side: Side) -> dict[str, Any]:
+def _json_side(side: Side) -> dict[str, Any]:
     return {
         "fingerprint": side.fingerprint.hex,
         "segments": list(side.fingerprint.segments),
@@ -74,44 +81,48 @@ def _plain_side(side: Side) -> dict[str, Any]:
     }
 
 
-def _shown(made: Comparison) -> Iterator[str]:
-    too_little = f"none: fewer than {made.scheme.min_features} features"
-    for name, side in (("A", made.a), ("B", made.b)):
-        yield f"{name}         {side.fingerprint.hex or too_little}  {side.fingerprint.features} features"
-    yield f"distance  {'none' if made.distance is None else f'{made.distance} of {made.scheme.bits} bits'}"
-    yield f"jaccard   {made.jaccard:.4f} of shingles of {SHINGLE} characters"
-    yield f"cosine    {made.cosine:.4f} of weighed words"
-    yield f"verdict   {_verdict(made)}"
-    if made.distance is not None:
+def _text_form(comparison: Comparison) -> Iterator[str]:
+    too_short = f"none: fewer than {comparison.scheme.min_features} features (text too short)"
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        yield f"{name}         {side.fingerprint.hex or too_short}  {count_of(side.fingerprint.features, 'feature')}"
+    distance = "none" if comparison.distance is None else f"{comparison.distance} of {comparison.scheme.bits} bits"
+    yield f"distance  {distance}"
+    yield f"jaccard   {comparison.jaccard:.4f} of {SHINGLE}-character shingles"
+    yield f"cosine    {comparison.cosine:.4f} of weighted words"
+    yield f"verdict   {_verdict(comparison)}"
+    if comparison.distance is not None:
         yield ""
-        yield from _grid(made)
-    for name, side in (("A", made.a), ("B", made.b)):
+        yield from _grid(comparison)
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield ""
         pulls = [f"{pull.feature} {pull.weight:.2f}{f' > {pull.other:.2f}' * bool(pull.other)}" for pull in side.pulls]
-        yield f"more in {name}    {_some(pulls)}"
-        yield f"dropped      {_some(side.stop_words)} of the stop words; {_some(side.short_words)} of one character"
+        yield f"more in {name}    {_first_words(pulls)}"
+        dropped = (
+            f"stop words: {_first_words(side.stop_words)}; words of one character: {_first_words(side.short_words)}"
+        )
+        yield f"dropped      {dropped}"
 
 
-def _verdict(made: Comparison) -> str:
-    if made.verdicts[0] == "exact_duplicate":
+def _verdict(comparison: Comparison) -> str:
+    if comparison.verdicts[0] == "exact_duplicate":
         return "exact duplicates: the normalised texts are the same"
-    if "near_duplicate" in made.verdicts:
-        return f"near-duplicates at a max_distance of {made.verdicts.index('near_duplicate')} or more"
-    return f"different at every max_distance up to {made.scheme.max_distance}"
+    if "near_duplicate" in comparison.verdicts:
+        return f"near-duplicates at a max_distance of {comparison.verdicts.index('near_duplicate')} or more"
+    return f"different at every max_distance up to {comparison.scheme.max_distance}"
 
 
-def _grid(made: Comparison) -> Iterator[str]:
-    """A row a segment: its bits in A, its bits in B, and marks for those that differ."""
-    values = [side.fingerprint.value or 0 for side in (made.a, made.b)]
-    bits = [f"{value:0{made.scheme.bits}b}" for value in values]
-    marks = "".join("^" if place in made.differing else "." for place in range(made.scheme.bits))
+def _grid(comparison: Comparison) -> Iterator[str]:
+    """Yield one row for each segment: its bits in A, its bits in B, and a mark below each bit that differs."""
+    values = [side.fingerprint.value or 0 for side in (comparison.a, comparison.b)]
+    bits = [f"{value:0{comparison.scheme.bits}b}" for value in values]
+    marks = "".join("^" if index in comparison.differing else "." for index in range(comparison.scheme.bits))
     yield f"    {'A':<{SEGMENT_BITS}}  {'B':<{SEGMENT_BITS}}  differing"
-    for segment, same in enumerate(made.matching):
+    for segment, same in enumerate(comparison.matching):
         start = SEGMENT_BITS * segment
-        row = "  ".join(every[start : start + SEGMENT_BITS] for every in (*bits, marks))
+        row = "  ".join(column[start : start + SEGMENT_BITS] for column in (*bits, marks))
         yield f"s{segment}  {row}  {'same' if same else marks[start : start + SEGMENT_BITS].count('^')}"
 
 
-def _some(words: Sequence[str]) -> str:
-    more = f", and {len(words) - SHOWN} more" if len(words) > SHOWN else ""
-    return (", ".join(words[:SHOWN]) or "nothing") + more
+def _first_words(words: Sequence[str]) -> str:
+    more = f", and {len(words) - SHOWN_WORDS} more" if len(words) > SHOWN_WORDS else ""
+    return (", ".join(words[:SHOWN_WORDS]) or "none") + more

@@ -1,4 +1,4 @@
-"""The file of dead letters: what was rejected or failed, to be mended and ingested again."""
+"""The dead-letter file: rejected and failed documents, which a person can correct and ingest again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.cli.options import display
+from es_simhash.cli.output import display
 from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.dead_letters import dead_letter
 
@@ -21,46 +21,54 @@ if TYPE_CHECKING:
 
 
 class DeadLetters:
-    """Dead letters are put behind those that are in the file already; what is there stays, whoever put it there.
+    """Appends dead letters to a file. What is already in the file stays.
 
-    :param note: of a state that was kept. Behind the end that it tells may be letters of the batch that was not done,
-        which come once more now; a letter that is there is not put again.
-    :raises InputError: if the file can't be written.
+    A killed run can leave dead letters of a batch that the next run processes again. So the next run does not append a
+    letter that stands behind the noted end of the file.
+
+    :param note: the :attr:`note` that the state of an earlier run kept; None without an earlier run.
+    :raises InputError: if the file cannot be written.
     """
 
     def __init__(self, path: str, note: Any = None) -> None:
         self._path = path
         self._real_path = os.path.realpath(path)
-        self._noted: int | None = None
-        self._there: Counter[bytes] = Counter()  # digests: other runs may have put many
+        self._noted_end: int | None = None
+        # Digests of the letters behind the noted end. Digests save memory: other runs may have appended many letters.
+        self._appended_before: Counter[bytes] = Counter()
         with self._errors(InputError):
-            # Without a buffer: what the system did not take is not tried again at the end.
-            self._file: FileIO = open(path, "ab", buffering=0)  # noqa: SIM115  closed by close
+            # No buffer: a write that failed is not repeated when the file is closed.
+            self._file: FileIO = open(path, "ab", buffering=0)  # noqa: SIM115  close() closes it
             self._end_last_line()
         if note is not None and note["dead_letters"] == self._real_path and note["end"] < self.note["end"]:
-            self._noted = note["end"]
+            self._noted_end = note["end"]
             with self._errors(InputError), open(path, "rb") as file:
                 file.seek(note["end"])
-                self._there.update(map(_digest, file))
+                self._appended_before.update(map(_digest, file))
 
     @property
     def note(self) -> dict[str, Any]:
-        """Which file it is, and how many bytes are in it.
+        """The path of the file, and its end in bytes, for the state of the run.
 
-        Until a letter is put that is as many as were noted before: killed again, a run has to look at the same ones.
+        Until the first call of :meth:`put` the end is the one noted before. If the run is killed again, the next run
+        must compare with the same letters.
         """
         with self._errors(InputError):
-            return {"dead_letters": self._real_path, "end": self._file.tell() if self._noted is None else self._noted}
+            return {
+                "dead_letters": self._real_path,
+                "end": self._file.tell() if self._noted_end is None else self._noted_end,
+            }
 
     def put(self, outcome: Outcome) -> None:
-        """Write one, through to the system.
+        """Append one dead letter, unless an earlier run appended it.
 
-        :raises StoreError: if the disk is full, say: the run ends, since nothing may be lost.
+        :raises StoreError: if it cannot be written, for example because the disk is full. The run must end then:
+            otherwise the document would be lost.
         """
         letter = dead_letter(outcome)
-        self._noted = None
-        if self._there and self._there[digest := _digest(letter)]:
-            self._there[digest] -= 1
+        self._noted_end = None
+        if self._appended_before and self._appended_before[digest := _digest(letter)]:
+            self._appended_before[digest] -= 1
             return
         with self._errors(StoreError):
             self._write(letter)
@@ -71,7 +79,7 @@ class DeadLetters:
             self._file.close()
 
     def _end_last_line(self) -> None:
-        """A letter that was cut must not take the next one with it."""
+        """End a last line that was cut, so that the next letter starts on its own line."""
         if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode) or not self._file.tell():
             return
         with open(self._path, "rb") as file:
@@ -80,7 +88,7 @@ class DeadLetters:
                 self._file.write(b"\n")
 
     def _write(self, letter: bytes) -> None:
-        """Write all of it, or if there is no room nothing."""
+        """Write the whole letter, or nothing if there is no room."""
         written = 0
         try:
             while written < len(letter):
@@ -88,7 +96,7 @@ class DeadLetters:
         except OSError:
             with suppress(OSError):
                 end = self._file.tell()
-                if end == os.fstat(self._file.fileno()).st_size:  # else another run has put letters behind it
+                if end == os.fstat(self._file.fileno()).st_size:  # otherwise another run has appended letters behind it
                     self._file.truncate(end - written)
             raise
 
@@ -97,27 +105,27 @@ class DeadLetters:
         try:
             yield
         except OSError as error:
-            why = error.strerror or error
-            raise kind(f"the dead letters can't be written to {display(self._path)}: {why}") from error
+            reason = error.strerror or error
+            raise kind(f"cannot write dead letters to {display(self._path)}: {reason}") from error
 
 
 def check_not_input(path: str, inputs: Iterable[str]) -> None:
-    """A file that is read and gets the dead letters of what is read would never end.
+    """Check that the dead-letter file is not an input file: the command would read its own output without end.
 
-    :raises InputError: if the file for the dead letters is one of the inputs, under whatever name.
+    :raises InputError: if it is an input file, by this or another name.
     """
     if any(_is_same_file(path, name) for name in inputs):
         raise InputError(
-            f"the dead letters can't go to {display(path)}, which is an input: name another file (--dead-letter)"
+            f"cannot write dead letters to {display(path)}: it is an input file; name another file (--dead-letter)"
         )
 
 
 def _is_same_file(path: str, name: str) -> bool:
     try:
-        ours, theirs = os.stat(path), os.fstat(0) if name == "-" else os.stat(name)
+        one, other = os.stat(path), os.fstat(0) if name == "-" else os.stat(name)
     except OSError:
-        return False  # not there yet, say
-    return stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, theirs)
+        return False  # for example, the file does not exist yet
+    return stat.S_ISREG(one.st_mode) and os.path.samestat(one, other)
 
 
 def _digest(letter: bytes) -> bytes:

@@ -1,9 +1,11 @@
-"""An Evaluation as a table and as JSON."""
+"""Print an Evaluation as a table or as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from es_simhash.cli.output import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -11,43 +13,46 @@ if TYPE_CHECKING:
     from es_simhash.evaluation.evaluate import Evaluation, Point
 
 
-def plain(made: Evaluation, measure: str, rejected: int) -> dict[str, Any]:
-    """For JSON.
+def json_form(evaluation: Evaluation, measure: str, rejected: int) -> dict[str, Any]:
+    """Return the evaluation as a JSON object.
 
-    :param measure: what the similarity that confirms is.
+    :param measure: name of the similarity that ``--confirm`` uses.
     :param rejected: how many lines could not be used.
     """
-    chosen = made.chosen
+    chosen = evaluation.chosen
     return {
         "pairs": chosen.pairs,
         "duplicates": chosen.true_positives + chosen.false_negatives,
         "rejected": rejected,
-        "too_little_to_say": asdict(made.too_little),
-        "confirm": made.confirm,
-        "similarity": None if made.confirm is None else measure,
+        "without_fingerprint": asdict(evaluation.without_distance),
+        "confirm": evaluation.confirm,
+        "similarity": None if evaluation.confirm is None else measure,
         "points": [
             asdict(point) | {"precision": point.precision, "recall": point.recall, "f1": point.f1}
-            for point in made.points
+            for point in evaluation.points
         ],
         "choose": chosen.max_distance,
-        "distances": {"duplicates": list(made.duplicates), "different": list(made.different)},
-        "scheme": made.scheme.version,
+        "distances": {"duplicates": list(evaluation.duplicates), "different": list(evaluation.different)},
+        "scheme": evaluation.scheme.version,
     }
 
 
-def table(made: Evaluation, measure: str) -> Iterator[str]:
-    """A line for each max_distance, and what is to be said of them."""
+def table_lines(evaluation: Evaluation, measure: str) -> Iterator[str]:
+    """Yield the lines of a table: one line for each max_distance, then the chosen one and notes.
+
+    :param measure: name of the similarity that ``--confirm`` uses.
+    """
     yield "  k  precision  recall      F1  true pos.  false pos.  false neg.  true neg."
-    for point in made.points:
-        yield _row(point) + ("  <" if point == made.chosen else "")
-    yield f"choose k = {made.chosen.max_distance}: it has the highest F1, and is the smallest of those that have it"
-    if made.confirm is not None:
-        yield f"found are only pairs with a {measure} similarity of {made.confirm:g} or more"
-    little = made.too_little
-    if little.pairs:
+    for point in evaluation.points:
+        yield _row(point) + ("  <" if point == evaluation.chosen else "")
+    yield f"choose k = {evaluation.chosen.max_distance}: the smallest k with the highest F1"
+    if evaluation.confirm is not None:
+        yield f"a pair is found only if its texts have a {measure} similarity of {evaluation.confirm:g} or more"
+    short = evaluation.without_distance
+    if short.pairs:
         yield (
-            f"{little.pairs:,} pairs, {little.duplicates:,} of duplicates, have a text with too little to say: "
-            f"{little.copies:,} are exact copies, found at every k, the others at none"
+            f"{count_of(short.pairs, 'pair')} ({short.duplicates:,} labelled as duplicates) without fingerprints (text "
+            f"too short): {count_of(short.copies, 'pair')} of exact duplicates found at every k, the others at no k"
         )
 
 

@@ -1,4 +1,4 @@
-"""``es-simhash fingerprint``: the fingerprint of a text, with no store."""
+"""``es-simhash fingerprint``: print the fingerprint of a text. No store is needed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.options import json_option, print_json, read_text
+from es_simhash.cli.input import read_text
+from es_simhash.cli.options import json_option
+from es_simhash.cli.output import print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 
 
 @click.command()
 @click.argument("text", required=False)
-@click.option("--file", metavar="FILE", help="A file with the text; - for standard input.")
+@click.option("--file", metavar="FILE", help="Read the text from this file; - is standard input.")
 @plain_scheme_options
 @json_option
 def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: Any) -> None:
-    """Print the fingerprint of a text: hex, the segments, the number of features, the digest.
+    """Print the fingerprint of a text. No store is needed.
+
+    The output is the fingerprint in hex, its segments of 16 bits, the number of features, and the digest of the
+    normalised text.
 
     \b
     es-simhash fingerprint "市气象台今晨发布暴雨橙色预警，部分路段积水"
@@ -39,8 +44,8 @@ def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: An
             }
         )
         return
-    too_little = f"none: fewer than {scheme.min_features} features, only exact copies can be found"
-    click.echo(f"fingerprint  {result.hex or too_little}")
+    too_short = f"none: fewer than {scheme.min_features} features (text too short), only exact duplicates can be found"
+    click.echo(f"fingerprint  {result.hex or too_short}")
     click.echo(f"segments     {' '.join(result.segments)}".rstrip())
     click.echo(f"features     {result.features}")
     click.echo(f"digest       {result.digest}")

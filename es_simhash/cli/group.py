@@ -8,68 +8,68 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.options import (
-    filter_option,
-    json_option,
-    near_options,
-    print_json,
-    store_options,
-)
+from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
+from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.groups.links import HEADS
 from es_simhash.verbs.group import GIANT
 
 if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.group import Progress
 
 
 @click.command()
 @store_options
 @scheme_options
-@near_options("Where a document's text is, for --confirm; several fields are joined.")
-@filter_option("limits which documents are looked at; they are grouped as if there were no others")
+@rule_options("For --confirm: field that holds the text of a stored document. Several fields are joined.")
+@filter_option("Group only documents that match this query clause. All other documents are ignored.")
 @click.option(
     "--head",
     type=click.Choice(HEADS),
     default="earliest",
     show_default=True,
-    help="After which member a group is named: the one written first, the one written last, or the one under which "
-    "most members are already.",
+    help="Which member becomes the head of a group and gives it its name: the earliest written, the latest written, or "
+    "kept: the present head of most members.",
 )
 @json_option
 def group(
-    near: dict[str, Any],
-    clause: dict[str, Any] | None,
+    rule: DuplicateRule,
+    filter: dict[str, Any] | None,
     head: Any,
     as_json: bool,
     **store: Any,
 ) -> None:
-    """Recompute which documents belong together, and write each one's group and what it duplicates.
+    """Recompute the groups of all documents. Write each document's group and its original.
 
-    Ingest gives a document the group of what it duplicates; this also finds what several ingests added at the same
-    moment. Documents belong together if they are near each other, directly or by a chain. Only what changes is
-    written, so it may be repeated, interrupted, and run beside an ingest.
+    Two documents are in one group if they are near-duplicates, directly or through a chain of other documents. An
+    ingest also assigns groups. But it can miss duplicates that another ingest stores at the same time. This command
+    finds them.
+
+    Only changes are written. You can run it again, interrupt it, and run it during an ingest.
 
     \b
     es-simhash group --store http://localhost:9200/news
     es-simhash group --confirm 0.8 --json
     """
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
-        report = documents.group(filter=clause, head=head, progress=by_stages(bar), **near)
+        report = documents.group(filter=filter, head=head, progress=show_stages(bar), rule=rule)
     if as_json:
         print_json(asdict(report))
         return
-    click.echo(f"{report.documents:,} documents, {report.groups:,} groups with {report.members:,} members")
-    click.echo(f"{report.changed:,} documents changed their group or what they duplicate")
+    groups = f"{count_of(report.groups, 'group')} with {count_of(report.members, 'member')}"
+    click.echo(f"{count_of(report.documents, 'document')}, {groups}")
+    click.echo(f"updated the group or the original of {count_of(report.changed, 'document')}")
     if report.conflicts:
-        click.echo(f"{report.conflicts:,} were written by others meanwhile and left as they are: run it again")
+        conflicts = count_of(report.conflicts, "document")
+        click.echo(f"skipped {conflicts} that another program changed in the meantime: run the command again")
     for head, size in report.largest:
         if size >= GIANT:
-            click.echo(f"a giant group: {head} with {size:,} members; a template, or a chain of small differences?")
+            click.echo(f"very large group: {head} has {size:,} members. Is it a template, or a chain of small changes?")
 
 
-def by_stages(bar: tqdm[Any]) -> Progress:
-    """What moves a bar on; it begins anew with each stage, for they don't add up."""
+def show_stages(bar: tqdm[Any]) -> Progress:
+    """Return a function that moves a progress bar. The bar starts again at 0 with each stage."""
     current = ""
 
     def progress(stage: str, count: int) -> None:

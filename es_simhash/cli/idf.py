@@ -1,4 +1,4 @@
-"""``es-simhash idf``: an IDF table from documents of one's own."""
+"""``es-simhash idf``: make an IDF table from your own documents."""
 
 from __future__ import annotations
 
@@ -7,61 +7,61 @@ import sys
 import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE
-from es_simhash.cli.input import input_paths, lines_of, progress_bar
-from es_simhash.cli.options import display, text_field_option
+from es_simhash.cli.input import input_paths, progress_bar, read_lines
+from es_simhash.cli.options import text_field_option
+from es_simhash.cli.output import count_of, display
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies
 from es_simhash.fingerprinting.tokens import TOKENS
-from es_simhash.ingest.reader import Reader
 from es_simhash.lines import Line, parsed
+from es_simhash.similarity.text_fields import text_of
 
 
 @click.command()
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@text_field_option("Where a document's text is; several fields are joined.")
+@text_field_option("Field that holds the text. Several fields are joined.")
 @click.option(
     "--tokens",
     type=click.Choice(TOKENS),
     default=TOKENS[0],
     show_default=True,
-    help="What texts are cut into, as for the fingerprints that the table is for.",
+    help="How texts are cut into tokens. Use the same --tokens for the fingerprints.",
 )
 @click.option(
     "--max-words",
     type=click.IntRange(2),
     default=MAX_WORDS,
     show_default=True,
-    help="Distinct words that are held in memory at a time, some 200 bytes each.",
+    help="Largest number of distinct words in memory. A word takes about 200 bytes.",
 )
 def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: int) -> None:
-    """Make an IDF table: print how telling each word of your documents is, a line 'word idf' each, sorted by word.
+    """Make an IDF table from your own documents.
 
-    Reads JSON lines, one object a line, from files or standard input. A line that can't be used is reported with its
-    place and stops nothing. The IDF of a word is ln((1 + N) / (1 + df)) + 1, where df of the N documents have it.
+    Reads JSON lines from files or standard input: one object per line. A bad line is reported with its place and
+    skipped. Prints one line 'word idf' for each word, sorted by word. The rarer a word, the larger its IDF. It is
+    ln((1 + N) / (1 + df)) + 1: N is the number of documents, df is the number of documents with the word.
 
     \b
     es-simhash idf news.jsonl > idf.txt
     zcat crawl.jsonl.gz | es-simhash idf --text-field title,text - > idf.txt
 
-    Fingerprints by it are made with --weights tf_idf --idf idf.txt. If there are more than --max-words distinct words,
-    the rarest are forgotten on the way, and it is said.
+    To use the table, give --weights tf_idf --idf idf.txt to the other commands. If there are more than --max-words
+    distinct words, the rarest are dropped and a message says so.
     """
     paths = input_paths(files)
-    # The rule for a document's text is that of ingest; neither an id nor a fingerprint is taken here.
-    reader = Reader(Fingerprinter(), "id", tuple(text_field))
+    fields = tuple(text_field)
     frequencies = DocumentFrequencies(tokens, max_words=max_words)
     rejected = 0
     with progress_bar(paths) as progress:
-        for line in lines_of(paths, progress):
+        for line in read_lines(paths, progress):
             try:
-                frequencies.add(_text(line, reader))
+                frequencies.add(_text(line, fields))
             except InputError as error:
                 rejected += 1
                 progress.clear()
                 click.echo(f"rejected: {line.place}: {error}", err=True)
     if not frequencies.documents:
-        raise InputError(f"no documents in {', '.join(map(display, paths))}: JSON lines are wanted")
+        raise InputError(f"no documents in {', '.join(map(display, paths))}: give one JSON object per line")
     table = frequencies.table()
     for row in table.lines():
         click.echo(row.encode())
@@ -70,17 +70,17 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
         sys.exit(SOME_NOT_DONE)
 
 
-def _text(line: Line, reader: Reader) -> str:
+def _text(line: Line, fields: tuple[str, ...]) -> str:
     line = parsed(line)
     if line.problem is not None:
         raise InputError(line.problem)
     if not isinstance(line.document, dict):
         raise InputError("a document must be a JSON object")
-    return reader.text(line.document)
+    return text_of(line.document, fields)
 
 
 def _summary(frequencies: DocumentFrequencies, words: int) -> str:
-    said = f"{words:,} words of {frequencies.documents:,} documents"
+    summary = f"{count_of(words, 'word')} of {count_of(frequencies.documents, 'document')}"
     if frequencies.understated:
-        said += f"; counts may be too low by {frequencies.understated}: raise --max-words for exact ones"
-    return said
+        summary += f"; counts may be too low by {frequencies.understated}: raise --max-words for exact counts"
+    return summary

@@ -1,76 +1,77 @@
-"""``es-simhash ingest``: documents in, an outcome for each out."""
+"""``es-simhash ingest``: store documents and print the outcome of each."""
 
 from __future__ import annotations
 
 import sys
 import time
 from contextlib import ExitStack, closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash.cli.dead_letters import DeadLetters, check_not_input
 from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
-from es_simhash.cli.input import input_paths, lines_of, progress_bar
+from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import (
-    display,
-    filter_option,
-    json_option,
-    near_options,
-    store_options,
-)
-from es_simhash.cli.runs import print_counts, report, run_options
+from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
+from es_simhash.cli.output import display
+from es_simhash.cli.runs import print_counts, print_outcome, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
-from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Counts
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 @click.command()
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
 @store_options
 @scheme_options
-@click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Where a document's id is.")
-@near_options("Where its text is; several fields are joined.")
+@click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Field that holds the id.")
+@rule_options("Field that holds the text. Several fields are joined.")
 @click.option(
     "--on-duplicate",
     type=click.Choice(ON_DUPLICATE),
     default="index",
     show_default=True,
-    help="A new document that duplicates another: store it with what it duplicates, leave it out, or stop there.",
+    help="What to do with a new duplicate. index: store it with a link to its original. skip: do not store it. "
+    "fail: stop.",
 )
-@filter_option("says which stored documents a new one can duplicate")
+@filter_option("Only documents that match this query clause can be originals.")
 @run_options
 @click.option(
     "--dead-letter",
     metavar="FILE",
-    help="Where to put what was rejected or failed: JSON lines with the document and the reason, which can be ingested "
-    "again.",
+    help="Append rejected and failed documents to this file: JSON lines with the document and the reason. You can "
+    "ingest the file.",
 )
 @click.option(
     "--resume",
     metavar="STATE",
-    help="A file that notes how far this is. The same command, repeated after whatever stopped it, goes on from there.",
+    help="Keep the progress in this file. If the command is stopped, run it again with the same options and the same "
+    "input to continue.",
 )
 @json_option
 def ingest(
     files: tuple[str, ...],
     id_field: str,
-    near: dict[str, Any],
+    rule: DuplicateRule,
     on_duplicate: Any,
-    clause: dict[str, Any] | None,
+    filter: dict[str, Any] | None,
     dead_letter: str | None,
     resume: str | None,
     run: dict[str, Any],
     as_json: bool,
     **store: Any,
 ) -> None:
-    """Store documents, and say of each whether it is new or what it duplicates.
+    """Store documents and report which are duplicates.
 
-    Reads JSON lines, one object a line, from files or standard input. A line that can't be used is reported with its
-    place and stops nothing. The same id with another text is an update; with the same text it is not written again.
+    Reads JSON lines from files or standard input: one object per line, such as {"id": "news-1", "text": "…"}. A bad
+    line is reported with its place and skipped. If the id is already stored, a different text updates the document, and
+    the same text changes nothing.
 
     \b
     es-simhash ingest news.jsonl
@@ -78,12 +79,12 @@ def ingest(
     es-simhash ingest big.jsonl --store http://localhost:9200/news --resume big.state --dead-letter big.dead
     es-simhash ingest big.dead --store http://localhost:9200/news
 
-    Ctrl-C or SIGTERM finishes what was read and reports; a second one ends at once. With --resume nothing is lost or
-    doubled by either, nor by a crash.
+    Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. A second signal stops
+    at once. With --resume nothing is lost or stored twice, not even after a crash.
 
-    \b
-    With --json each document is a line {"id", "outcome", "duplicate_of", "distance", "stored", "fingerprinted",
-    "place"}, with "reason" where it was not taken and "similarity" under --confirm; the counts are the last line.
+    Without --json it prints the duplicates, then the counts. With --json it prints one line for each document: {"id",
+    "outcome", "duplicate_of", "distance", "stored", "fingerprinted", "place"}. A rejected or failed document also has
+    "reason". With --confirm, a near-duplicate also has "similarity". The last line holds the counts.
     """
     paths = input_paths(files)
     if dead_letter is not None:
@@ -91,7 +92,7 @@ def ingest(
     started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
-        state = stack.enter_context(closing(IngestState(resume))) if resume else None
+        state = stack.enter_context(closing(Checkpoint(resume))) if resume else None
         letters = None
         if dead_letter is not None:
             letters = stack.enter_context(closing(DeadLetters(dead_letter, state.note if state else None)))
@@ -99,18 +100,18 @@ def ingest(
             state.note = letters.note
         counts = state.counts if state else Counts()
         before = counts.total
-        documents = stack.enter_context(open_documents(**store, deadline=run["deadline"] if state else 0.0))
+        documents = stack.enter_context(open_documents(**store))
         progress = stack.enter_context(progress_bar(paths))
         interruptible = stack.enter_context(Interruptible())
         outcomes = stack.enter_context(
             closing(
                 documents.ingest(
-                    interruptible.until_interrupted(lines_of(paths, progress)),
+                    interruptible.until_interrupted(read_lines(paths, progress)),
                     id_field=id_field,
                     on_duplicate=on_duplicate,
-                    filter=clause,
-                    state=state,
-                    **near,
+                    filter=filter,
+                    checkpoint=state,
+                    rule=rule,
                     **run,
                 )
             )
@@ -122,13 +123,13 @@ def ingest(
                 if state is not None and letters is not None:
                     state.note = letters.note
                 counts.add(outcome)
-                report(outcome, as_json, progress)
+                print_outcome(outcome, as_json, progress)
         except DuplicateFound as error:
             stopped = error
         except (SimhashError, KeyboardInterrupt) as error:
-            # An interruption may end the input before it comes to where the run before had been.
+            # After a signal the input may end before the line that an earlier run had reached. That is no error.
             if not (isinstance(error, InputError) and interruptible.signal):
-                if counts.total:  # what was done until then
+                if counts.total:
                     print_counts(counts, before, time.monotonic() - started, as_json)
                 raise
     print_counts(counts, before, time.monotonic() - started, as_json)
@@ -143,5 +144,5 @@ def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...]
         click.echo("es-simhash: interrupted", err=True)
         sys.exit(interruptible.exit_code)
     if not counts.total:
-        raise InputError(f"no documents in {', '.join(map(display, paths))}: JSON lines are wanted")
+        raise InputError(f"no documents in {', '.join(map(display, paths))}: give one JSON object per line")
     exit_unless_all_done(counts.not_taken, counts.total)

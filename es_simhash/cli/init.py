@@ -1,4 +1,4 @@
-"""``es-simhash init``: make the index or the file, or add the fields to an index that exists."""
+"""``es-simhash init``: create an index or an SQLite file, or add our fields to an existing index."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import click
 from es_simhash.cli.options import store_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 
-_SAYS = {
-    "created": "created, ready for `es-simhash ingest`",
-    "added": "the fields for fingerprints were added to what was there",
-    "unchanged": "was set up already; nothing to do",
+_MESSAGES = {
+    "created": "created; next run `es-simhash ingest`",
+    "added": "added the fields for fingerprints to the existing index",
+    "unchanged": "already set up; nothing to do",
 }
 
 
@@ -20,10 +20,10 @@ _SAYS = {
 @store_options
 @scheme_options
 def init(**store: Any) -> None:
-    """Set a store up for fingerprints.
+    """Set up a store for fingerprints.
 
-    Makes the index (or the SQLite file), or adds the object `simhash` to the mapping of an index that exists; other
-    fields stay as they are. May be repeated. An SQLite file is also made by the first ingest.
+    Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
+    other field. You can run it again. For SQLite it is optional: the first ingest creates the file.
 
     \b
     es-simhash init --store http://localhost:9200/news
@@ -31,4 +31,4 @@ def init(**store: Any) -> None:
     """
     with open_documents(**store) as documents:
         result = documents.setup()
-        click.echo(f"{documents.name}: {_SAYS[result]}")
+        click.echo(f"{documents.name}: {_MESSAGES[result]}")

@@ -1,4 +1,4 @@
-"""Files of JSON lines as input, with progress on standard error."""
+"""Input files: texts, and JSON lines with a progress bar on standard error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.options import display
+from es_simhash.cli.output import display
 from es_simhash.errors import InputError
 from es_simhash.lines import raw_lines
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
 
 
-def input_paths(files: tuple[str, ...], instead: str = "name a file of JSON lines, or pipe them in") -> tuple[str, ...]:
-    """The files, or standard input if there are none; each can be opened.
+def input_paths(files: tuple[str, ...], advice: str = "name a file of JSON lines, or pipe them in") -> tuple[str, ...]:
+    """Return the paths of the input files, or ``-`` (standard input) if there are none. Each file can be opened.
 
-    :raises InputError: naming a file that can't be read, before anything is done with another.
+    :param advice: what to do if there are no files and standard input is a terminal.
+    :raises InputError: if a file cannot be read. Nothing is done with the other files then.
     """
     if not files and sys.stdin.isatty():
-        raise click.UsageError(f"no input: {instead}")
+        raise click.UsageError(f"no input: {advice}")
     for path in files:
         if path != "-" and not Path(path).is_fifo():  # a pipe can be opened only once
             open_input(path).close()
@@ -34,22 +35,42 @@ def input_paths(files: tuple[str, ...], instead: str = "name a file of JSON line
 
 
 def open_input(path: str) -> IO[bytes]:
-    """A file in binary mode, or standard input for ``-``."""
+    """Open a file in binary mode, or standard input for ``-``.
+
+    :raises InputError: if the file cannot be opened.
+    """
     try:
         return click.open_file(path, "rb")
     except OSError as error:
-        raise InputError(f"{display(path)} can't be read: {error.strerror}") from error
+        raise InputError(f"cannot read {display(path)}: {error.strerror}") from error
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file, or of standard input for ``-``.
+
+    :raises InputError: if the file cannot be read or is not UTF-8.
+    """
+    with open_input(path) as stream, _reading(path):
+        data: bytes = stream.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{display(path)} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
 
 
 def progress_bar(paths: tuple[str, ...]) -> tqdm[Any]:
-    """Of the bytes read; quiet where standard error is not a terminal."""
-    known = all(Path(path).is_file() for path in paths)
-    total = sum(Path(path).stat().st_size for path in paths) if known else None
+    """Return a progress bar of the bytes read. It shows nothing if standard error is not a terminal."""
+    sizes_known = all(Path(path).is_file() for path in paths)
+    total = sum(Path(path).stat().st_size for path in paths) if sizes_known else None
     return tqdm(total=total, unit="B", unit_scale=True, disable=None, leave=False)
 
 
-def lines_of(paths: tuple[str, ...], progress: tqdm[Any]) -> Iterator[Line]:
-    """The lines of all files, not parsed yet, one file open at a time."""
+def read_lines(paths: tuple[str, ...], progress: tqdm[Any]) -> Iterator[Line]:
+    """Yield the lines of all files, not yet parsed. Only one file is open at a time.
+
+    :param progress: moved on by the bytes of each line.
+    :raises InputError: if a file cannot be read to its end.
+    """
     for path in paths:
         with open_input(path) as stream, _reading(path):
             for line in raw_lines(stream, display(path)):
@@ -59,7 +80,8 @@ def lines_of(paths: tuple[str, ...], progress: tqdm[Any]) -> Iterator[Line]:
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
+    """Turn an OSError into an InputError that names the file."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"{display(path)} can't be read to its end: {error.strerror}") from error
+        raise InputError(f"cannot read {display(path)} to its end: {error.strerror}") from error

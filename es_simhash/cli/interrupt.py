@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end the input: what was read is finished and reported. A second one ends the program at once."""
+"""Ctrl-C and SIGTERM end the input, and the program finishes what it has read. A second signal stops it at once."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _Ended(BaseException):
-    """Raised where the program waits for input."""
+class _EndOfInput(BaseException):
+    """Raised by the first signal while the program waits for input."""
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised wherever the program is, by a second signal.
+    """Raised by the second signal, at any point of the program.
 
-    :param number: of that signal.
+    :param number: number of the second signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -34,30 +34,30 @@ class Stopped(KeyboardInterrupt):
 
 
 class Interruptible:
-    """Context in which these signals end :meth:`until_interrupted`."""
+    """Context manager in which Ctrl-C and SIGTERM end the iterator :meth:`until_interrupted`."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        """The signal that came, if one did."""
+        """Number of the first signal; None if there was none."""
         self._waiting = False
-        self._before: dict[int, Any] = {}
+        self._former_handlers: dict[int, Any] = {}
 
     @property
     def exit_code(self) -> int:
-        """Of the signal that came."""
+        """The exit code for the first signal."""
         return _exit_code(self.signal or 0)
 
     def until_interrupted(self, items: Iterator[T]) -> Iterator[T]:
-        """The items, until a signal comes."""
+        """Yield the items until a signal arrives."""
         while True:
             try:
-                # First, and then a look: a signal that comes in between ends it too.
+                # Set this before the check below: a signal that arrives between the two lines also ends the input.
                 self._waiting = True
                 if self.signal is not None:
                     return
                 item = next(items, None)
                 self._waiting = False
-            except _Ended:
+            except _EndOfInput:
                 return
             if item is None:
                 return
@@ -67,20 +67,20 @@ class Interruptible:
         if self.signal is not None:
             raise Stopped(number)
         self.signal = number
-        # Not by print: the program may be just about to print, and that can't be entered twice.
-        os.write(2, b"es-simhash: finishing what is in flight; once more to end at once\n")
+        # os.write instead of print: the signal may interrupt a print, and a print inside a print raises.
+        os.write(2, b"es-simhash: finishing the documents that are already read; a second signal stops at once\n")
         if self._waiting:
-            raise _Ended
+            raise _EndOfInput
 
     def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        self._former_handlers = {number: signal.signal(number, self._handle) for number in _SIGNALS}
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._former_handlers.items():
             signal.signal(number, handler)
 
 
 def _exit_code(number: int) -> int:
-    """128 and the number of the signal, as shells have it: 130 for Ctrl-C, 143 for SIGTERM."""
+    """Return 128 plus the number of the signal, as in shells: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + number

@@ -1,11 +1,11 @@
-"""An Evaluation as a picture, by matplotlib, which the extra ``plot`` brings."""
+"""Draw an Evaluation with matplotlib, which the extra ``plot`` installs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from es_simhash.cli.options import display
+from es_simhash.cli.output import display
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,28 +15,30 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg")
 WIDTH, HEIGHT, DPI = 12, 5, 100
-"""Inches, and pixels of a PNG for each of them."""
+"""Width and height in inches; resolution of a PNG in pixels per inch."""
 
 
 def check_plot(file: str) -> None:
-    """Make sure, before the work is done, that :func:`plot` can write this file.
+    """Check that :func:`plot` can write this kind of file. Call it before the work starts.
 
-    :raises InputError: for another kind of file, or without matplotlib.
+    :raises InputError: if the file is not a PNG or SVG, or matplotlib is not installed.
     """
     if Path(file).suffix.lower() not in SUFFIXES:
-        raise InputError(f"{display(file)} is no picture that can be made: name a {' or '.join(SUFFIXES)} file")
+        raise InputError(f"cannot draw {display(file)}: name a {' or '.join(SUFFIXES)} file")
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise InputError("a plot needs matplotlib: pip install 'es-simhash[plot]'") from error
 
 
-def plot(made: Evaluation, file: str) -> None:
-    """Draw precision over recall, and the distances of duplicates and of different pairs; the same file each time.
+def plot(evaluation: Evaluation, file: str) -> None:
+    """Draw two charts: precision over recall, and the distances of duplicates and of different pairs.
 
-    :raises InputError: if the file can't be written.
+    The same evaluation gives the same bytes.
+
+    :raises InputError: if the file cannot be written.
     """
-    # Loading it takes a second that no other command should wait for.
+    # Loading matplotlib takes a second. Other commands must not wait for it.
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -44,21 +46,21 @@ def plot(made: Evaluation, file: str) -> None:
     with mpl.rc_context({"svg.hashsalt": "es-simhash"}):
         figure = Figure(figsize=(WIDTH, HEIGHT), dpi=DPI, layout="constrained")
         curve, distances = figure.subplots(1, 2)
-        _draw_curve(made, curve)
-        _draw_distances(made, distances)
+        _draw_curve(evaluation, curve)
+        _draw_distances(evaluation, distances)
         try:
             figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else {})
         except OSError as error:
-            raise InputError(f"{display(file)} can't be written: {error.strerror}") from error
+            raise InputError(f"cannot write {display(file)}: {error.strerror}") from error
 
 
-def _draw_curve(made: Evaluation, axes: Axes) -> None:
-    places: dict[tuple[float, float], list[int]] = {}
-    for point in made.points:
+def _draw_curve(evaluation: Evaluation, axes: Axes) -> None:
+    distances_at: dict[tuple[float, float], list[int]] = {}
+    for point in evaluation.points:
         if point.precision is not None:
-            places.setdefault((point.recall, point.precision), []).append(point.max_distance)
-    chosen = made.chosen
-    axes.plot([x for x, _ in places], [y for _, y in places], marker="o", color="C0")
+            distances_at.setdefault((point.recall, point.precision), []).append(point.max_distance)
+    chosen = evaluation.chosen
+    axes.plot([x for x, _ in distances_at], [y for _, y in distances_at], marker="o", color="C0")
     if chosen.precision is not None:
         label = f"chosen: k = {chosen.max_distance}, F1 {chosen.f1:.3f}"
         axes.plot(
@@ -72,24 +74,28 @@ def _draw_curve(made: Evaluation, axes: Axes) -> None:
             label=label,
         )
         axes.legend(loc="lower left")
-    for (recall, precision), several in places.items():
-        name = str(several[0]) if len(several) == 1 else f"{several[0]}\u2013{several[-1]}"
+    for (recall, precision), distances in distances_at.items():
+        name = str(distances[0]) if len(distances) == 1 else f"{distances[0]}\u2013{distances[-1]}"
         axes.annotate(name, (recall, precision), xytext=(5, 7), textcoords="offset points")
-    axes.margins(0.1)  # what is good lies close together: the axes show what there is, and not all from 0 to 1
+    axes.margins(0.1)  # good points lie close together, so the axes do not run from 0 to 1
     axes.set(xlabel="recall", ylabel="precision")
     axes.set_title("Precision and recall at each max_distance k")
 
 
-def _draw_distances(made: Evaluation, axes: Axes) -> None:
+def _draw_distances(evaluation: Evaluation, axes: Axes) -> None:
     farthest = max(
-        bits for bits, pairs in enumerate(zip(made.duplicates, made.different, strict=True)) if any(pairs) or not bits
+        bits
+        for bits, pairs in enumerate(zip(evaluation.duplicates, evaluation.different, strict=True))
+        if any(pairs) or not bits
     )
     bits = range(farthest + 1)
-    for name, counts, side in (("duplicates", made.duplicates, -0.21), ("different", made.different, 0.21)):
+    for name, counts, side in (("duplicates", evaluation.duplicates, -0.21), ("different", evaluation.different, 0.21)):
         total = sum(counts)
-        shares = [100 * counts[at] / total if total else 0.0 for at in bits]
-        axes.bar([at + side for at in bits], shares, width=0.42, label=f"{name}: {total:,} pairs")
-    axes.axvline(made.chosen.max_distance + 0.5, color="C3", linestyle="--", label=f"k = {made.chosen.max_distance}")
-    axes.set(xlabel="distance in bits", ylabel="% of the pairs of a kind")
+        shares = [100 * counts[distance] / total if total else 0.0 for distance in bits]
+        axes.bar([distance + side for distance in bits], shares, width=0.42, label=f"{name}: {total:,} pairs")
+    axes.axvline(
+        evaluation.chosen.max_distance + 0.5, color="C3", linestyle="--", label=f"k = {evaluation.chosen.max_distance}"
+    )
+    axes.set(xlabel="distance in bits", ylabel="% of the pairs with this label")
     axes.set_title("Distances")
     axes.legend(loc="upper right")

@@ -1,60 +1,59 @@
-"""``es-simhash remove``: remove documents by their ids, or by a query."""
+"""``es-simhash remove``: remove documents by their ids, or by a query clause."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.options import (
-    filter_option,
-    json_option,
-    near_options,
-    parse_clause,
-    print_json,
-    store_options,
-)
+from es_simhash.cli.options import filter_option, json_option, parse_filter, rule_options, store_options
+from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import DuplicateRule
 
 
 @click.command()
 @click.argument("ids", metavar="[ID…]", nargs=-1)
 @store_options
 @scheme_options
-@near_options("Where a document's text is, for --confirm; several fields are joined.")
-@filter_option("says which documents to remove, in place of ids")
+@rule_options("For --confirm: field that holds the text of a stored document. Several fields are joined.")
 @click.option(
-    "--among",
+    "--matching",
     metavar="JSON",
-    callback=parse_clause,
-    help="A query clause that says which documents may become originals, as --filter did at the ingest.",
+    callback=parse_filter,
+    help="Remove all documents that match this query clause, instead of ids.",
+)
+@filter_option(
+    "Only documents that match this query clause can become the new original. Use the --filter of the ingest."
 )
 @json_option
 def remove(
     ids: tuple[str, ...],
-    near: dict[str, Any],
-    clause: dict[str, Any] | None,
-    among: dict[str, Any] | None,
+    rule: DuplicateRule,
+    matching: dict[str, Any] | None,
+    filter: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
 ) -> None:
     """Remove documents, by their ids or by a query clause.
 
-    What duplicated one of them is linked to another original, or stands for itself then. Give the --max-distance and
-    --confirm that you ingested with, and the ingest's --filter as --among.
+    If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
+    original itself. Use the same --max-distance, --confirm and --filter as for the ingest.
 
     \b
     es-simhash remove news-1 news-2
-    es-simhash remove --filter '{"range": {"date": {"lt": "2024-01-01"}}}'
+    es-simhash remove --matching '{"range": {"date": {"lt": "2024-01-01"}}}'
     """
-    if bool(ids) == (clause is not None):
-        raise click.UsageError("give either ids or --filter")
+    if bool(ids) == (matching is not None):
+        raise click.UsageError("give either ids or --matching")
     with open_documents(**store) as documents:
-        if clause is not None:
-            removed = documents.remove_matching(clause, among=among, **near)
+        if matching is not None:
+            removed = documents.remove_matching(matching, filter=filter, rule=rule)
         else:
-            removed = len(documents.remove(ids, among=among, **near))
+            removed = len(documents.remove(ids, filter=filter, rule=rule))
     if as_json:
         print_json({"removed": removed})
     else:
-        click.echo(f"{removed:,} document{'' if removed == 1 else 's'} removed")
+        click.echo(f"removed {count_of(removed, 'document')}")

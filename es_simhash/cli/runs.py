@@ -1,4 +1,4 @@
-"""What the commands share that run through documents: ingest and backfill."""
+"""What ingest and backfill share: the options of a run, and how outcomes and counts are printed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.options import as_one_argument, print_json
+from es_simhash.cli.options import collect_options
+from es_simhash.cli.output import count_of, print_json
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.verbs.ingest import DEADLINE
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from es_simhash.verbs.outcome import Counts, Outcome
 
-_LABELS = {
+_COUNT_LABELS = {
     "new": "new",
     "updated": "updated",
     "unchanged": "unchanged",
@@ -26,15 +27,20 @@ _LABELS = {
     "rejected": "rejected",
     "failed": "failed",
 }
+_OUTCOME_LABELS = {
+    "exact_duplicate": "exact duplicate of",
+    "near_duplicate": "near-duplicate of",
+    "updated": "updated, now a duplicate of",
+}
 
 
-_RUN = [
+_RUN_OPTIONS = [
     click.option(
         "--workers",
         type=click.IntRange(0),
         default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        show_default="the cores",
-        help="Processes that fingerprint; with 0 this one does.",
+        show_default="the number of cores",
+        help="Number of processes that compute fingerprints. 0: the main process computes them.",
     ),
     click.option(
         "--deadline",
@@ -42,27 +48,35 @@ _RUN = [
         type=click.FloatRange(0, 86_400),
         default=DEADLINE,
         show_default=True,
-        help="How long to try again while the store is busy or away.",
+        help="How long to retry while the store is busy or cannot be reached.",
     ),
     click.option(
-        "--batch-size", type=click.IntRange(1), default=BATCH, show_default=True, help="Documents in one request."
+        "--batch-size",
+        type=click.IntRange(1),
+        default=BATCH,
+        show_default=True,
+        help="Number of documents in one request.",
     ),
     click.option(
         "--max-text",
         type=click.IntRange(1),
         default=MAX_TEXT,
         show_default=True,
-        help="A longer text is rejected (characters).",
+        help="Reject a document whose text has more characters.",
     ),
 ]
 
 
-run_options = as_one_argument("run", ("workers", "deadline", "batch_size", "max_text"), _RUN)
-"""The options of a run, as the argument ``run``."""
+run_options = collect_options("run", ("workers", "deadline", "batch_size", "max_text"), _RUN_OPTIONS)
+"""Add the options of a run to a command, as the argument ``run``."""
 
 
-def report(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
-    """One outcome, as a line of JSON; or where there is something to say, as a line of text."""
+def print_outcome(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
+    """Print one outcome.
+
+    As JSON, every outcome is a line. As text, only duplicates are printed, and on standard error the documents that
+    were rejected or failed.
+    """
     if as_json:
         print_json(outcome.to_dict())
     elif outcome.reason is not None:
@@ -70,26 +84,30 @@ def report(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
         click.echo(f"{outcome.outcome}: {outcome.reason}", err=True)
     elif outcome.duplicate_of is not None and outcome.outcome != "unchanged":
         progress.clear()
+        bits = "" if outcome.outcome == "exact_duplicate" else f", {count_of(outcome.distance or 0, 'bit')}"
         skipped = "" if outcome.stored else "  (not stored)"
-        bits = "" if outcome.outcome == "exact_duplicate" else f", {outcome.distance} bits"
-        kind = outcome.outcome.replace("_", " ") + (" of" if outcome.outcome != "updated" else ", now like")
-        click.echo(f"{outcome.id}  {kind} {outcome.duplicate_of}{bits}{skipped}")
+        click.echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
 
 
 def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> None:
-    """The counts; ``before`` is how many of them are from former runs with the same state."""
+    """Print how many documents had each outcome.
+
+    :param before: how many of the documents were counted by earlier runs with the same state file.
+    :param seconds: duration of this run.
+    """
     if as_json:
         print_json(counts.to_dict())
         return
     total = counts.total
     rate = f", {(total - before) / seconds:,.0f} a second" if seconds > 1 else ""
-    click.echo(f"{total - before:,} document{'' if total - before == 1 else 's'} in {seconds:.1f} s{rate}")
+    click.echo(f"{count_of(total - before, 'document')} in {seconds:.1f} s{rate}")
     if before:
-        click.echo(f"{total:,} with those before the interruption")
-    for name, label in _LABELS.items():
+        click.echo(f"{total:,} including earlier runs with the same --resume file")
+    for name, label in _COUNT_LABELS.items():
         if counts.outcomes[name]:
             click.echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
     if counts.without_fingerprint:
         click.echo(
-            f"{counts.without_fingerprint:,} stored with too little to say: only exact copies of them can be found"
+            f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): only exact duplicates of "
+            "them can be found"
         )

@@ -1,7 +1,6 @@
-"""The doors: what a program calls. Each method is one flow, run on the store; each class has an async twin."""
+"""What does a program call? Each verb is written once, and driven by a sync and an async class."""
 
-from es_simhash.client.async_documents import AsyncDocuments
-from es_simhash.client.documents import Documents
+from es_simhash.client.documents import AsyncDocuments, Documents
 from es_simhash.client.seen import AsyncSeenItems, SeenItems
 
 __all__ = ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"]

@@ -1,83 +1,104 @@
-"""Which Fingerprinter goes with a store: what the sync and the async door find out alike."""
+"""The Fingerprinter that goes with a store."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.client.arguments import near
 from es_simhash.contract import Describe, ask
 from es_simhash.errors import InputError, SchemeError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.verbs import setup as opening
+from es_simhash.verbs import setup
+from es_simhash.verbs.rule import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
-    from es_simhash.client.arguments import MaxDistance
     from es_simhash.contract import Flow
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.similarity.measures import Measure
-    from es_simhash.verbs.neighbours import Near
+    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.verbs.rule import ResolvedRule
 
 
 class Opening:
-    """The Fingerprinter that was chosen; or where nothing was, one by the Scheme that the store has.
+    """The Fingerprinter that the caller chose. If the caller chose none: the one for the Scheme of the store.
 
     :param name: of the store, for messages.
-    :raises InputError: for a segmenter that is not known or not installed; if a Fingerprinter comes with a Scheme or a
-        segmenter.
+    :param scheme: the Scheme that was chosen.
+    :param fingerprinter: the Fingerprinter that was chosen, or a function that makes one for the Scheme of the store
+        (None if the store is not set up).
+    :raises InputError: for a segmenter that is unknown or not installed; for a fingerprinter together with a Scheme or
+        a segmenter.
     """
 
     def __init__(
-        self, name: str, scheme: Scheme | None, segmenter: str | None, fingerprinter: Fingerprinter | None
+        self,
+        name: str,
+        scheme: Scheme | None = None,
+        segmenter: str | None = None,
+        fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
     ) -> None:
         if fingerprinter is not None and (scheme is not None or segmenter is not None):
-            raise InputError("a fingerprinter is given beside a scheme or a segmenter: it has its own, leave them out")
-        self._name = name
+            raise InputError("a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out")
+        self.name = name
         self._segmenter = segmenter
-        self._follows = scheme is None and fingerprinter is None
-        self._ours = fingerprinter or Fingerprinter(scheme or DEFAULT, segmenter)
+        self._make: Callable[[Scheme | None], Fingerprinter] = self._for_scheme
+        self._chosen: Fingerprinter | None = None
+        if callable(fingerprinter):
+            self._make = fingerprinter
+        elif fingerprinter is not None:
+            self._chosen = fingerprinter
+        else:
+            default = Fingerprinter(scheme or DEFAULT, segmenter)  # raises for an unknown segmenter
+            self._chosen = default if scheme is not None else None
         self._checked = False
 
-    def fingerprinter(self) -> Flow[Fingerprinter]:
-        """The one that goes with the store as it is now: it is asked only where nothing was chosen, until it knows.
+    @property
+    def known(self) -> Fingerprinter | None:
+        """The Fingerprinter, if it is known without a request to the store."""
+        return self._chosen
 
-        :returns: for a store that was not set up the default one. It may be set up otherwise before it is first used,
-            so what is made by this one is passed on to :meth:`check`.
-        :raises SchemeError: if the store's Scheme names a table of somebody's own.
+    def fingerprinter(self) -> Flow[Fingerprinter]:
+        """Return the Fingerprinter. The store is asked for its Scheme if none was chosen and it is not known yet.
+
+        :returns: for a store that is not set up the default one. The store may be set up with another Scheme before it
+            is first used, so pass it on to :meth:`check`.
+        :raises SchemeError: if the store's Scheme names a table of the user's own.
         """
-        if self._follows and not self._checked:
-            stored = yield from ask(Describe())
-            if stored is not None:
-                self._ours, self._checked = self._by(stored), True
-        return self._ours
+        if self._chosen is not None:
+            return self._chosen
+        stored = yield from ask(Describe())
+        made = self._make(stored)
+        if stored is not None and made.scheme == stored:
+            self._chosen, self._checked = made, True
+        return made
 
     def check(
         self, fingerprinter: Fingerprinter | None = None, *, set_up_if_missing: bool = False
     ) -> Flow[Fingerprinter]:
-        """Make sure, once, that the store was set up with the Scheme of this Fingerprinter, which is returned.
+        """Check once that the store was set up with the Scheme of this Fingerprinter, and return it.
 
-        :raises NotSetUp: if it was not, and ``set_up_if_missing`` doesn't allow to do it now.
-        :raises SchemeMismatch: naming both versions.
+        :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
+        :raises SchemeMismatch: if it was set up with another Scheme.
         """
         ours = fingerprinter or (yield from self.fingerprinter())
-        if not (self._checked and ours.scheme == self._ours.scheme):
-            yield from opening.check(ours.scheme, self._name, set_up_if_missing=set_up_if_missing)
-            self._ours, self._checked = ours, True
+        if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
+            yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing)
+            self._chosen, self._checked = ours, True
         return ours
 
-    def near(
-        self, max_distance: MaxDistance, confirm: float | None, measure: Measure, text_field: str | Sequence[str]
-    ) -> Flow[Near]:
-        """The rule by which documents are near-duplicates, and then :meth:`check`: an argument is refused before."""
-        fingerprinter = yield from self.fingerprinter()
-        rule = near(fingerprinter, max_distance, confirm, measure, text_field)
-        yield from self.check(fingerprinter)
-        return rule
+    def resolve(self, rule: DuplicateRule) -> Flow[ResolvedRule]:
+        """Return the rule under the store's Scheme, and check that the store is set up.
 
-    def _by(self, stored: Scheme) -> Fingerprinter:
+        :raises InputError: if the Scheme does not allow the rule. That is checked first.
+        """
+        fingerprinter = yield from self.fingerprinter()
+        resolved = resolve(rule, fingerprinter)
+        yield from self.check(fingerprinter)
+        return resolved
+
+    def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:
         try:
-            return Fingerprinter(stored, self._segmenter)
+            return Fingerprinter(stored or DEFAULT, self._segmenter)
         except SchemeError as error:
-            raise SchemeError(f"{self._name}: {error}; then open the store with that one, fingerprinter=…") from error
+            raise SchemeError(f"{self.name}: {error}; open the store with that one (fingerprinter=…)") from error

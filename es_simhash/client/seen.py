@@ -1,44 +1,35 @@
-"""The doors to seen items: SeenItems and AsyncSeenItems."""
+"""SeenItems and AsyncSeenItems: the classes that a program uses to never show an item twice."""
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.bloom.seen import SeenConfig, user_id
-from es_simhash.drive import arun, run
-from es_simhash.errors import InputError
+from es_simhash.client.drivers import AsyncClient, SyncClient, async_method, sync_method
+from es_simhash.client.seen_verbs import SeenVerbs as Verbs
 from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
-from es_simhash.verbs import seen as flows
-from es_simhash.verbs.page import NextPage, unseen_page
+from es_simhash.verbs.page import UnseenPage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
-    from typing_extensions import Self
 
     from es_simhash.bloom import Item
     from es_simhash.contract import AsyncStore, Store
     from es_simhash.verbs.page import Page
-    from es_simhash.verbs.seen import Report, Stats
-
-    ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
 H = TypeVar("H")
-T = TypeVar("T")
 
 ROUNDS = 5
+"""Pages that ``unseen_page`` fetches at most."""
 
 
 def _itself(hit: Any) -> Any:
     return hit
 
 
-class SeenItems:
-    """What each user has seen: "not seen" is certain, "seen" is wrong at a rate that you choose.
+class SeenItems(SyncClient):
+    """What each user has seen. "Not seen" is certain; "seen" is wrong at a rate that you choose.
 
     >>> seen = SeenItems("sqlite:///users.db", capacity=1_000, error_rate=0.01)
     >>> seen.add("ann", ["news-1", "news-2"])
@@ -46,18 +37,18 @@ class SeenItems:
     >>> seen.unseen("ann", ["news-2", "news-3"])
     ['news-3']
 
-    An item is a string, an integer or UTF-8 bytes; the integer 1 and the string "1" are the same item. A user's id is
-    a string or an integer, and becomes the id of a document. In Elasticsearch only the object ``seen`` of that document
-    is touched. No acknowledged add is lost, under any number of writers.
+    An item is a string, an integer or UTF-8 bytes. The integer 1 and the string "1" are the same item. A user's id is a
+    string or an integer, and becomes the id of a document. In Elasticsearch only the object ``seen`` of that document
+    is touched. No acknowledged add is lost, with any number of writers.
 
-    :param store: as for :class:`Documents`; the index of an address is that of the users, ``es-simhash-users`` if it
-        names none. Give none that documents are ingested into: an ingest replaces whole documents.
-    :param capacity: items that a user's filter is first made for; it grows beyond, at the same error rate.
-    :param error_rate: the share of unseen items that may be taken for seen.
-    :param generations: how many filters are kept for a user; with more than one, old items can be let go by ``rotate``.
-    :param period: seconds after which an add begins a new generation by itself; 0 for only when ``rotate`` is called.
-        The four are kept in the store; what is left out is as the store has it.
-    :raises InputError: if the address or a number can't be used. Nothing is sent before the first request.
+    :param store: as for :class:`~es_simhash.Documents`. The index is that of the users: ``es-simhash-users`` if the
+        address names none. Do not use an index that documents are ingested into: an ingest replaces whole documents.
+    :param capacity: items that a user's filter is made for first. It grows beyond, at the same error rate.
+    :param error_rate: the share of unseen items that may be reported as seen.
+    :param generations: filters that are kept for a user. With more than one, ``rotate`` drops old items.
+    :param period: seconds after which an add starts a new generation; 0: only ``rotate`` starts one. The store keeps
+        these four numbers. Leave one out to use the store's own.
+    :raises InputError: if the address or a number cannot be used. Nothing is sent before the first request.
     """
 
     def __init__(
@@ -71,51 +62,23 @@ class SeenItems:
         period: int | None = None,
         **client_options: Any,
     ) -> None:
-        self._wanted = _config(capacity, error_rate, generations, period)
-        self._store = open_store(store, index, default_index=USERS_INDEX, **client_options)
-        self._config: SeenConfig | None = None
+        config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
+        opened = open_store(store, index, default_index=USERS_INDEX, **client_options)
+        super().__init__(opened, Verbs(config, opened.name, embedded=opened.embedded))
 
-    @property
-    def name(self) -> str:
-        """The store's address, without secrets."""
-        return self._store.name
-
-    def setup(self) -> str:
-        """Make what is missing: the index or the file, or the field in an index that exists. Idempotent.
-
-        :returns: ``created``, ``added`` or ``unchanged``.
-        :raises FilterMismatch: if it was set up with another configuration.
-        """
-        return self._run(flows.set_up(self._wanted, self.name))
-
-    def add(self, user: str | int, items: Iterable[Item]) -> int:
-        """Add items to what a user has seen; what is stored already is not written again.
-
-        :returns: how many of them were not seen before.
-        :raises ConflictError: if other writers were faster until the deadline: nothing was stored then.
-        :raises InputError: for an item of another type; nothing was stored then.
-        """
-        return _only(self.add_many({user: items}))
-
-    def add_many(self, items: ByUser, *, deadline: float = flows.DEADLINE) -> Report:
-        """:meth:`add` for many users, by one read and one write for some hundred of them.
-
-        :param deadline: seconds until which conflicts are tried again.
-        :returns: ``results``, a count for each user whose items are stored; ``failed``, the error for each other.
-        """
-        return self._run(flows.add(self._ready(), _plain(items), _now(), deadline))
-
-    def unseen(self, user: str | int, items: Iterable[Item]) -> list[Item]:
-        """The items that a user has certainly not seen, in their order: what to call with a page of candidates."""
-        return self.unseen_many({user: items})[user_id(user)]
-
-    def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
-        """:meth:`unseen` for many users, by one read."""
-        return self._run(flows.unseen(self._ready(), _plain(items)))
-
-    def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
-        """For each item whether the user might have seen it; False is certain."""
-        return self._run(flows.might_have_seen(self._ready(), _plain({user: items})))[user_id(user)]
+    setup = sync_method(Verbs.setup)
+    add = sync_method(Verbs.add)
+    add_many = sync_method(Verbs.add_many)
+    rebuild_many = sync_method(Verbs.rebuild_many)
+    unseen = sync_method(Verbs.unseen)
+    unseen_many = sync_method(Verbs.unseen_many)
+    might_have_seen = sync_method(Verbs.might_have_seen)
+    forget = sync_method(Verbs.forget)
+    forget_many = sync_method(Verbs.forget_many)
+    rotate = sync_method(Verbs.rotate)
+    stats = sync_method(Verbs.stats)
+    clear = sync_method(Verbs.clear)
+    remove = sync_method(Verbs.remove)
 
     def unseen_page(
         self,
@@ -127,88 +90,29 @@ class SeenItems:
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
-        """A page of hits that a user has not seen, from a function that gives pages of hits.
+        """Return a page of hits that a user has not seen, from a function that returns pages of hits.
 
-        Fetches more than is wanted, and again until the page is full, the source has no more, or ``rounds`` are over.
+        It fetches more hits than the size, again and again until the page is full, the source has no more hits, or
+        ``rounds`` pages were fetched.
 
-        :param fetch: given an offset and a size, the hits from there on; fewer than the size at the end.
-        :param item: the item of a hit: ``lambda hit: hit["_id"]``.
-        :param offset: where to begin; the page says where the next one goes on.
+        :param fetch: is called with an offset and a size, and returns the hits from there on; fewer at the end.
+        :param item: returns the item of a hit: ``lambda hit: hit["_id"]``.
+        :param offset: where to start. The page says where the next one starts.
         """
-        pages = unseen_page(self._ready(), user_id(user), size, item, offset, rounds)
-
-        def answer(op: Any) -> Any:
-            return fetch(op.offset, op.size) if isinstance(op, NextPage) else self._store.perform(op)
-
-        return run(pages, answer)
-
-    def forget(self, user: str | int, items: Iterable[Item]) -> int:
-        """Take items for not seen, until they are added again.
-
-        They go on an exact list beside the filter, of a thousand at most, since a bit can't be cleared for one item.
-
-        :returns: how many of them might have been seen.
-        :raises InputError: if the list is full.
-        """
-        return _only(self.forget_many({user: items}))
-
-    def forget_many(self, items: ByUser) -> Report:
-        """:meth:`forget` for many users."""
-        return self._run(flows.forget(self._ready(), _plain(items)))
-
-    def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> Report:
-        """Begin a generation for these users, or for all; what is in the oldest of a full set is forgotten.
-
-        With n generations an item is remembered for at least n-1 rotations after it was last added.
-
-        :param before: only for users whose newest generation was begun before this time, in seconds since 1970, so that
-            an interrupted call can be repeated; by default now.
-        :returns: ``results``, 1 for each user who had seen anything; ``failed``, the error for each other.
-        """
-        some = None if users is None else _users(users)
-        return self._run(flows.rotate(self._ready(), some, _now(), before))
-
-    def rebuild_many(self, items: ByUser) -> Report:
-        """:meth:`add_many` to fresh filters: what these users had seen before is dropped, forgotten items too."""
-        return self._run(flows.add(self._ready(), _plain(items), _now(), afresh=True))
-
-    def stats(self, user: str | int) -> Stats:
-        """Figures of a user's filters; for one that isn't there ``exists`` is False."""
-        return self._run(flows.stats(self._ready(), user_id(user)))
-
-    def clear(self, user: str | int) -> None:
-        """Forget everything that a user has seen."""
-        _only(self._run(flows.clear(self._ready(), [user_id(user)])))
-
-    def remove(self, user: str | int) -> bool:
-        """Take the seen items out of a user's document, and remove the document if it holds nothing else.
-
-        :returns: whether there were any.
-        """
-        self._ready()
-        return bool(self._run(flows.remove([user_id(user)])))
-
-    def close(self) -> None:
-        """Close the file, or the client if it is not yours."""
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
-
-    def _run(self, flow: Generator[Any, Any, T]) -> T:
-        return run(flow, self._store.perform)
-
-    def _ready(self) -> SeenConfig:
-        if self._config is None:
-            self._config = self._run(flows.check(self._wanted, self.name, set_up_if_missing=self._store.embedded))
-        return self._config
+        page: UnseenPage[H] = UnseenPage(size, offset, rounds)
+        while (request := page.next_request()) is not None:
+            hits = fetch(*request)
+            page.add(hits, self.might_have_seen(user, [item(hit) for hit in hits]))
+        return page.page()
 
 
-class AsyncSeenItems:
-    """:class:`SeenItems` for async programs: the same methods, awaited."""
+class AsyncSeenItems(AsyncClient):
+    """:class:`SeenItems` for async programs: the same methods, awaited.
+
+    :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` of your own.
+    """
+
+    _compute_in_thread = False  # a page of items takes less time than a change of threads
 
     def __init__(
         self,
@@ -221,38 +125,23 @@ class AsyncSeenItems:
         period: int | None = None,
         **client_options: Any,
     ) -> None:
-        self._wanted = _config(capacity, error_rate, generations, period)
-        self._store = open_async_store(store, index, default_index=USERS_INDEX, **client_options)
-        self._config: SeenConfig | None = None
+        config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
+        opened = open_async_store(store, index, default_index=USERS_INDEX, **client_options)
+        super().__init__(opened, Verbs(config, opened.name, embedded=opened.embedded))
 
-    @property
-    def name(self) -> str:
-        """The store's address, without secrets."""
-        return self._store.name
-
-    async def setup(self) -> str:
-        """:meth:`SeenItems.setup`."""
-        return await self._run(flows.set_up(self._wanted, self.name))
-
-    async def add(self, user: str | int, items: Iterable[Item]) -> int:
-        """:meth:`SeenItems.add`."""
-        return _only(await self.add_many({user: items}))
-
-    async def add_many(self, items: ByUser, *, deadline: float = flows.DEADLINE) -> Report:
-        """:meth:`SeenItems.add_many`."""
-        return await self._run(flows.add(await self._ready(), _plain(items), _now(), deadline))
-
-    async def unseen(self, user: str | int, items: Iterable[Item]) -> list[Item]:
-        """:meth:`SeenItems.unseen`."""
-        return (await self.unseen_many({user: items}))[user_id(user)]
-
-    async def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
-        """:meth:`SeenItems.unseen_many`."""
-        return await self._run(flows.unseen(await self._ready(), _plain(items)))
-
-    async def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
-        """:meth:`SeenItems.might_have_seen`."""
-        return (await self._run(flows.might_have_seen(await self._ready(), _plain({user: items}))))[user_id(user)]
+    setup = async_method(Verbs.setup)
+    add = async_method(Verbs.add)
+    add_many = async_method(Verbs.add_many)
+    rebuild_many = async_method(Verbs.rebuild_many)
+    unseen = async_method(Verbs.unseen)
+    unseen_many = async_method(Verbs.unseen_many)
+    might_have_seen = async_method(Verbs.might_have_seen)
+    forget = async_method(Verbs.forget)
+    forget_many = async_method(Verbs.forget_many)
+    rotate = async_method(Verbs.rotate)
+    stats = async_method(Verbs.stats)
+    clear = async_method(Verbs.clear)
+    remove = async_method(Verbs.remove)
 
     async def unseen_page(
         self,
@@ -264,98 +153,9 @@ class AsyncSeenItems:
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
-        """:meth:`SeenItems.unseen_page`; ``fetch`` is awaited."""
-        pages = unseen_page(await self._ready(), user_id(user), size, item, offset, rounds)
-
-        def answer(op: Any) -> Awaitable[Any]:
-            return fetch(op.offset, op.size) if isinstance(op, NextPage) else self._store.perform(op)
-
-        return await arun(pages, answer)
-
-    async def forget(self, user: str | int, items: Iterable[Item]) -> int:
-        """:meth:`SeenItems.forget`."""
-        return _only(await self.forget_many({user: items}))
-
-    async def forget_many(self, items: ByUser) -> Report:
-        """:meth:`SeenItems.forget_many`."""
-        return await self._run(flows.forget(await self._ready(), _plain(items)))
-
-    async def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> Report:
-        """:meth:`SeenItems.rotate`."""
-        some = None if users is None else _users(users)
-        return await self._run(flows.rotate(await self._ready(), some, _now(), before))
-
-    async def rebuild_many(self, items: ByUser) -> Report:
-        """:meth:`SeenItems.rebuild_many`."""
-        return await self._run(flows.add(await self._ready(), _plain(items), _now(), afresh=True))
-
-    async def stats(self, user: str | int) -> Stats:
-        """:meth:`SeenItems.stats`."""
-        return await self._run(flows.stats(await self._ready(), user_id(user)))
-
-    async def clear(self, user: str | int) -> None:
-        """:meth:`SeenItems.clear`."""
-        _only(await self._run(flows.clear(await self._ready(), [user_id(user)])))
-
-    async def remove(self, user: str | int) -> bool:
-        """:meth:`SeenItems.remove`."""
-        await self._ready()
-        return bool(await self._run(flows.remove([user_id(user)])))
-
-    async def close(self) -> None:
-        """:meth:`SeenItems.close`."""
-        await self._store.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.close()
-
-    async def _run(self, flow: Generator[Any, Any, T]) -> T:
-        return await arun(flow, self._store.perform)
-
-    async def _ready(self) -> SeenConfig:
-        if self._config is None:
-            self._config = await self._run(flows.check(self._wanted, self.name, set_up_if_missing=self._store.embedded))
-        return self._config
-
-
-def _config(
-    capacity: int | None, error_rate: float | None, generations: int | None, period: int | None
-) -> Mapping[str, Any]:
-    """The numbers that are given; None leaves one out.
-
-    :raises InputError: for one out of range.
-    """
-    given = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
-    chosen = {name: value for name, value in given.items() if value is not None}
-    config = SeenConfig(**chosen)  # type: ignore[arg-type]
-    return {name: getattr(config, name) for name in chosen}
-
-
-def _plain(items: Mapping[Any, Iterable[Item]]) -> dict[str, list[Item]]:
-    """User ids as strings, items as lists; what 1 and "1" have seen is put together."""
-    plain: defaultdict[str, list[Item]] = defaultdict(list)
-    for user, theirs in items.items():
-        if isinstance(theirs, str | bytes) or not isinstance(theirs, Iterable):
-            raise InputError(f"the items of user {user!r} are one {type(theirs).__name__}: put it in a list")
-        plain[user_id(user)].extend(theirs)
-    return dict(plain)
-
-
-def _users(users: Iterable[str | int]) -> list[str]:
-    if isinstance(users, str):
-        raise InputError(f"the users are one string, {users!r}: put it in a list")
-    return list(map(user_id, users))
-
-
-def _only(report: Report) -> int:
-    """The result of a change of one user, or its error."""
-    for error in report.failed.values():
-        raise error
-    return next(iter(report.results.values()))
-
-
-def _now() -> int:
-    return int(time.time())
+        """:meth:`SeenItems.unseen_page`. ``fetch`` is awaited."""
+        page: UnseenPage[H] = UnseenPage(size, offset, rounds)
+        while (request := page.next_request()) is not None:
+            hits = await fetch(*request)
+            page.add(hits, await self.might_have_seen(user, [item(hit) for hit in hits]))
+        return page.page()

@@ -1,20 +1,26 @@
-"""Evaluate: what each max_distance finds of pairs that a person has labelled, and which max_distance to choose.
+"""The evaluation: how many labelled pairs each max_distance finds, and which max_distance to choose.
 
-A pair is predicted to be duplicates at k if a store would find the one by the other: if they are exact copies, which
-are found at every k, or if their fingerprints differ in at most k bits; and, where there is a confirm, if the texts'
-similarity is at least that. A text with too little to say for a fingerprint takes part like any other: its pair is
-predicted at every k if it is one of copies, at none if not.
+**Prediction.** At max_distance k a pair is predicted as duplicates if a store would find one document by the other:
 
-Of TP true and FP false positives (pairs rightly and wrongly predicted), FN false and TN true negatives:
+- exact duplicates are predicted at every k;
+- other pairs are predicted if their fingerprints differ in at most k bits;
+- with ``confirm``, the similarity of the texts must also be at least that number.
 
-- precision, the share of the predicted that are duplicates, is TP / (TP + FP): undefined if nothing is predicted;
-- recall, the share of the duplicates that are predicted, is TP / (TP + FN): there must be duplicates to evaluate by;
-- F1, the harmonic mean of the two, is 2 TP / (2 TP + FP + FN): 0 if nothing is rightly predicted.
+A text that is too short for a fingerprint has no distance. Its pair is predicted at every k if both are exact
+duplicates, and at no k otherwise.
+
+**Measures.** A predicted pair is a true positive (TP) if its label is duplicate, otherwise a false positive (FP). Any
+other pair is a false negative (FN) if its label is duplicate, otherwise a true negative (TN).
+
+- precision = TP / (TP + FP): the share of the predicted pairs that are duplicates. Undefined if nothing is predicted.
+- recall = TP / (TP + FN): the share of the duplicates that are predicted. It needs at least one duplicate.
+- F1 = 2 TP / (2 TP + FP + FN): the harmonic mean of the two. 0 if there is no true positive.
 
 (Manning, Raghavan and Schütze, "Introduction to Information Retrieval", 2008, section 8.3; F1 is 1 - E at α = 1/2 of
 van Rijsbergen, "Information Retrieval", 2nd edition, 1979, chapter 7.)
 
-The max_distance to choose is the one of the highest F1, of several the smallest: it brings the fewest candidates.
+**Choice.** Choose the max_distance with the highest F1. If several have it, the smallest is chosen, because it has the
+fewest candidates.
 """
 
 from __future__ import annotations
@@ -36,12 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """Two texts of which somebody says whether they are duplicates, as far as that is evaluated.
+    """A pair of texts with a label: whether they are duplicates.
 
     :param duplicate: the label.
-    :param distance: Hamming distance in bits; None if either text has too little to say.
-    :param exact: they are copies: the digests of the normalised texts are equal, and the texts not empty.
-    :param similarity: of the texts, from 0 to 1; None if it was not asked for.
+    :param distance: Hamming distance in bits; None if one of the texts is too short for a fingerprint.
+    :param exact: whether they are exact duplicates: the digests of the normalised texts are equal, and the texts are
+        not empty.
+    :param similarity: of the texts, from 0 to 1; None if it was not computed.
     """
 
     duplicate: bool
@@ -52,7 +59,7 @@ class LabelledPair:
 
 @dataclass(frozen=True)
 class Point:
-    """What is predicted at one max_distance: numbers of pairs."""
+    """The numbers of pairs that are predicted at one max_distance."""
 
     max_distance: int
     true_positives: int
@@ -62,7 +69,7 @@ class Point:
 
     @property
     def pairs(self) -> int:
-        """All of them: the same at every max_distance."""
+        """The number of all pairs; it is the same at every max_distance."""
         return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
 
     @property
@@ -78,16 +85,20 @@ class Point:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, from 0 to 1; 0 if nothing is rightly predicted."""
+        """The harmonic mean of precision and recall, from 0 to 1; 0 if there is no true positive."""
         twice = 2 * self.true_positives
         return twice / (twice + self.false_positives + self.false_negatives)
 
 
 @dataclass(frozen=True)
-class TooLittle:
-    """How many pairs have no distance, because either text has too little to say; they are among the others.
+class PairsWithoutDistance:
+    """The number of pairs without a distance, because one of the texts is too short for a fingerprint.
 
-    :param copies: those that are exact copies: predicted at every max_distance, the others at none.
+    They are counted in the points too.
+
+    :param pairs: all pairs without a distance.
+    :param duplicates: those whose label is duplicate.
+    :param copies: those that are exact duplicates. They are predicted at every max_distance, the others at none.
     """
 
     pairs: int
@@ -97,12 +108,13 @@ class TooLittle:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What :func:`evaluate` found.
+    """The result of :func:`evaluate`.
 
-    :param confirm: the least similarity of a predicted pair; None if it didn't matter.
-    :param points: for each max_distance, from 0 to the largest of the Scheme.
-    :param duplicates: how many pairs labelled as duplicates are at each distance, shape (bits + 1,).
+    :param confirm: the smallest similarity of a predicted pair; None if the similarity was not used.
+    :param points: one for each max_distance, from 0 to the largest that the Scheme allows.
+    :param duplicates: the number of pairs with the label duplicate at each distance, of length bits + 1.
     :param different: the same for the other pairs. Pairs without a distance are in neither.
+    :param without_distance: the numbers of pairs without a distance.
     """
 
     scheme: Scheme
@@ -110,44 +122,46 @@ class Evaluation:
     points: tuple[Point, ...]
     duplicates: tuple[int, ...]
     different: tuple[int, ...]
-    too_little: TooLittle
+    without_distance: PairsWithoutDistance
 
     @property
     def chosen(self) -> Point:
-        """The one of the highest F1; of several the one of the smallest max_distance."""
+        """The point with the highest F1; if several have it, the one with the smallest max_distance."""
         return max(self.points, key=lambda point: (point.f1, -point.max_distance))
 
 
 def evaluate(pairs: Iterable[LabelledPair], scheme: Scheme = DEFAULT, confirm: float | None = None) -> Evaluation:
-    """Count what each max_distance of the Scheme predicts. Memory does not grow with the number of pairs.
+    """Count what each max_distance of the Scheme predicts. The memory does not grow with the number of pairs.
 
     >>> pairs = [LabelledPair(True, 2, False), LabelledPair(True, 6, False), LabelledPair(False, 5, False)]
     >>> chosen = evaluate(pairs).chosen
     >>> chosen.max_distance, chosen.precision, round(chosen.recall, 2), chosen.f1
     (6, 0.6666666666666666, 1.0, 0.8)
 
-    :param pairs: each counts once, also one that comes again.
-    :param confirm: the least similarity that a predicted pair has, from 0 to 1.
-    :raises InputError: if there are no pairs, or only duplicates, or none; if a similarity is wanted and not there.
+    :param pairs: the labelled pairs. A pair that occurs twice counts twice.
+    :param confirm: the smallest similarity of a predicted pair, from 0 to 1; None to ignore the similarity.
+    :raises InputError: if there are no pairs; if all labels are the same; if ``confirm`` needs a similarity that a pair
+        doesn't have.
     """
     if confirm is not None and not 0 <= confirm <= 1:  # nan is neither
         raise InputError(f"confirm is {confirm}: use a similarity from 0 to 1")
     at_distance = {label: [0] * (scheme.bits + 1) for label in (True, False)}
-    first_at = {label: [0] * (scheme.max_distance + 1) for label in (True, False)}  # k from which on it is predicted
+    # Pairs by the smallest max_distance at which they are predicted.
+    first_at = {label: [0] * (scheme.max_distance + 1) for label in (True, False)}
     labels = {True: 0, False: 0}
-    too_little = {True: 0, False: 0}
+    without_distance = {True: 0, False: 0}
     copies = 0
     for pair in pairs:
         labels[pair.duplicate] += 1
         if pair.distance is None:
-            too_little[pair.duplicate] += 1
+            without_distance[pair.duplicate] += 1
             copies += pair.exact
         else:
             at_distance[pair.duplicate][pair.distance] += 1
         first = 0 if pair.exact else pair.distance
         if first is not None and first <= scheme.max_distance and _confirmed(pair, confirm):
             first_at[pair.duplicate][first] += 1
-    _both_kinds(labels)
+    _check_labels(labels)
     predicted = zip(accumulate(first_at[True]), accumulate(first_at[False]), strict=True)
     return Evaluation(
         scheme=scheme,
@@ -155,17 +169,17 @@ def evaluate(pairs: Iterable[LabelledPair], scheme: Scheme = DEFAULT, confirm: f
         points=tuple(Point(k, tp, fp, labels[True] - tp, labels[False] - fp) for k, (tp, fp) in enumerate(predicted)),
         duplicates=tuple(at_distance[True]),
         different=tuple(at_distance[False]),
-        too_little=TooLittle(too_little[True] + too_little[False], too_little[True], copies),
+        without_distance=PairsWithoutDistance(sum(without_distance.values()), without_distance[True], copies),
     )
 
 
 def labelled(
     a: str, b: str, duplicate: bool, fingerprinter: Fingerprinter, measure: Measure | None = None
 ) -> LabelledPair:
-    """Fingerprint two texts that somebody has labelled, for :func:`evaluate`.
+    """Fingerprint two texts and return them with their label, for :func:`evaluate`.
 
-    :param measure: what to take their similarity by, where a confirm asks for one.
-    :raises InputError: if a text is not a string, or has a lone surrogate; if the measure is not known.
+    :param measure: the measure of their similarity, for an evaluation with ``confirm``; None computes no similarity.
+    :raises InputError: if a text is not a string, or has a lone surrogate; if the measure is unknown.
     """
     ours, theirs = fingerprinter.fingerprint(a), fingerprinter.fingerprint(b)
     return LabelledPair(
@@ -180,15 +194,15 @@ def _confirmed(pair: LabelledPair, confirm: float | None) -> bool:
     if confirm is None:
         return True
     if pair.similarity is None:
-        raise InputError("a pair has no similarity to confirm: give a measure to labelled(), or no confirm")
+        raise InputError("a pair has no similarity to confirm: pass a measure to labelled(), or no confirm")
     return pair.similarity >= confirm
 
 
-def _both_kinds(labels: dict[bool, int]) -> None:
+def _check_labels(labels: dict[bool, int]) -> None:
     pairs = sum(labels.values())
     if not pairs:
-        raise InputError("no pairs to evaluate: label some, duplicates and others")
+        raise InputError("no pairs to evaluate: label some duplicates and some pairs that are none")
     if not labels[True]:
-        raise InputError(f"none of the {pairs:,} pairs is labelled as duplicates: some of either kind are wanted")
+        raise InputError(f"none of the {pairs:,} pairs is labelled as duplicate: label some duplicates too")
     if not labels[False]:
-        raise InputError(f"all of the {pairs:,} pairs are labelled as duplicates: some of either kind are wanted")
+        raise InputError(f"all of the {pairs:,} pairs are labelled as duplicates: label some pairs that are none too")

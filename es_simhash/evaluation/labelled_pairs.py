@@ -1,9 +1,12 @@
 """Labelled pairs from lines of JSON: two texts or two stored documents, and whether they are duplicates.
 
-``{"a": TEXT, "b": TEXT}`` or ``{"a_id": ID, "b_id": ID}``, with ``"duplicate"`` (true or false, 1 or 0), or with a
-``"similarity"`` that becomes a label: from ``truth`` on the two are duplicates. If both are there, ``duplicate`` is the
-label; if texts and ids are, the fingerprints are the stored ones where there is a store, and else those of the texts.
-Other fields don't matter.
+The two sides: ``{"a": TEXT, "b": TEXT}`` or ``{"a_id": ID, "b_id": ID}``. A line may have both. Then the fingerprints
+come from the store, or from the texts if there is no store.
+
+The label: ``"duplicate"`` (true or false, 1 or 0), or ``"similarity"``, a number. A pair is a duplicate if its
+similarity is at least ``truth``. If a line has both, ``"duplicate"`` is the label.
+
+Other fields are ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     Fetch = Callable[[Iterable[str]], Mapping[str, Row]]
 
 BATCH = 100
-"""Lines that are held at once, and whose documents are fetched together."""
+"""Lines that are read, and whose documents are fetched, at once."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,13 @@ class _Pair:
 
 
 class PairReader:
-    """Makes of lines what can be evaluated.
+    """Reads labelled pairs from lines.
 
-    :param truth: the least similarity of duplicates, for pairs that have one in place of a label.
-    :param measure: what to take the similarity of two texts by; None where no confirm asks for it.
-    :param fetch: gives the Rows of ids, as ``Documents.fetch`` does; of a store with the Fingerprinter's Scheme.
-    :raises InputError: if the truth is not a number.
+    :param truth: the similarity from which a pair is a duplicate, for lines with a similarity and no label.
+    :param measure: the measure of the similarity of two texts, for an evaluation with ``confirm``; None computes none.
+    :param fetch: returns the Rows of ids, as ``Documents.fetch`` does. The store must have the Fingerprinter's Scheme.
+        None if there is no store.
+    :raises InputError: if the truth is not a finite number.
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class PairReader:
         fetch: Fetch | None = None,
     ) -> None:
         if truth is not None and not isfinite(truth):
-            raise InputError(f"the truth is {truth}: use the least similarity of duplicates, such as 0.8")
+            raise InputError(f"the truth is {truth}: use the similarity from which a pair is a duplicate, such as 0.8")
         self._fingerprinter = fingerprinter
         self._truth = truth
         self._measure = measure
@@ -73,9 +77,10 @@ class PairReader:
         self._blank = fingerprinter.scheme.blank_digest
 
     def read(self, lines: Iterable[Line]) -> Iterator[LabelledPair | str]:
-        """For each line the pair, or why it can't be used, with its place; that stops nothing.
+        """Yield for each line the pair, or the problem with the line as a message with its place.
 
-        :raises InputError: if there are ids and no store, similarities and no truth, or no texts to be confirmed.
+        :raises InputError: if an option is missing that the lines need: a store for ids, ``truth`` for similarities,
+            texts for ``measure``.
         """
         lines = iter(lines)
         while batch := list(islice(lines, BATCH)):
@@ -97,62 +102,69 @@ class PairReader:
             return f"{line.place}: {error}"
         if not isinstance(label, bool):
             if self._truth is None:
-                raise InputError(f"{line.place}: a similarity and no label: say from which on it is one (--truth)")
+                raise InputError(
+                    f"{line.place}: a pair has a similarity and no label: "
+                    "set the similarity from which a pair is a duplicate: --truth 0.8"
+                )
             label = label >= self._truth
         if self._fetch is None and None in (a.text, b.text):
-            raise InputError(f"{line.place}: ids and no texts: name the store of these documents (--store URL)")
+            raise InputError(f"{line.place}: a pair has ids and no texts: name the store of the documents: --store URL")
         if self._measure is not None and None in (a.text, b.text):
-            raise InputError(f"{line.place}: ids and no texts to confirm: give texts, 'a' and 'b', or no --confirm")
+            raise InputError(
+                f"{line.place}: a pair has ids and no texts to confirm by: add the texts 'a' and 'b', or omit --confirm"
+            )
         return _Pair(line.place, label, a, b)
 
     def _labelled(self, pair: _Pair, rows: Mapping[str, Row]) -> LabelledPair | str:
         try:
-            a, b = self._known(pair.a, rows), self._known(pair.b, rows)
-            alike = None
+            a, b = self._probe(pair.a, rows), self._probe(pair.b, rows)
+            likeness = None
             if self._measure is not None and pair.a.text is not None and pair.b.text is not None:
-                alike = similarity(pair.a.text, pair.b.text, self._measure, self._fingerprinter)
+                likeness = similarity(pair.a.text, pair.b.text, self._measure, self._fingerprinter)
         except InputError as error:
             return f"{pair.place}: {error}"
-        apart = None if a.fingerprint is None or b.fingerprint is None else (a.fingerprint ^ b.fingerprint).bit_count()
-        return LabelledPair(pair.duplicate, apart, a.digest is not None and a.digest == b.digest, alike)
+        distance = None
+        if a.fingerprint is not None and b.fingerprint is not None:
+            distance = (a.fingerprint ^ b.fingerprint).bit_count()
+        return LabelledPair(pair.duplicate, distance, a.digest is not None and a.digest == b.digest, likeness)
 
-    def _known(self, side: _Side, rows: Mapping[str, Row]) -> Probe:
-        """Fingerprint and digest of one of the two; no digest if the text is empty, which is nobody's copy."""
+    def _probe(self, side: _Side, rows: Mapping[str, Row]) -> Probe:
+        """Return the fingerprint and digest of one side; no digest for an empty text, which has no exact duplicates."""
         if self._fetch is None or side.id is None:
             made = self._fingerprinter.fingerprint(side.text or "")
             return Probe(made.value, made.copy_digest)
         row = rows.get(side.id)
         if row is None:
-            raise InputError(f"there is no document with the id {side.id!r}: ingest it first, or give the texts")
+            raise InputError(f"the store has no document {side.id!r}: ingest it first, or add the texts")
         if not row.digest:
-            raise InputError(f"the document {side.id!r} has no fingerprint: run es-simhash backfill")
+            raise InputError(f"the stored document {side.id!r} has no fingerprint: run es-simhash backfill")
         return Probe(row.fingerprint, None if row.digest == self._blank else row.digest)
 
 
 def _label(document: Any) -> bool | float:
-    """The label; or a similarity."""
+    """Return the label as a bool, or the similarity as a float."""
     if not isinstance(document, dict):
         raise InputError('a pair must be a JSON object, such as {"a": "…", "b": "…", "duplicate": true}')
-    label, alike = document.get("duplicate"), document.get("similarity")
+    label, likeness = document.get("duplicate"), document.get("similarity")
     if label is not None:
         if not isinstance(label, bool | int | float) or label not in (0, 1):
-            raise InputError("the label in 'duplicate' is neither true nor false, 1 nor 0: mend it")
+            raise InputError(f"the label in 'duplicate' is {label!r}: use true or false, 1 or 0")
         return bool(label)
-    if alike is None:
+    if likeness is None:
         raise InputError('no label: write "duplicate": true or false, or "similarity": a number')
-    if isinstance(alike, bool) or not isinstance(alike, int | float) or not -1e300 < alike < 1e300:
-        raise InputError("the label in 'similarity' is not a number: mend it")
-    return float(alike)
+    if isinstance(likeness, bool) or not isinstance(likeness, int | float) or not -1e300 < likeness < 1e300:
+        raise InputError("the 'similarity' is not a finite number: use a number such as 0.8")
+    return float(likeness)
 
 
 def _side(document: Mapping[str, Any], name: str) -> _Side:
     text, id = document.get(name), document.get(f"{name}_id")
     if text is None and id is None:
-        raise InputError(f"neither '{name}' nor '{name}_id': give a text, or the id of a stored document")
+        raise InputError(f"neither '{name}' nor '{name}_id': add a text, or the id of a stored document")
     if text is not None:
         if not isinstance(text, str):
-            raise InputError(f"the text in '{name}' is not a string: give a string")
+            raise InputError(f"the text in '{name}' is not a string: use a string")
         check_surrogates(text, f"the text in '{name}'")
     if id is not None and (isinstance(id, bool) or not isinstance(id, str | int) or id == ""):
-        raise InputError(f"the id in '{name}_id' can't be one: use a string or a whole number")
+        raise InputError(f"the id in '{name}_id' is not an id: use a string or a whole number")
     return _Side(text, None if id is None else str(id))

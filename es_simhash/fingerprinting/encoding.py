@@ -1,7 +1,8 @@
-"""A fingerprint's forms: one unsigned number, 16-bit segments, signed longs, a row of 64-bit words.
+"""Forms of a fingerprint: one unsigned integer, 16-bit segments, signed longs, an array of 64-bit words.
 
-64 bits are four segments and one long, 128 bits eight segments and two longs. Segment 0 and the first long hold the
-highest bits, so the hex of a fingerprint is its segments written one after the other.
+A fingerprint of 64 bits has four segments and one long. A fingerprint of 128 bits has eight segments and two longs.
+Segment 0 and the first long hold the highest bits. So the hex digits of the segments, joined in order, are the hex
+digits of the fingerprint.
 """
 
 from __future__ import annotations
@@ -15,50 +16,66 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_SIGN = 1 << 63
-_WORD = (1 << 64) - 1
+SEGMENT_BITS = 16
+"""Number of bits in a segment."""
+
+_SEGMENT_MASK = (1 << SEGMENT_BITS) - 1
+_SIGN_BIT = 1 << 63
+_WORD_MASK = (1 << 64) - 1
+
+
+def segment_count(bits: int) -> int:
+    """Return the number of 16-bit segments in a fingerprint of ``bits`` bits."""
+    return bits // SEGMENT_BITS
 
 
 def split(value: int, bits: int) -> tuple[int, ...]:
-    """The 16-bit segments of a fingerprint, highest first."""
-    return tuple(value >> shift & 0xFFFF for shift in range(bits - 16, -1, -16))
+    """Return the 16-bit segments of a fingerprint, highest first."""
+    return tuple(value >> shift & _SEGMENT_MASK for shift in range(bits - SEGMENT_BITS, -1, -SEGMENT_BITS))
 
 
 def hex_segments(value: int, bits: int) -> tuple[str, ...]:
-    """The segments as they are indexed: four lower-case hex digits each."""
+    """Return the segments in the form that is indexed: four lower-case hex digits each, highest segment first."""
     return tuple(f"{segment:04x}" for segment in split(value, bits))
 
 
 def segment_columns(fingerprints: Sequence[int], bits: int) -> NDArray[np.uint16]:
-    """The segments of fingerprints, a row for each segment: n fingerprints of 64 bits give shape (4, n)."""
-    return np.array([split(value, bits) for value in fingerprints], dtype=np.uint16).reshape(-1, bits // 16).T
+    """Return the segments of n fingerprints, one row for each segment.
+
+    :returns: shape (4, n) for 64 bits, (8, n) for 128 bits.
+    """
+    rows = [split(value, bits) for value in fingerprints]
+    return np.array(rows, dtype=np.uint16).reshape(-1, segment_count(bits)).T
 
 
 def to_signed(value: int) -> int:
-    """64 bits as Elasticsearch's ``long`` and SQLite's ``INTEGER`` hold it."""
-    return (value ^ _SIGN) - _SIGN
+    """Return 64 bits as a signed integer, the form of Elasticsearch's ``long`` and SQLite's ``INTEGER``."""
+    return (value ^ _SIGN_BIT) - _SIGN_BIT
 
 
 def from_signed(value: int) -> int:
-    """The 64 bits behind a signed long."""
-    return value & _WORD
+    """Return the 64 bits of a signed long as an unsigned integer."""
+    return value & _WORD_MASK
 
 
 def to_longs(value: int, bits: int) -> tuple[int, ...]:
-    """A fingerprint as signed longs, one for each 64 bits, the highest first."""
-    return tuple(to_signed(value >> shift & _WORD) for shift in range(bits - 64, -1, -64))
+    """Return a fingerprint as signed longs of 64 bits, highest first."""
+    return tuple(to_signed(value >> shift & _WORD_MASK) for shift in range(bits - 64, -1, -64))
 
 
 def from_longs(longs: Iterable[int]) -> int:
-    """The fingerprint behind signed longs."""
+    """Return the fingerprint that :func:`to_longs` turned into signed longs."""
     value = 0
     for long in longs:
         value = value << 64 | from_signed(long)
     return value
 
 
-def to_array(values: Iterable[int], bits: int = 64) -> NDArray[np.uint64]:
-    """Fingerprints as an array: of shape (n,) for 64 bits, (n, 2) for 128, the higher half first."""
+def to_array(values: Iterable[int], bits: int) -> NDArray[np.uint64]:
+    """Return n fingerprints as an array of 64-bit words.
+
+    :returns: shape (n,) for 64 bits; shape (n, 2) for 128 bits, the higher word first.
+    """
     if bits == 64:
         return np.fromiter(values, dtype=np.uint64)
     data = b"".join(value.to_bytes(bits // 8, "big") for value in values)
@@ -66,5 +83,5 @@ def to_array(values: Iterable[int], bits: int = 64) -> NDArray[np.uint64]:
 
 
 def columns(fingerprints: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
-    """The words of fingerprints as :func:`to_array` gives them, the highest first: arrays of shape (n,)."""
+    """Return the word columns of an array that :func:`to_array` made, highest word first, each of shape (n,)."""
     return [fingerprints] if fingerprints.ndim == 1 else list(fingerprints.T)

@@ -1,8 +1,9 @@
-"""From text to Fingerprint: normalise, tokenize, weigh, hash, aggregate, sign.
+"""Make the Fingerprint of a text: normalise, tokenize, weigh, hash, add the votes, take the signs.
 
-Simhash (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain and Das
-Sarma, "Detecting near-duplicates for web crawling", WWW 2007): each feature's hash votes on every bit with the
-feature's weight, for it where the hash has a 1, against it where it has a 0; the sign of the sum is the bit.
+The method is Simhash (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain
+and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007). The hash of each feature votes on every bit,
+with the weight of the feature: for the bit where the hash has a 1, against it where the hash has a 0. The sign of the
+sum of the votes is the bit.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import numpy as np
 
 from es_simhash.errors import InputError, SchemeError
 from es_simhash.fingerprinting import encoding
-from es_simhash.fingerprinting.features import canonical, checked
+from es_simhash.fingerprinting.features import canonical_form, parse_features
 from es_simhash.fingerprinting.hashing import hasher
 from es_simhash.fingerprinting.normalisation import digest, normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.stop_words import LISTS
 from es_simhash.fingerprinting.tables import is_identity
-from es_simhash.fingerprinting.tokens import OF_CHARACTERS, tokenize
+from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, tokenize
 from es_simhash.fingerprinting.weights import weigh
-from es_simhash.fingerprinting.word_segmenters import chosen, segmenter
+from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,63 +35,71 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What is known of one text.
+    """The fingerprint and the digest of one text.
 
-    :param value: the fingerprint as an unsigned number of ``bits`` bits; None if the text has too little to say.
-    :param digest: hex digest of the normalised text (or of the caller's own features); equal for exact copies.
-    :param features: how many distinct features were aggregated.
-    :param blank: the normalised text is empty. It has a digest, but is nobody's copy.
-    :param bits: length of the fingerprint.
+    :param value: the fingerprint as an unsigned integer of ``bits`` bits; None if the text has too few features.
+    :param digest: hex digest of the normalised text, or of the caller's features. Exact duplicates have equal digests.
+    :param features: the number of distinct features; 0 if ``value`` is None.
+    :param bits: the fingerprint width.
+    :param blank: True if the normalised text is empty. Such a text has a digest, but it is never an exact duplicate.
     """
 
     value: int | None
     digest: str
     features: int
+    bits: int
     blank: bool = False
-    bits: int = 64
 
     @property
     def hex(self) -> str | None:
-        """The fingerprint in hex digits, or None."""
+        """The fingerprint in hex digits; None if there is no fingerprint."""
         return None if self.value is None else f"{self.value:0{self.bits // 4}x}"
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The 16-bit segments, four hex digits each; none if there is no fingerprint."""
+        """The 16-bit segments, four hex digits each; empty if there is no fingerprint."""
         return () if self.value is None else encoding.hex_segments(self.value, self.bits)
 
     @property
     def copy_digest(self) -> str | None:
-        """The digest that exact copies share; None if the text is empty, which is nobody's copy."""
+        """The digest that exact duplicates share; None if the normalised text is empty."""
         return None if self.blank else self.digest
 
     def is_copy(self, other: Fingerprint) -> bool:
-        """Whether both normalised texts are the same, and not empty."""
+        """Return True if the two texts are exact duplicates: both normalised texts are equal and not empty."""
         return self.copy_digest is not None and self.copy_digest == other.copy_digest
 
     def distance(self, other: Fingerprint) -> int | None:
-        """Hamming distance in bits; None if either text has too little to say."""
+        """Return the Hamming distance in bits; None if either text has no fingerprint.
+
+        :raises InputError: if the fingerprint widths differ.
+        """
         if self.value is None or other.value is None:
             return None
         if self.bits != other.bits:
-            raise InputError(f"fingerprints of {self.bits} and {other.bits} bits don't compare: use one Scheme")
+            raise InputError(
+                f"cannot compare a fingerprint of {self.bits} bits with one of {other.bits} bits: "
+                "make both under one Scheme"
+            )
         return (self.value ^ other.value).bit_count()
 
 
 class Fingerprinter:
-    """Makes fingerprints under one Scheme. It can be pickled, tables and all.
+    """Makes fingerprints under one Scheme. A Fingerprinter can be pickled, including its tables.
 
     >>> from es_simhash.fingerprinting.idf import IdfTable
     >>> table = IdfTable.of({"暴雨": 5.5, "预警": 4.25, "气象台": 6})
     >>> Fingerprinter.using(Scheme(weights="tf_idf"), idf=table).scheme.version
-    '1:64:tf_idf:murmur3:md5:4:idf=sha256:57050590ca78ec02'
+    '1:64:tf_idf:murmur3:md5:4:sha256:57050590ca78ec02:1:words'
 
     :param scheme: the choices that change a fingerprint.
-    :param segmenter: ``"jieba"`` or ``"rjieba"``, which give the same; by default the faster one there is.
-    :param idf: the table that the Scheme names, if it names one of the user's own.
-    :param stop_words: the list that the Scheme names, if it names one of the user's own.
-    :raises InputError: for a segmenter that is not known or not installed.
-    :raises SchemeError: if the Scheme names another table or list than is given, or one that is not given.
+    :param segmenter: ``"jieba"`` or ``"rjieba"``. Both give the same words. Default: rjieba, the faster one, if it is
+        installed, else jieba.
+    :param idf: the IDF table, if the Scheme names a custom table.
+    :param stop_words: the list of stop words, if the Scheme names a custom list.
+    :raises InputError: if the segmenter is unknown or not installed.
+    :raises SchemeError: if the Scheme names a custom table or list that is not passed, or that differs from the one
+        that is passed.
     """
 
     def __init__(
@@ -101,13 +110,13 @@ class Fingerprinter:
         idf: IdfTable | None = None,
         stop_words: StopWords | None = None,
     ) -> None:
-        _same("idf", scheme.idf, idf, "IDF table")
-        _same("stop_words", scheme.stop_words, stop_words, "list of stop words")
+        _check_table("idf", "IDF table", scheme.idf, idf)
+        _check_table("stop_words", "list of stop words", scheme.stop_words, stop_words)
         self.scheme = scheme
-        self._segmenter = chosen(segmenter)
+        self._segmenter = segmenter_name(segmenter)
         self._idf = idf
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
-        if scheme.tokens in OF_CHARACTERS:
+        if scheme.tokens in CHARACTER_TOKENS:
             self._stop_words = LISTS["none"]
 
     @classmethod
@@ -119,9 +128,9 @@ class Fingerprinter:
         idf: IdfTable | None = None,
         stop_words: StopWords | None = None,
     ) -> Fingerprinter:
-        """One with tables of one's own, and with a Scheme that names them; the other choices are those of ``scheme``.
+        """Make a Fingerprinter with custom tables. Its Scheme is ``scheme``, changed to name these tables.
 
-        :raises SchemeError: if a table has no part in that Scheme.
+        :raises SchemeError: if ``scheme`` does not use a table that is passed.
         """
         scheme = replace(
             scheme,
@@ -131,39 +140,40 @@ class Fingerprinter:
         return cls(scheme, segmenter, idf=idf, stop_words=stop_words)
 
     def fingerprint(self, text: str) -> Fingerprint:
-        """The fingerprint and the digest of one text.
+        """Return the fingerprint and the digest of one text.
 
         :raises InputError: if the text is not a string, or has a lone surrogate.
         """
         normalised = normalise(text)
-        weights = self.weigh(self.tokenize(normalised))
-        return self._made(weights, normalised)
+        return self._fingerprint_of(self.weigh(self.tokenize(normalised)), normalised)
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:
-        """The fingerprint of each text, in their order; the same as one by one."""
+        """Return the fingerprint of each text, in order. Each one equals the fingerprint of the text alone."""
         return [self.fingerprint(text) for text in texts]
 
     def fingerprint_features(self, features: Features) -> Fingerprint:
-        """The fingerprint of features of the caller's own, under the hash and the length of the Scheme.
+        """Return the fingerprint of the caller's features, with the hash and the width of the Scheme.
 
-        They are taken as they are, however few; the digest is that of their canonical form (``features.py``).
+        The features are not normalised, and there is no smallest number of them (``min_features`` does not apply).
+        The digest is the digest of their canonical form (``features.py``).
 
-        :param features: pairs of a string and a weight, or a mapping: levels such as 1 to 5, or any positive finite
-            numbers; they are rounded to 1/1024.
-        :raises InputError: if there are none, or naming the one that can't be used.
+        :param features: pairs of a string and a weight, or a mapping. A weight is any positive finite number, such as
+            a level from 1 to 5. It is rounded to 1/1024.
+        :raises InputError: if there are no features, or if one is invalid; the message names the feature.
         """
-        weights = checked(features)
-        return self._made(weights, canonical(weights))
+        weights = parse_features(features)
+        return self._fingerprint_of(weights, canonical_form(weights))
 
     def tokenize(self, normalised: str) -> list[str]:
-        """The tokens of a normalised text, as the Scheme has them cut; see ``fingerprinting/tokens.py``."""
+        """Return the tokens of a normalised text under the Scheme; see ``fingerprinting/tokens.py``."""
         return tokenize(normalised, segmenter(self._segmenter), self.scheme.tokens)
 
     def weigh(self, tokens: Iterable[str], min_features: int | None = None) -> dict[str, int]:
-        """The features that the Scheme makes of a text's tokens, each with its weight in units of 1/1024.
+        """Return the features of a text under the Scheme, each with its weight in units of 1/1024.
 
-        :param min_features: in place of the Scheme's.
-        :returns: empty if the text has too little to say.
+        :param tokens: the tokens of the text, in order.
+        :param min_features: used in place of the Scheme's ``min_features``.
+        :returns: empty if the text has too few features.
         """
         scheme = self.scheme
         return weigh(
@@ -173,65 +183,74 @@ class Fingerprinter:
             self._stop_words,
             self._idf,
             scheme.tokens == "words_with_neighbours",
-            scheme.tokens in OF_CHARACTERS,
+            scheme.tokens in CHARACTER_TOKENS,
         )
 
     def is_stop_word(self, token: str) -> bool:
-        """Whether a token is on the Scheme's list of stop words."""
+        """Return True if the token is in the Scheme's list of stop words."""
         return token in self._stop_words
 
-    def _made(self, weights: Mapping[str, int], digested: str) -> Fingerprint:
+    def _fingerprint_of(self, weights: Mapping[str, int], digest_input: str) -> Fingerprint:
+        """Build the Fingerprint of weighed features; ``digest_input`` is the string to digest."""
         scheme = self.scheme
         return Fingerprint(
             value=aggregate(weights, scheme.hash, scheme.bits) if weights else None,
-            digest=digest(digested, scheme.digest),
+            digest=digest(digest_input, scheme.digest),
             features=len(weights),
-            blank=not digested,
             bits=scheme.bits,
+            blank=not digest_input,
         )
 
 
-def _same(name: str, named: str, given: IdfTable | StopWords | None, what: str) -> None:
-    option = name.replace("_", "-")
-    if given is None and is_identity(named):
-        raise SchemeError(f"Scheme.{name} is {named}: give the Fingerprinter that {what}, {name}=… (--{option} FILE)")
-    if given is not None and given.identity != named:
+def _check_table(field: str, description: str, named: str, table: IdfTable | StopWords | None) -> None:
+    """Raise SchemeError if the Scheme's ``field``, which has the value ``named``, does not name this table."""
+    option = field.replace("_", "-")
+    if table is None and is_identity(named):
         raise SchemeError(
-            f"Scheme.{name} is {named}, the {what} given is {given.identity}: "
-            "give the one that the Scheme names, or make both by Fingerprinter.using"
+            f"Scheme.{field} names the custom {description} {named}, which is not loaded: "
+            f"pass it to the Fingerprinter ({field}=…, or --{option} FILE)"
+        )
+    if table is not None and table.identity != named:
+        raise SchemeError(
+            f"Scheme.{field} is {named}, but the {description} that was passed is {table.identity}: "
+            "pass the one that the Scheme names, or create both with Fingerprinter.using"
         )
 
 
 def aggregate(weights: Mapping[str, int], hash_name: str, bits: int) -> int:
-    """Add up the votes of the features and sign the sums.
+    """Add the votes of the features on each bit, and return the signs of the sums.
 
-    :param weights: whole-number weight of each feature; their order does not matter.
-    :returns: a number of ``bits`` bits; bit i (from the highest) is 1 where the votes for it are the majority.
+    :param weights: the integer weight of each feature. Their order does not matter.
+    :param hash_name: the hash of a feature, one of ``HASHES``.
+    :returns: an integer of ``bits`` bits. Bit i (from the highest) is 1 where the votes for it are the majority.
     """
     hash_word = hasher(hash_name, bits // 8)
     hashes = np.frombuffer(b"".join(map(hash_word, weights)), dtype=np.uint8).reshape(len(weights), bits // 8)
-    # Sum of +w and -w is positive where the sum of +w alone is over half of all: one product, whole numbers.
+    # The sum of all votes +w and -w is positive exactly where the votes +w alone are over half of the total weight.
+    # So one matrix product of integers is enough.
     total = sum(weights.values())
-    # A product of doubles is by far the fastest, and exact while no sum reaches 2**53; Python's numbers have no end.
-    exact = np.float64 if total < 1 << 53 else np.object_
-    votes = np.fromiter(weights.values(), dtype=exact, count=len(weights))
-    in_favour = votes @ np.unpackbits(hashes, axis=1).astype(exact)
-    return int.from_bytes(np.packbits((2 * in_favour > total).astype(bool)).tobytes(), "big")
+    # A product of doubles is by far the fastest. It is exact while no sum reaches 2**53. Python's integers are
+    # always exact.
+    number_type = np.float64 if total < 1 << 53 else np.object_
+    votes = np.fromiter(weights.values(), dtype=number_type, count=len(weights))
+    votes_for = votes @ np.unpackbits(hashes, axis=1).astype(number_type)
+    return int.from_bytes(np.packbits((2 * votes_for > total).astype(bool)).tobytes(), "big")
 
 
 def fingerprint(text: str | None = None, scheme: Scheme = DEFAULT, *, features: Features | None = None) -> Fingerprint:
-    """The fingerprint and the digest of one text, or of features of the caller's own.
+    """Return the fingerprint and the digest of one text, or of the caller's features.
 
     >>> fingerprint("市气象台发布暴雨橙色预警，部分路段已经积水").features
     7
     >>> fingerprint(features=[("美国", 4), ("51区", 5), ("飞碟", 5)]).hex
     'ce68fad8520692ca'
 
-    :param features: in place of a text; see :meth:`Fingerprinter.fingerprint_features`.
-    :raises InputError: if the text is not a string, or has a lone surrogate; if a feature can't be used.
+    :param features: used in place of a text; see :meth:`Fingerprinter.fingerprint_features`.
+    :raises InputError: if the text is not a string, or has a lone surrogate; if a feature is invalid; if both text and
+        features are passed.
     """
     if features is None:
-        return Fingerprinter(scheme).fingerprint(text)  # type: ignore[arg-type]  # None is refused there
+        return Fingerprinter(scheme).fingerprint(text)  # type: ignore[arg-type]  # None raises InputError there
     if text is not None:
-        raise InputError("the text and features are given: give one of them")
+        raise InputError("both a text and features are passed: pass one of them")
     return Fingerprinter(scheme).fingerprint_features(features)

@@ -1,8 +1,8 @@
-"""IDF (inverse document frequency): how telling a word is, for the weights that ask for it.
+"""IDF (inverse document frequency) tables: rare words have a high IDF. Some kinds of weights use it.
 
-Two sources: the table that jieba brings, or one of the user's own, in jieba's format: a line ``word idf`` for each
-word, UTF-8. A word that is in no table counts as the mean of the table. (jieba itself takes the median; the mean is
-what fingerprints were made with, and they are for ever.)
+There are two sources: jieba's table, or a custom table in jieba's format: a line ``word idf`` for each word, in UTF-8.
+A word that is not in the table gets the mean of the table. (jieba uses the median. Here the mean is one of the
+fixed ``RULES`` of a Scheme: the median would change fingerprints.)
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.tables import entry, identity, read_lines
-from es_simhash.fingerprinting.units import in_words, to_units
+from es_simhash.fingerprinting.tables import identity, normalise_word, read_lines
+from es_simhash.fingerprinting.units import to_decimal, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IdfTable:
-    """How telling each word is.
+    """The IDF of each word. Make a table with :meth:`of` or :meth:`read`.
 
-    :param units: of each normalised word, in whole units of 1/1024, from 1; as :meth:`of` and :meth:`read` make them.
+    :param units: the IDF of each normalised word as an integer in units of 1/1024, 1 or more.
     :raises InputError: if there are no words.
     """
 
@@ -34,48 +34,52 @@ class IdfTable:
 
     def __post_init__(self) -> None:
         if not self.units:
-            raise InputError("no words in the IDF table: es-simhash idf makes one from documents")
+            raise InputError("the IDF table has no words: make a table from documents with es-simhash idf")
 
     @cached_property
     def mean(self) -> int:
-        """What counts for a word that is not in the table, in units of 1/1024."""
+        """The IDF of a word that is not in the table: the rounded mean of the table, in units of 1/1024."""
         return round(Fraction(sum(self.units.values()), len(self.units)))
 
     @cached_property
     def identity(self) -> str:
-        """What a Scheme calls this table: equal for equal words of equal weights, in whatever order."""
+        """The name of this table in a Scheme. Tables with the same words and IDFs, in any order, have the same name."""
         return identity(f"{word} {units}" for word, units in self.units.items())
 
     def lines(self) -> Iterator[str]:
-        """The table as :meth:`read` reads it, sorted by word: ``word idf`` for each, with no line break."""
-        return (f"{word} {in_words(self.units[word])}" for word in sorted(self.units))
+        """Return the lines that :meth:`read` reads back: ``word idf``, sorted by word, without line breaks."""
+        return (f"{word} {to_decimal(self.units[word])}" for word in sorted(self.units))
 
     @classmethod
     def of(cls, numbers: Mapping[str, float]) -> IdfTable:
-        """The table of these words and numbers; full width and case of a word don't count, as in a text.
+        """Build the table of these words and their IDFs. Words are normalised, as a text is (full width, case).
 
-        :raises InputError: if there are none, one can't be used, or a word comes twice.
+        :raises InputError: if there are no words, if a word or an IDF is invalid, or if a word occurs twice.
         """
-        return cls(_checked((f"the IDF of {word!r}", word, number) for word, number in numbers.items()))
+        return cls(_parse_rows((f"the IDF of {word!r}", word, number) for word, number in numbers.items()))
 
     @classmethod
     def read(cls, stream: Iterable[bytes], name: str) -> IdfTable:
-        """The table in a file; empty lines don't count.
+        """Read a table from a file. Empty lines are skipped.
 
-        :param stream: opened in binary mode.
-        :param name: of the file, for messages.
-        :raises InputError: naming the file, the line and the fix.
+        :param stream: the file, opened in binary mode.
+        :param name: the name of the file, for error messages.
+        :raises InputError: if the file has no words or a line is invalid; the message names the file and the line.
         """
-        units = _checked((place, *_parse(line, place)) for place, line in read_lines(stream, name))
+        units = _parse_rows((place, *_parse_line(line, place)) for place, line in read_lines(stream, name))
         if not units:
-            raise InputError(f"{name} has no words: write 'word idf' a line; es-simhash idf makes such a table")
+            raise InputError(f"{name} has no words: write one line 'word idf' for each word, or use es-simhash idf")
         return cls(units)
 
 
-def _parse(line: str, place: str) -> tuple[str, float | str]:
+def _parse_line(line: str, place: str) -> tuple[str, float | str]:
+    """Return the word and its IDF; the IDF as a string if it is not a number."""
     parts = line.split()
     if len(parts) != 2:
-        raise InputError(f"{place}: {len(parts)} columns: a word, a space and its IDF are wanted, such as '暴雨 7.25'")
+        raise InputError(
+            f"{place}: the line has {len(parts)} instead of 2 columns: "
+            "write a word, a space and its IDF, such as '暴雨 7.25'"
+        )
     word, number = parts
     try:
         return word, float(number)
@@ -83,22 +87,23 @@ def _parse(line: str, place: str) -> tuple[str, float | str]:
         return word, number
 
 
-def _checked(rows: Iterable[tuple[str, str, object]]) -> dict[str, int]:
+def _parse_rows(rows: Iterable[tuple[str, str, object]]) -> dict[str, int]:
+    """Return the IDF of each normalised word in units of 1/1024. A row is (name for error messages, word, IDF)."""
     table: dict[str, int] = {}
-    for place, word, number in rows:
-        normalised = entry(word, place)
+    for name, word, number in rows:
+        normalised = normalise_word(word, name)
         units = to_units(number)
         if units is None:
-            raise InputError(f"{place}: the IDF {number!r} is not a positive finite number: mend it or take it out")
+            raise InputError(f"{name}: the IDF {number!r} is not a positive finite number: correct or remove it")
         if normalised in table:
-            raise InputError(f"{place}: the word {normalised!r} comes a second time: take one of them out")
+            raise InputError(f"{name}: the word {normalised!r} occurs twice: remove one of the two")
         table[normalised] = units
     return table
 
 
 @cache
 def jieba_idf() -> IdfTable:
-    """The table that jieba brings, loaded at the first call; its words are not normalised."""
+    """Return jieba's IDF table. It is loaded at the first call. Its words are not normalised."""
     package = find_spec("jieba")
     assert package is not None
     assert package.origin is not None

@@ -1,12 +1,9 @@
-"""Scheme: every choice that changes a fingerprint or a digest, so that stored ones can be compared for ever.
+"""Scheme: all choices that change a fingerprint or a digest.
 
-Two fingerprints compare only if they were made under equal Schemes. A store keeps the Scheme that it was set
-up with and is refused to anybody who brings another. What can be chosen is a field here; what can't (the
-normalisation, the cutting of words, jieba's dictionary and table, the words of stop list 1) is covered by
-``RULES``: a change to any of those is a new number, beside which the old one stays available.
-
-A choice that is added later has a default that stands for what was done before, and is written only where it is
-another: what earlier releases wrote, and what they would write, stays as it is.
+Two fingerprints can be compared only if they were made under equal Schemes. A store keeps the Scheme that it was set up
+with, and refuses a client that uses another one. Each choice is a field of the Scheme. ``RULES`` is the number of the
+fixed rules: the normalisation, the rule for words, jieba's dictionary and IDF table, and stop list 1. A change to a
+fixed rule gets a new number, and the old rules stay available beside it.
 """
 
 from __future__ import annotations
@@ -15,42 +12,41 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import SchemeError
+from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.fingerprinting.hashing import HASH_BITS, HASHES
 from es_simhash.fingerprinting.normalisation import DIGESTS, digest
 from es_simhash.fingerprinting.stop_words import LISTS
 from es_simhash.fingerprinting.tables import is_identity
-from es_simhash.fingerprinting.tokens import OF_CHARACTERS, TOKENS
+from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 RULES = 1
-"""The number of the fixed rules: NFKC and case folding, word cutting, jieba 0.42's dictionary, stop words 1."""
-
-SEGMENT_BITS = 16
-
-_FIRST = ("bits", "weights", "hash", "digest", "min_features")  # the choices of the first release, always written
+"""The number of the fixed rules: NFKC and case folding, the rule for words, jieba 0.42's dictionary, stop list 1."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """The choices behind a fingerprint; equal Schemes give equal bits on every machine.
+    """The choices behind a fingerprint. Equal Schemes give equal bits on every machine.
 
-    :param bits: length of a fingerprint; 64, in four segments of 16, or 128, in eight.
-    :param weights: how a word's count (tf) becomes its weight: ``sqrt_tf``, ``tf``, ``log_tf`` (1 + ln tf),
-        ``tf_idf``, ``sqrt_tf_idf``, ``idf`` (whatever the count) or ``equal`` (1 for every word).
+    :param bits: the fingerprint width: 64 (four segments of 16 bits) or 128 (eight segments).
+    :param weights: how the count of a word (tf) becomes its weight: ``sqrt_tf``, ``tf``, ``log_tf`` (1 + ln tf),
+        ``tf_idf``, ``sqrt_tf_idf``, ``idf`` (the count has no effect) or ``equal`` (1 for every word).
     :param hash: the hash of a word: ``murmur3``, ``jenkins``, or ``fnv1a_64``, which has 64 bits only.
-    :param digest: the digest of the normalised text, any of ``md5``, ``sha1``, ``sha256``, ``blake2b``.
+    :param digest: the digest of the normalised text: ``md5``, ``sha1``, ``sha256`` or ``blake2b``.
     :param min_features: a text with fewer distinct features gets no fingerprint. Stop words and words of one
-        character are left out as long as this many others remain.
-    :param idf: the IDF table, where the weights ask for one: ``jieba`` for the one that it brings, or the identity of
-        one's own (``IdfTable.identity``), which is given to the Fingerprinter.
-    :param stop_words: the list of stop words: ``1`` for the one that comes along, ``none``, or the identity of one's
-        own (``StopWords.identity``), which is given to the Fingerprinter. Under characters there are none.
-    :param tokens: what a text is cut into: ``words``; ``words_with_neighbours``, where each two that follow each
-        other are a feature too; ``characters``, every two of them; or ``han_characters``, single ones, and other words.
-    :raises SchemeError: for a value that is not known, or two that don't go together.
+        character are dropped only if at least this many other words remain.
+    :param idf: the IDF table, for weights that use one: ``jieba`` for jieba's table, or the identity of a custom table
+        (``IdfTable.identity``), which is passed to the Fingerprinter.
+    :param stop_words: the list of stop words: ``1`` for the list of this package, ``none``, or the identity of a custom
+        list (``StopWords.identity``), which is passed to the Fingerprinter. With ``characters`` and
+        ``han_characters`` there are no stop words.
+    :param tokens: what a text is split into: ``words``; ``words_with_neighbours``, where each two adjacent words are
+        a feature too; ``characters``, pairs of adjacent characters; or ``han_characters``, single Han characters and
+        the other words.
+    :raises SchemeError: if a value is unknown, or if two values cannot be combined.
     """
 
     bits: int = 64
@@ -63,86 +59,87 @@ class Scheme:
     tokens: str = "words"
 
     def __post_init__(self) -> None:
-        _known("bits", self.bits, (64, 128))
-        _known("weights", self.weights, WEIGHTS)
-        _known("hash", self.hash, HASHES)
-        _known("digest", self.digest, DIGESTS)
+        _check_choice("bits", self.bits, (64, 128))
+        _check_choice("weights", self.weights, WEIGHTS)
+        _check_choice("hash", self.hash, HASHES)
+        _check_choice("digest", self.digest, DIGESTS)
         if type(self.min_features) is not int or self.min_features < 1:
-            raise SchemeError(f"Scheme.min_features is {self.min_features!r}: use a whole number from 1")
-        _known("idf", self.idf, ("jieba",), own=True)
-        _known("stop_words", self.stop_words, LISTS, own=True)
-        _known("tokens", self.tokens, TOKENS)
+            raise SchemeError(f"Scheme.min_features is {self.min_features!r}: use an integer of 1 or more")
+        _check_choice("idf", self.idf, ("jieba",), custom=True)
+        _check_choice("stop_words", self.stop_words, LISTS, custom=True)
+        _check_choice("tokens", self.tokens, TOKENS)
         if self.bits > HASH_BITS[self.hash]:
             raise SchemeError(
-                f"Scheme.hash is {self.hash!r}, which has no {self.bits} bits: use one of "
-                f"{', '.join(name for name, bits in HASH_BITS.items() if bits >= self.bits)}"
+                f"Scheme.hash is {self.hash!r}, which has fewer than {self.bits} bits: "
+                f"use one of {', '.join(name for name, bits in HASH_BITS.items() if bits >= self.bits)}"
             )
         if self.idf != "jieba" and not WEIGHTS[self.weights].idf:
             raise SchemeError(
-                f"Scheme.idf is a table of its own, and Scheme.weights {self.weights!r} ask for none: use one of "
-                f"{', '.join(name for name, weight in WEIGHTS.items() if weight.idf)}"
+                f"Scheme.idf names a custom table, but Scheme.weights {self.weights!r} use no IDF: "
+                f"use the weights {', '.join(name for name, weight in WEIGHTS.items() if weight.idf)}"
             )
-        if self.stop_words != "1" and self.tokens in OF_CHARACTERS:
+        if self.stop_words != "1" and self.tokens in CHARACTER_TOKENS:
             raise SchemeError(
-                f"Scheme.stop_words is {self.stop_words!r}, and Scheme.tokens {self.tokens!r} have none: leave it out"
+                f"Scheme.stop_words is {self.stop_words!r}, but Scheme.tokens {self.tokens!r} use no stop words: "
+                "leave stop_words at its default"
             )
 
     @property
     def segments(self) -> int:
-        """How many 16-bit segments a fingerprint has."""
-        return self.bits // SEGMENT_BITS
+        """Number of 16-bit segments in a fingerprint."""
+        return segment_count(self.bits)
 
     @property
     def max_distance(self) -> int:
-        """The largest distance for which a store promises to find everything: just under two bits a segment."""
+        """Largest distance in bits for which a store finds every match: just under two bits a segment."""
         return 2 * self.segments - 1
 
     @property
     def blank_digest(self) -> str:
-        """The digest of an empty text, which is nobody's copy."""
+        """Digest of the empty text, which is never an exact duplicate."""
         return digest("", self.digest)
 
     @property
     def version(self) -> str:
-        """One string for all of it; equal strings, equal Schemes."""
-        choices = [getattr(self, name) for name in _FIRST]
-        return ":".join(map(str, (RULES, *choices, *(f"{name}={value}" for name, value in self._later.items()))))
-
-    @property
-    def _later(self) -> dict[str, Any]:
-        """Choices that came after the first release, as far as they are not the default: what went before is theirs."""
-        every = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
-        return {name: value for name, (value, default) in every.items() if name not in _FIRST and value != default}
+        """One line with ``RULES`` and all choices, in the order of the fields. Equal strings mean equal Schemes."""
+        return ":".join(map(str, self.to_dict().values()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; :meth:`from_dict` reads them back."""
-        return {"rules": RULES, **{name: getattr(self, name) for name in _FIRST}, **self._later}
+        """Return ``rules`` and all choices as plain values for JSON. :meth:`from_dict` reads them back."""
+        return {"rules": RULES, **{field.name: getattr(self, field.name) for field in fields(self)}}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scheme:
-        """The Scheme that :meth:`to_dict` wrote, in this release or an earlier one.
+        """Return the Scheme that :meth:`to_dict` wrote.
 
-        :raises SchemeError: if it was written by rules that this release doesn't have, or isn't a Scheme.
+        :raises SchemeError: if this release does not have its rules, if a choice is missing or unknown, or if the
+            value of a choice is invalid.
         """
         choices = dict(values)
         rules = choices.pop("rules", None)
         if rules != RULES:
-            raise SchemeError(f"a Scheme by rules {rules!r}; this release of es_simhash has rules {RULES}: upgrade it")
-        known = {field.name for field in fields(cls)}
-        if differing := (choices.keys() - known) | (set(_FIRST) - choices.keys()):
-            raise SchemeError(f"a Scheme with unknown or missing choices {sorted(differing)}: upgrade es_simhash")
+            raise SchemeError(
+                f"the Scheme has rules {rules!r}, this release of es_simhash has rules {RULES}: upgrade es_simhash"
+            )
+        names = {field.name for field in fields(cls)}
+        if differing := choices.keys() ^ names:
+            raise SchemeError(f"the Scheme has missing or unknown choices {sorted(differing)}: upgrade es_simhash")
         return cls(**choices)
 
 
-def _known(name: str, value: object, choices: Any, *, own: bool = False) -> None:
-    if own and is_identity(value):
+def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: bool = False) -> None:
+    """Raise SchemeError if the value is not one of the choices; ``custom`` allows the identity of a custom table."""
+    if custom and is_identity(value):
         return
+    choices = list(choices)
     if type(value) not in (int, str) or value not in choices:
-        table = ", or the identity of a table of your own, sha256:…" if own else ""
-        raise SchemeError(f"Scheme.{name} is {value!r}: use one of {', '.join(map(str, choices))}{table}")
+        table = ", or the identity of a custom table, sha256:…" if custom else ""
+        raise SchemeError(f"Scheme.{field} is {value!r}: use one of {', '.join(map(str, choices))}{table}")
 
 
 DEFAULT = Scheme()
 CONFIRMED = Scheme(bits=128, weights="equal", min_features=3, tokens="han_characters")
-"""What finds most of Chinese text, short or long, where texts confirm; without that it takes too much for near. The
-measurements, and what it can't promise of short texts, are in the README."""
+"""The best Scheme for Chinese texts, short or long, that are confirmed by their texts (``confirm``). Without
+``confirm`` it takes too many different texts for near-duplicates. The README has the measurements, and the limits for
+short texts.
+"""

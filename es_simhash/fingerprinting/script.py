@@ -3,8 +3,8 @@
 A traditional copy of a simplified text becomes the same text, so that it is an exact duplicate. The dictionary of the
 word segmenter has simplified words, so it knows the words of both. The table maps single characters, whatever stands
 beside them. Where one traditional character is two in the other script, it becomes the more common one: 乾 becomes
-干, 瞭 becomes 了, 著 becomes 着. It does so in a simplified text too (乾隆, 瞭望, 著作). A text is only compared in this
-form; what is stored stays as it is written.
+干, 瞭 becomes 了, 著 becomes 着. It does so in a simplified text too (乾隆, 瞭望, 著作). A text is only compared in
+this form; what is stored stays as it is written.
 
 ``script_1.txt`` has a class a line: the character that the others become, then the others.
 ``scripts/make-script-table`` makes it from the dictionaries of OpenCC (Apache-2.0, see ``script_1.NOTICE.txt``) and

@@ -1,8 +1,8 @@
-"""Stop words: words that say nothing of what a text is about. Words of one character are dropped by rule.
+"""Stop words: words that do not tell what a text is about. (Words of one character are dropped by a separate rule.)
 
-List 1 is of our own making: function words of Chinese, the phrases with which news items name their source, and
-function words of English. It is never edited, another list is a new file and a new name. A Scheme names ``1``,
-``none``, or the identity of a user's own list.
+List 1 belongs to this package: Chinese function words, phrases with which news items name their source, and English
+function words. It is never edited; another list is a new file with a new name. A Scheme names ``1``, ``none``, or the
+identity of a custom list.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.tables import entry, identity, read_lines
+from es_simhash.fingerprinting.tables import identity, normalise_word, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,47 +21,47 @@ if TYPE_CHECKING:
 STOP_WORDS = frozenset(Path(__file__).with_name("stop_words_1.txt").read_text(encoding="utf-8").split())
 
 LISTS: dict[str, frozenset[str]] = {"1": STOP_WORDS, "none": frozenset()}
-"""What a Scheme can name without bringing it along."""
+"""The lists that a Scheme can name without a file."""
 
 
 @dataclass(frozen=True)
 class StopWords:
-    """A list of one's own, in place of list 1.
+    """A custom list of stop words, in place of list 1. Make it with :meth:`of` or :meth:`read`.
 
-    :param words: normalised, as :meth:`of` and :meth:`read` make them.
-    :raises InputError: if there are none.
+    :param words: the normalised words.
+    :raises InputError: if there are no words.
     """
 
     words: frozenset[str]
 
     def __post_init__(self) -> None:
         if not self.words:
-            raise InputError("no stop words: name some, or choose the list 'none'")
+            raise InputError("the list of stop words is empty: add words, or choose the list 'none'")
 
     @cached_property
     def identity(self) -> str:
-        """What a Scheme calls this list: equal for equal words, in whatever order."""
+        """The name of this list in a Scheme. Lists of the same words, in any order, have the same name."""
         return identity(self.words)
 
     @classmethod
     def of(cls, words: Iterable[str]) -> StopWords:
-        """The list of these words; full width and case don't count, as in a text.
+        """Build the list of these words. Words are normalised, as a text is (full width, case).
 
-        :raises InputError: if there are none, or one can't be used.
+        :raises InputError: if there are no words, or one is invalid.
         """
         if isinstance(words, str):
-            raise InputError("stop words are wanted as a list of strings, this is one string")
-        return cls(frozenset(entry(word, f"stop word {number}") for number, word in enumerate(words, 1)))
+            raise InputError("stop words are passed as one string: pass a list of strings")
+        return cls(frozenset(normalise_word(word, f"stop word {number}") for number, word in enumerate(words, 1)))
 
     @classmethod
     def read(cls, stream: Iterable[bytes], name: str) -> StopWords:
-        """The list in a file: UTF-8, a word a line; empty lines don't count.
+        """Read a list from a file: UTF-8, one word on each line. Empty lines are skipped.
 
-        :param stream: opened in binary mode.
-        :param name: of the file, for messages.
-        :raises InputError: naming the file, the line and the fix.
+        :param stream: the file, opened in binary mode.
+        :param name: the name of the file, for error messages.
+        :raises InputError: if the file has no words or a line is invalid; the message names the file and the line.
         """
-        words = frozenset(entry(word, place) for place, word in read_lines(stream, name))
+        words = frozenset(normalise_word(word, place) for place, word in read_lines(stream, name))
         if not words:
-            raise InputError(f"{name} has no stop words: write one a line, or choose the list 'none'")
+            raise InputError(f"{name} has no stop words: write one on each line, or choose the list 'none'")
         return cls(words)

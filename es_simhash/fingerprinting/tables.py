@@ -1,7 +1,8 @@
-"""Tables of a user's own (IDF, stop words): how their lines are read, and how a Scheme names them.
+"""Custom tables (IDF, stop words): how a file of one is read, and how a Scheme names one.
 
-A Scheme holds no table, only its identity: ``sha256:`` and the first 16 hex digits of the SHA-256 of the table in
-its canonical form, a line an entry, sorted. Two tables of one identity give the same fingerprints.
+A Scheme does not hold a table. It holds the identity of the table: ``sha256:`` and the first 16 hex digits of the
+SHA-256 of the table in canonical form (one line for each entry, sorted). Two tables with the same identity give the
+same fingerprints.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _IDENTITY = re.compile("sha256:[0-9a-f]{16}")
 
 
 def identity(lines: Iterable[str]) -> str:
-    """The identity of the table that has these lines, in any order."""
+    """Return the identity of the table that has these lines, in any order."""
     sha256 = hashlib.sha256()
     for line in sorted(lines):
         sha256.update(line.encode() + b"\n")
@@ -28,22 +29,23 @@ def identity(lines: Iterable[str]) -> str:
 
 
 def is_identity(name: object) -> bool:
-    """Whether this is the identity of a table of somebody's own."""
+    """Return True if ``name`` has the form of an identity of a custom table."""
     return isinstance(name, str) and _IDENTITY.fullmatch(name) is not None
 
 
 def read_lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
-    """The lines of a table in UTF-8 that are not empty, each after its place, ``name:12``.
+    """Yield the place (``name:12``) and the stripped text of each line of a table that is not empty.
 
-    :param stream: opened in binary mode.
-    :raises InputError: naming the line that is not UTF-8.
+    :param stream: the file, opened in binary mode.
+    :param name: the name of the file.
+    :raises InputError: if a line is not UTF-8 or the file is compressed; the message names the line.
     """
     for number, data in enumerate(stream, 1):
         place = f"{name}:{number}"
         if data.startswith(b"\x1f\x8b"):
-            raise InputError(f"{place}: compressed by gzip: unpack it")
+            raise InputError(f"{place}: the file is compressed by gzip: decompress it")
         if b"\0" in data:
-            raise InputError(f"{place}: not UTF-8, it has zero bytes as UTF-16 has them: convert the file to UTF-8")
+            raise InputError(f"{place}: not UTF-8: the line has zero bytes, as in UTF-16: convert the file to UTF-8")
         try:
             line = data.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
@@ -52,15 +54,16 @@ def read_lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
             yield place, line
 
 
-def entry(word: object, place: str) -> str:
-    """A word as it comes out of a normalised text.
+def normalise_word(word: object, name: str) -> str:
+    """Return the word in the form that it has in a normalised text.
 
-    :raises InputError: naming the place, if it is no string, or nothing is left of it.
+    :param name: names the word in error messages, for example ``stop.txt:12``.
+    :raises InputError: if it is not a string, or if the normalised word is empty.
     """
     try:
-        normalised = normalise(word)  # type: ignore[arg-type]  # it says so if it isn't a string
+        normalised = normalise(word)  # type: ignore[arg-type]  # raises InputError if it is not a string
     except InputError as error:
-        raise InputError(f"{place}: {str(error).replace('the text', 'the word', 1)}") from error
+        raise InputError(f"{name}: {str(error).replace('the text', 'the word', 1)}") from error
     if not normalised:
-        raise InputError(f"{place}: nothing is left of the word {word!r} once it is normalised: take it out")
+        raise InputError(f"{name}: the word {word!r} is empty after normalisation: remove it")
     return normalised

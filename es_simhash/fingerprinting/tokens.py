@@ -1,7 +1,7 @@
-"""Tokenize: normalised text to words, or to characters.
+"""Split a normalised text into tokens: words or characters.
 
-Han runs are cut out first, and only they go to the word segmenter (segmenters.py); all other words are cut by the rule
-of ``_WORD``.
+Runs of Han characters (Han runs) are found first. Only they go to the word segmenter (``word_segmenters.py``). All
+other words follow the rule of ``_WORD``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from es_simhash.errors import InputError
 if TYPE_CHECKING:
     from es_simhash.fingerprinting.word_segmenters import Segmenter
 
-# What jieba's dictionary segmenter takes for Chinese. Han characters beyond it are words of one character.
+# The characters that jieba's segmenter treats as Chinese. Each Han character outside this range is a word by itself.
 _HAN = "\u4e00-\u9fd5"
 _RARE_HAN = "\u3007\u3400-\u4dbf\u9fd6-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-# The time and memory of a segmenter grow faster than the run; text with punctuation never gets here.
+# The time and memory of a segmenter grow faster than the length of a run. Text with punctuation never reaches this
+# length.
 _LONGEST_RUN = 512
 
 _RUN = re.compile(f"[{_HAN}]{{1,{_LONGEST_RUN}}}")
-# Letters and digits; and the vowel signs and accents of scripts that write them as characters of their own.
+# Letters and digits; also accents and vowel signs, in scripts that write them as separate characters.
 _LETTER = f"(?:[^\\W_{_HAN}{_RARE_HAN}]|[\u0300-\u036f\u0900-\u0963\u0966-\u109f])"
 _WORD = re.compile(
     f"[{_RARE_HAN}]"
@@ -35,34 +36,41 @@ _HAN_OR_WORD = re.compile(f"[{_HAN}]|{_WORD.pattern}")
 _CHARACTER = re.compile(f"[{_HAN}{_RARE_HAN}]|{_LETTER}")
 
 TOKENS = ("words", "words_with_neighbours", "characters", "han_characters")
-"""What a text can be cut into: words; words, of which pairs of neighbours become features too; pairs of characters; Han
-characters, and other words."""
-OF_CHARACTERS = ("characters", "han_characters")
-"""Those under which a single character counts, and there are no stop words."""
+"""The kinds of tokens: words; words, with pairs of neighbours as further features; pairs of characters; single Han
+characters with the other words."""
+
+CHARACTER_TOKENS = ("characters", "han_characters")
+"""The kinds of tokens without stop words, where words of one character are kept."""
 
 CHARACTERS = 2
-"""How many characters a token has under ``characters``: what Elasticsearch's cjk analyzer takes of Chinese text."""
+"""Number of characters in a token under ``characters``, the same as in Elasticsearch's cjk analyzer."""
 
-BETWEEN = "_"
-"""What stands between the two words of a pair; no word has one."""
+NEIGHBOUR_SEPARATOR = "_"
+"""Separates the two words of a pair in a feature. No word contains it."""
 
 
 def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list[str]:
-    """The tokens of a normalised text.
+    """Return the tokens of a normalised text.
 
-    ``words``: those of its Han runs in their order, then the others in theirs. ``words_with_neighbours``: the same
-    words, all in the order of the text. ``characters``: every two letters or digits that follow each other once all
-    else (white space, punctuation) is taken out; of a single one, that. ``han_characters``: each Han
-    character, and the other words as under ``words``, all in their order.
+    ``words``
+        The words of the Han runs in order, then the other words in order.
+    ``words_with_neighbours``
+        The same words, all in the order of the text.
+    ``characters``
+        All characters except letters and digits are removed (white space, punctuation). The tokens are the pairs of
+        adjacent characters that remain. If one character remains, it is the only token.
+    ``han_characters``
+        Each Han character, and the other words as under ``words``, all in the order of the text.
 
-    :param segment: cuts lines of Han runs into words, see segmenters.py.
+    :param segment: splits Han runs, one on each line, into words; see ``word_segmenters.py``.
+    :param tokens: one of ``TOKENS``.
     """
     if tokens == "han_characters":
         return _HAN_OR_WORD.findall(normalised)
     if tokens == "characters":
         kept = "".join(_CHARACTER.findall(normalised))
         return [kept[start : start + CHARACTERS] for start in range(len(kept) - 1)] or list(kept)
-    # One call for all runs, a line each: a call costs about as much as segmenting a run.
+    # One call for all runs, one on each line: a call itself costs about as much as the segmentation of one run.
     words = segment("\n".join(_RUN.findall(normalised)))
     if tokens == "words":
         return words + _WORD.findall(normalised)
@@ -70,7 +78,7 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
 
 
 def _in_order(normalised: str, words_of_runs: list[str]) -> list[str]:
-    """Put the words of the Han runs and the others into the order of the text."""
+    """Return the words of the Han runs and the other words, all in the order of the text."""
     words: list[str] = []
     rest = iter(words_of_runs)
     for found in _RUN_OR_WORD.finditer(normalised):
@@ -84,11 +92,7 @@ def _in_order(normalised: str, words_of_runs: list[str]) -> list[str]:
     return words
 
 
-def known_tokens(tokens: str) -> str:
-    """The same, if it is one of ``TOKENS``.
-
-    :raises InputError: if it isn't.
-    """
+def check_tokens(tokens: str) -> None:
+    """Raise InputError if ``tokens`` is not one of ``TOKENS``."""
     if tokens not in TOKENS:
-        raise InputError(f"tokens {tokens!r}: use one of {', '.join(TOKENS)}")
-    return tokens
+        raise InputError(f"unknown tokens {tokens!r}: use one of {', '.join(TOKENS)}")

@@ -1,4 +1,4 @@
-"""Weights as whole numbers, in units of 1/1024: sums of whole numbers don't depend on their order."""
+"""Weights as integers in units of 1/1024. A sum of integers does not depend on the order of its terms."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ UNIT = 1024
 
 
 def to_units(number: object) -> int | None:
-    """The nearest whole number of units, and one at least; None for what is no positive finite number.
+    """Return a number as an integer in units of 1/1024, at least 1.
 
-    A tie goes to the even one. True and False are no numbers here.
+    The result is rounded to the nearest integer, and a tie to the even one.
+
+    :returns: None if ``number`` is not a positive finite number. True and False do not count as numbers.
     """
     if isinstance(number, bool) or not isinstance(number, Real):
         return None
@@ -25,7 +27,7 @@ def to_units(number: object) -> int | None:
     return max(1, round(exact * UNIT)) if exact > 0 else None
 
 
-def in_words(units: int) -> str:
-    """A weight as a decimal number, with every digit that it has and no others."""
+def to_decimal(units: int) -> str:
+    """Return a weight in units of 1/1024 as an exact decimal number, without trailing zeros."""
     whole, rest = divmod(units, UNIT)
     return f"{whole}.{rest * 10**10 // UNIT:010d}".rstrip("0").rstrip(".")

@@ -1,7 +1,7 @@
-"""Weigh: words to features, each with a whole-number weight.
+"""Turn the words of a text into features, each with an integer weight.
 
-Weights are whole numbers (in units of 1/1024) because sums of whole numbers don't depend on their order: one
-document alone, in a batch, or on another machine gives the same bits.
+Weights are integers (in units of 1/1024), because a sum of integers does not depend on the order of its terms. So a
+document has the same bits alone, in a batch, and on another machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.idf import jieba_idf
 from es_simhash.fingerprinting.stop_words import STOP_WORDS
-from es_simhash.fingerprinting.tokens import BETWEEN
+from es_simhash.fingerprinting.tokens import NEIGHBOUR_SEPARATOR
 from es_simhash.fingerprinting.units import UNIT
 
 if TYPE_CHECKING:
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
     from es_simhash.fingerprinting.idf import IdfTable
 
-_EXACT = Context(prec=28)  # its logarithm is rounded correctly, on every machine
+_DECIMAL = Context(prec=28)  # its logarithm is rounded correctly, so it is the same on every machine
 
 
 @dataclass(frozen=True)
 class Weight:
     """A kind of weights.
 
-    :param of: from a word's count and what one of it weighs, in units of 1/1024, to what all weigh, rounded down.
-    :param idf: one of it weighs its IDF; else it is 1 for every word.
+    :param total: takes the count of a word and the weight of one occurrence, in units of 1/1024; returns the weight
+        of the word in the same units, rounded down.
+    :param idf: True if one occurrence weighs the IDF of the word; False if it weighs 1 for every word.
     """
 
-    of: Callable[[int, int], int]
+    total: Callable[[int, int], int]
     idf: bool = False
 
 
@@ -45,7 +46,7 @@ def _sqrt(count: int, one: int) -> int:
 
 @lru_cache(maxsize=1 << 14)
 def _log(count: int, one: int) -> int:
-    return int((1 + _EXACT.ln(Decimal(count))) * one)
+    return int((1 + _DECIMAL.ln(Decimal(count))) * one)
 
 
 def _times(count: int, one: int) -> int:
@@ -57,7 +58,7 @@ def _once(count: int, one: int) -> int:
 
 
 WEIGHTS: dict[str, Weight] = {
-    "sqrt_tf": Weight(_sqrt),  # damped: keeps texts of one template apart
+    "sqrt_tf": Weight(_sqrt),  # damped, so that texts from one template stay apart
     "tf": Weight(_times),
     "tf_idf": Weight(_times, idf=True),
     "log_tf": Weight(_log),  # 1 + ln tf
@@ -74,38 +75,41 @@ def weigh(
     stop_words: frozenset[str] = STOP_WORDS,
     idf: IdfTable | None = None,
     neighbours: bool = False,
-    every: bool = False,
+    keep_all: bool = False,
 ) -> dict[str, int]:
-    """The features of a text and their weights.
+    """Return the features of a text, each with its weight in units of 1/1024.
 
-    Stop words and words of one character are left out as long as ``min_features`` others remain; a text with
-    fewer features than that even so gets none.
+    Stop words and words of one character are dropped, if at least ``min_features`` distinct words remain. Otherwise
+    they are kept.
 
-    :param words: in the order of the text, if neighbours are asked for.
-    :param idf: a table of the user's own, for weights that ask for one; None for the one that jieba brings.
-    :param neighbours: each two of the remaining words that follow each other are a feature too, ``暴雨_预警``; its IDF
-        is the larger one of its words', since it can't be in more documents than either. ``min_features`` is about
-        the words alone.
-    :param every: nothing is left out.
-    :returns: a weight in units of 1/1024 for each distinct feature; empty if the text has too little to say.
+    :param words: the words of the text; in the order of the text if ``neighbours`` is True.
+    :param weights: the kind of weights, a key of ``WEIGHTS``.
+    :param min_features: the smallest number of distinct words that a fingerprint needs.
+    :param idf: a custom table, for weights that use IDF; None for jieba's table.
+    :param neighbours: each two adjacent words, of the words that remain, are a feature too: ``暴雨_预警``. The IDF of
+        such a pair is the larger IDF of its two words, because the pair occurs in no more documents than either word.
+        ``min_features`` counts single words only.
+    :param keep_all: True to drop no word.
+    :returns: an entry for each distinct feature; empty if there are fewer than ``min_features`` distinct words.
     """
     words = list(words) if neighbours else words
     counts = Counter(words)
-    telling = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
-    chosen = telling if len(telling) >= min_features and not every else counts
-    if len(chosen) < min_features:
+    content = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
+    kept = content if len(content) >= min_features and not keep_all else counts
+    if len(kept) < min_features:
         return {}
     weight = WEIGHTS[weights]
-    of = weight.of
+    total = weight.total
     units: Mapping[str, int] = {}
     mean = UNIT
     if weight.idf:
         table = idf or jieba_idf()
         units, mean = table.units, table.mean
-        features = {word: of(count, units.get(word, mean)) for word, count in chosen.items()}
+        features = {word: total(count, units.get(word, mean)) for word, count in kept.items()}
     else:
-        features = {word: of(count, UNIT) for word, count in chosen.items()}
+        features = {word: total(count, UNIT) for word, count in kept.items()}
     if neighbours:
-        for (one, other), count in Counter(pairwise(word for word in words if word in chosen)).items():
-            features[f"{one}{BETWEEN}{other}"] = of(count, max(units.get(one, mean), units.get(other, mean)))
+        for (one, other), count in Counter(pairwise(word for word in words if word in kept)).items():
+            pair_idf = max(units.get(one, mean), units.get(other, mean))
+            features[f"{one}{NEIGHBOUR_SEPARATOR}{other}"] = total(count, pair_idf)
     return features

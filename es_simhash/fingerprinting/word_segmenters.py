@@ -1,9 +1,10 @@
-"""Segmenters: Han runs to words, the same words from each.
+"""Segmenters: they split Han runs into words. Every segmenter gives the same words.
 
-A segmenter finds the most probable path through jieba's dictionary; jieba does that, and rjieba (the same algorithm and
-dictionary in Rust, the extra ``fast``) does it many times as fast. What the path leaves as single characters goes
-through jieba's hidden Markov model for words that are in no dictionary: always jieba's own one, since rjieba's breaks
-ties otherwise (of repeated characters). On mixed text the two differ everywhere, so they get nothing but Han runs.
+A segmenter finds the most probable path through jieba's dictionary. jieba does this; rjieba (the same algorithm and
+dictionary in Rust, the extra ``fast``) is many times as fast. Single characters that are left on the path go through a
+hidden Markov model, which finds words that are not in the dictionary. This is always jieba's model, because rjieba's
+breaks ties differently (for repeated characters). On mixed text the two segmenters differ in many ways, so they get
+only Han runs.
 """
 
 from __future__ import annotations
@@ -24,48 +25,49 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Segmenter = Callable[[str], list[str]]
-"""From Han runs, a line each, to the words of all of them in order."""
+"""A function from Han runs, one on each line, to the words of all runs in order."""
 
 SEGMENTERS = ("jieba", "rjieba")
 
-_OWN_JIEBA = "es_simhash_jieba"
+_PRIVATE_NAME = "es_simhash_jieba"
 _loading = threading.RLock()
 
 
-def chosen(name: str | None) -> str:
-    """The name of a segmenter that there is; without one, rjieba where it is installed, else jieba.
+def segmenter_name(name: str | None) -> str:
+    """Return the name of an installed segmenter.
 
-    :raises InputError: if the name is not known, or rjieba is not installed.
+    :param name: None for rjieba if it is installed, else jieba.
+    :raises InputError: if the name is unknown, or the segmenter is not installed.
     """
     name = name or ("rjieba" if find_spec("rjieba") else "jieba")
     if name not in SEGMENTERS:
-        raise InputError(f"segmenter {name!r}: use one of {', '.join(SEGMENTERS)}")
+        raise InputError(f"unknown segmenter {name!r}: use one of {', '.join(SEGMENTERS)}")
     if not find_spec(name):
         raise InputError(f"the segmenter {name} is not installed: pip install 'es-simhash[fast]'")
     return name
 
 
 def segmenter(name: str | None = None) -> Segmenter:
-    """The segmenter of that name, as :func:`chosen`. Its dictionary is loaded once a process, at the first call."""
-    name = chosen(name)
+    """Return a segmenter, by name as in :func:`segmenter_name`. The first call in a process loads the dictionary."""
+    name = segmenter_name(name)
     with _loading:
         return _segmenter(name)
 
 
 @cache
 def _segmenter(name: str) -> Segmenter:
-    path = _jieba_path() if name == "jieba" else _rjieba_path()
-    recognise = _recognise()
+    split_by_dictionary = _jieba_splitter() if name == "jieba" else _rjieba_splitter()
+    find_new_words = _new_word_finder()
 
     def segment(lines: str) -> list[str]:
         words: list[str] = []
         singles = ""
-        for word in (*path(lines), "\n"):
+        for word in (*split_by_dictionary(lines), "\n"):
             if len(word) == 1 and word != "\n":
                 singles += word
                 continue
             if singles:
-                words += recognise(singles) if len(singles) > 1 else (singles,)
+                words += find_new_words(singles) if len(singles) > 1 else (singles,)
                 singles = ""
             if word != "\n":
                 words.append(word)
@@ -74,48 +76,48 @@ def _segmenter(name: str) -> Segmenter:
     return segment
 
 
-def _jieba_path() -> Callable[[str], Any]:
-    jieba = _own_jieba()
+def _jieba_splitter() -> Callable[[str], Any]:
+    jieba = _private_jieba()
     tokenizer = jieba.Tokenizer()
-    # Not by its own loading, which reads and writes a cache file in the common temporary directory, and logs.
+    # jieba's own initialize() would log, and read and write a cache file in the shared temporary directory.
     with Path(str(jieba.__file__)).with_name("dict.txt").open("rb") as dictionary:
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(dictionary)
     tokenizer.initialized = True
     return lambda lines: tokenizer.lcut(lines, HMM=False)
 
 
-def _rjieba_path() -> Callable[[str], Any]:
+def _rjieba_splitter() -> Callable[[str], Any]:
     import rjieba
 
     cut = rjieba.Jieba().cut
     return lambda lines: cut(lines, False)
 
 
-def _recognise() -> Callable[[str], tuple[str, ...]]:
-    finalseg = import_module(f"{_own_jieba().__name__}.finalseg")
+def _new_word_finder() -> Callable[[str], tuple[str, ...]]:
+    finalseg = import_module(f"{_private_jieba().__name__}.finalseg")
 
-    # The same few characters stand between words again and again.
+    # The same few characters often stand between words.
     @lru_cache(maxsize=1 << 17)
-    def recognise(singles: str) -> tuple[str, ...]:
+    def find_new_words(singles: str) -> tuple[str, ...]:
         return tuple(finalseg.cut(singles))
 
-    return recognise
+    return find_new_words
 
 
 @cache
-def _own_jieba() -> ModuleType:
-    """A copy of jieba of our own: what the program adds to jieba's dictionary, or deletes, changes no fingerprint."""
+def _private_jieba() -> ModuleType:
+    """Load a private copy of jieba, so that the program's changes to jieba's dictionary change no fingerprint."""
     spec = find_spec("jieba")
     assert spec is not None
     assert spec.origin is not None
-    own = spec_from_file_location(
-        _OWN_JIEBA, spec.origin, submodule_search_locations=list(spec.submodule_search_locations or ())
+    private = spec_from_file_location(
+        _PRIVATE_NAME, spec.origin, submodule_search_locations=list(spec.submodule_search_locations or ())
     )
-    assert own is not None
-    assert own.loader is not None
-    module = module_from_spec(own)
-    sys.modules[_OWN_JIEBA] = module
+    assert private is not None
+    assert private.loader is not None
+    module = module_from_spec(private)
+    sys.modules[_PRIVATE_NAME] = module
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old escape sequences, pkg_resources
-        own.loader.exec_module(module)
+        private.loader.exec_module(module)
     return module

@@ -1,20 +1,30 @@
-"""Groups: documents that are near each other, transitively, and the one that stands for them.
+"""Links: the group of each document, and its original, computed from all fingerprints together.
 
-Two documents belong together if their fingerprints differ in at most max_distance bits or their digests are equal;
-and so do all that are linked by a chain of such pairs, however far apart its ends are. The head of a group, after which
-it is named, is the member that was written first. It may be chosen otherwise: the one that was written last, or the one
-under which most members are grouped already (of several such the first), so that few documents change.
+**Groups.** Two documents belong together if their fingerprints differ in at most max_distance bits or their digests are
+equal. Groups are transitive: documents that a chain of such pairs connects are in one group, however far apart its ends
+are.
 
-What a document duplicates is an exact copy before a near one, then the nearest, then the first, of those that were
-written before it.
+**Heads.** A group is named after one of its members, its head. There are three rules:
 
-Where texts confirm, two near documents belong together only if their texts agree. Texts are asked for where that can
-change the outcome: not of two that belong together already, if it is known what the later one duplicates.
+- ``earliest``: the member that was written first;
+- ``latest``: the member that was written last;
+- ``kept``: the member that most members already have as their group, so that few documents change. If several members
+  have equally many, the first of them.
+
+**Originals.** Each document has at most one original, among the documents that were written before it. An exact
+duplicate comes before a near one, then the nearest, then the one that was written first.
+
+**Confirmed links.** Where texts confirm, two near documents belong together only if their texts agree. Exact duplicates
+need no confirmation. Texts are compared only if the result can change a link: not if the two documents are already in
+one group and the later one already has its original.
+
+Positions. Documents are in write order; a position is an index into this order.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,135 +33,187 @@ from es_simhash.fingerprinting.encoding import columns, to_array
 from es_simhash.groups.near_pairs import every_near_pair, near_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from es_simhash.groups.near_pairs import Pairs
 
+    Links = tuple[NDArray[np.int64], NDArray[np.int64]]
+    """Heads and originals, each of shape (n,).
+
+    They are the position of the head of each document's group, and the position of its original or -1.
+    """
+
 
 HEADS = ("earliest", "latest", "kept")
 
-_NONE = np.iinfo(np.int64).max
-_ASKED = 250
-"""Pairs whose texts are asked for at once."""
-_LOOKED_AT = 50_000
-"""Pairs of which those are chosen that are to be asked for."""
+_NO_ORIGINAL = np.iinfo(np.int64).max
+_PAIRS_A_REQUEST = 250
+"""Pairs whose texts are requested together."""
+_PAIRS_A_CHUNK = 50_000
+"""Pairs that are checked together for whether their texts are still needed."""
 
 
-def links(
-    fingerprints: Sequence[int | None],
-    bits: int,
-    digests: Sequence[str | None],
-    ids: Sequence[str],
-    groups: Sequence[str],
-    max_distance: int,
-    head: str,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each document the head of its group, and what it duplicates.
+@dataclass(frozen=True)
+class GroupInput:
+    """The documents to group, in write order: each sequence has one value a document.
 
-    :param fingerprints: of the documents in the order in which they were written; None where there is none.
-    :param bits: their length.
-    :param digests: None for an empty text, which is nobody's copy.
+    :param fingerprints: unsigned; None for a text that is too short for one.
+    :param bits: the fingerprint width.
+    :param digests: of the normalised texts; None for an empty text, which is nobody's duplicate.
     :param ids: of the documents.
-    :param groups: their groups until now, as ids of heads.
-    :param head: one of HEADS.
-    :returns: two arrays of places, shape (n,); -1 for a document that duplicates nothing.
+    :param groups: the current group of each document: the id of its head.
     """
-    places = np.array([place for place, value in enumerate(fingerprints) if value is not None], dtype=np.int64)
-    values = to_array((value or 0 for value in fingerprints), bits)
-    # Exact copies rank before all others, these by distance; at one distance the first comes first.
-    best = np.full(len(fingerprints), _NONE, dtype=np.int64)
+
+    fingerprints: Sequence[int | None]
+    bits: int
+    digests: Sequence[str | None]
+    ids: Sequence[str]
+    groups: Sequence[str]
+
+
+def links(documents: GroupInput, max_distance: int, head: str) -> Links:
+    """Return the heads and originals of all documents, by fingerprints and digests alone.
+
+    :param max_distance: in bits; below 0 only exact duplicates belong together.
+    :param head: one of :data:`HEADS`.
+    """
+    fingerprints = documents.fingerprints
+    with_value = np.array([i for i, value in enumerate(fingerprints) if value is not None], dtype=np.int64)
+    values = to_array((value or 0 for value in fingerprints), documents.bits)
+    # The best original so far, as one number whose order is the order of preference: the position of an exact
+    # duplicate; or distance + 1 in the bits from 48 on, and the position in the bits below.
+    best = np.full(len(fingerprints), _NO_ORIGINAL, dtype=np.int64)
 
     def linked() -> Iterator[Pairs]:
-        for pairs in near_pairs(values[places], max_distance):
-            earlier, later = np.sort(places[pairs], axis=1).T
+        for pairs in near_pairs(values[with_value], max_distance):
+            earlier, later = np.sort(with_value[pairs], axis=1).T
             differing = columns(values[earlier] ^ values[later])
             distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
             apart = earlier != later
             np.minimum.at(best, later[apart], ((distance + 1) << 48 | earlier)[apart])
-            yield places[pairs]
-        copies = _copies(digests)
+            yield with_value[pairs]
+        copies = _copies(documents.digests)
         np.minimum.at(best, copies[:, 1], copies[:, 0])
         yield copies
 
     lowest = unite(len(fingerprints), linked())
-    originals = np.where(best == _NONE, -1, best & ((1 << 48) - 1))
-    return _heads(lowest, ids, groups, head), originals
+    originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
+    return _heads(lowest, documents, head), originals
 
 
-def confirmed_links(
-    fingerprints: Sequence[int | None],
-    bits: int,
-    digests: Sequence[str | None],
-    ids: Sequence[str],
-    groups: Sequence[str],
-    max_distance: int,
-    head: str,
-) -> Generator[list[int], Callable[[int, int], bool], tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """:func:`links`, where texts confirm.
+class ConfirmedLinks:
+    """The heads and originals of all documents where texts confirm. It does no I/O: the caller fetches the texts. ::
 
-    Memory: up to 450 bytes a near pair on top. Documents with the same fingerprint and different texts are all paired
-    with each other: a template of ten thousand takes gigabytes.
+        while (positions := confirmed.needed()) is not None:
+            ...  # fetch the texts of the documents at these positions
+            confirmed.decide(agree)
+        heads, originals = confirmed.result(head)
 
-    It yields the places of documents whose texts may be asked for, and is sent a function that says whether the texts
-    of two of them agree.
+    Memory: up to 450 bytes a near pair, on top of what :func:`links` needs. All documents with one fingerprint and
+    different texts are pairs of each other: a template of ten thousand documents takes gigabytes.
+
+    :param max_distance: in bits; below 0 only exact duplicates belong together.
     """
-    copies = _copies(digests)
-    lowest = unite(len(fingerprints), iter([copies]))
-    originals = np.full(len(fingerprints), -1, dtype=np.int64)
-    originals[copies[:, 1]] = copies[:, 0]
-    # Of copies the first speaks for all.
-    places = np.array([p for p, v in enumerate(fingerprints) if v is not None and originals[p] < 0], dtype=np.int64)
-    pairs, distances = every_near_pair(to_array((fingerprints[p] or 0 for p in places), bits), max_distance)
-    pairs = places[pairs]
-    pairs = pairs[np.lexsort((pairs[:, 0], pairs[:, 1], distances))]
-    todo = pairs[:0]
-    start = 0
-    while len(todo) or start < len(pairs):
-        if not len(todo):
-            todo, start = pairs[start : start + _LOOKED_AT], start + _LOOKED_AT
-        todo = todo[(lowest[todo[:, 0]] != lowest[todo[:, 1]]) | (originals[todo[:, 1]] < 0)]
-        asked, todo = todo[:_ASKED], todo[_ASKED:]
-        if not len(asked):
-            continue
-        agree = yield np.unique(asked).tolist()
-        united: dict[int, int] = {}  # what was the lowest of its group, and what it is united with since
-        for earlier, later in asked.tolist():
-            ends = _end(int(lowest[earlier]), united), _end(int(lowest[later]), united)
+
+    def __init__(self, documents: GroupInput, max_distance: int) -> None:
+        self._documents = documents
+        fingerprints = documents.fingerprints
+        copies = _copies(documents.digests)
+        self._lowest = unite(len(fingerprints), iter([copies]))
+        self._originals = np.full(len(fingerprints), -1, dtype=np.int64)
+        self._originals[copies[:, 1]] = copies[:, 0]
+        # Exact duplicates have the same text. So only the first of them is compared with other documents.
+        compared = [i for i, v in enumerate(fingerprints) if v is not None and self._originals[i] < 0]
+        positions = np.array(compared, dtype=np.int64)
+        values = to_array((fingerprints[i] or 0 for i in compared), documents.bits)
+        pairs, distances = every_near_pair(values, max_distance)
+        pairs = positions[pairs]
+        # In order of preference for an original: the nearest, then the first written. So the first pair of a document
+        # whose texts agree has its original.
+        self._pairs: Pairs = pairs[np.lexsort((pairs[:, 0], pairs[:, 1], distances))]
+        self._start = 0  # of the next chunk
+        self._chunk: Pairs = self._pairs[:0]  # what is left of the current chunk
+        self._requested: Pairs = self._pairs[:0]
+
+    def needed(self) -> list[int] | None:
+        """Return the positions of the documents whose texts :meth:`decide` compares next, sorted.
+
+        :returns: None if every link is decided.
+        """
+        if not len(self._requested):
+            self._requested = self._next_pairs()
+        return np.unique(self._requested).tolist() if len(self._requested) else None
+
+    def decide(self, agree: Callable[[int, int], bool]) -> None:
+        """Decide the links of the documents that :meth:`needed` returned.
+
+        :param agree: returns whether the texts at two positions agree; the earlier position is the first argument. It
+            is called only with positions that ``needed`` returned.
+        """
+        lowest, originals = self._lowest, self._originals
+        united: dict[int, int] = {}  # the lowest member of a group, and the lowest member of the group it joins now
+        for earlier, later in self._requested.tolist():
+            ends = _follow(int(lowest[earlier]), united), _follow(int(lowest[later]), united)
             if (ends[0] != ends[1] or originals[later] < 0) and agree(earlier, later):
                 united[max(ends)] = min(ends)
                 if originals[later] < 0:
                     originals[later] = earlier
-        united = {low: end for low, end in united.items() if low != end}
-        lowest = unite(len(lowest), iter([np.array(list(united.items()), dtype=np.int64).reshape(-1, 2)]), lowest)
-    return _heads(lowest, ids, groups, head), originals
+        pairs = [(low, end) for low, end in united.items() if low != end]
+        self._lowest = unite(len(lowest), iter([np.array(pairs, dtype=np.int64).reshape(-1, 2)]), lowest)
+        self._requested = self._requested[:0]
+
+    def result(self, head: str) -> Links:
+        """Return the heads and originals, once :meth:`needed` has returned None.
+
+        :param head: one of :data:`HEADS`.
+        """
+        return _heads(self._lowest, self._documents, head), self._originals
+
+    def _next_pairs(self) -> Pairs:
+        """Return the next pairs whose texts can change a link; an empty array at the end."""
+        while len(self._chunk) or self._start < len(self._pairs):
+            if not len(self._chunk):
+                self._chunk = self._pairs[self._start : self._start + _PAIRS_A_CHUNK]
+                self._start += _PAIRS_A_CHUNK
+            earlier, later = self._chunk.T
+            open_pairs = self._chunk[(self._lowest[earlier] != self._lowest[later]) | (self._originals[later] < 0)]
+            requested: Pairs = open_pairs[:_PAIRS_A_REQUEST]
+            self._chunk = open_pairs[_PAIRS_A_REQUEST:]
+            if len(requested):
+                return requested
+        return self._chunk
 
 
-def _end(low: int, united: dict[int, int]) -> int:
+def _follow(low: int, united: dict[int, int]) -> int:
     while (lower := united.get(low, low)) != low:
         low = lower
     return low
 
 
 def _copies(digests: Sequence[str | None]) -> Pairs:
-    """Each copy with the first of its kind."""
+    """Return a pair for each exact duplicate: the position of the first document with its digest, and its own."""
     first: dict[str, int] = {}
-    pairs = [(first.setdefault(digest, place), place) for place, digest in enumerate(digests) if digest is not None]
+    pairs = [(first.setdefault(digest, i), i) for i, digest in enumerate(digests) if digest is not None]
     copies = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     apart: Pairs = copies[copies[:, 0] != copies[:, 1]]
     return apart
 
 
-def _heads(lowest: NDArray[np.int64], ids: Sequence[str], groups: Sequence[str], head: str) -> NDArray[np.int64]:
+def _heads(lowest: NDArray[np.int64], documents: GroupInput, head: str) -> NDArray[np.int64]:
+    """Return the position of the head of each document's group, by the rule ``head``.
+
+    :param lowest: the lowest position in the group of each document.
+    """
     if head == "earliest":
         return lowest
     order = np.arange(len(lowest))
     if head == "kept":
-        named = Counter(zip(groups, lowest.tolist(), strict=True))
-        votes = [named[id, low] for id, low in zip(ids, lowest.tolist(), strict=True)]
+        named = Counter(zip(documents.groups, lowest.tolist(), strict=True))
+        votes = [named[id, low] for id, low in zip(documents.ids, lowest.tolist(), strict=True)]
         order = np.lexsort((order, -np.array(votes, dtype=np.int64)))[::-1]
-    # Of several assignments to one place the last stays.
+    # numpy assigns in order, and the last assignment to an element stays. So the preferred head comes last.
     head_of = np.arange(len(lowest))
     head_of[lowest[order]] = order
     heads: NDArray[np.int64] = head_of[lowest]
@@ -159,16 +221,18 @@ def _heads(lowest: NDArray[np.int64], ids: Sequence[str], groups: Sequence[str],
 
 
 def unite(count: int, pairs: Iterator[Pairs], united: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """Unite what the pairs link.
+    """Unite the groups that the pairs link.
 
-    :param united: what this returned before, to go on from.
-    :returns: for each of ``count`` members the lowest index of its group, shape (n,).
+    :param count: the number of members.
+    :param pairs: arrays of shape (n, 2).
+    :param united: an earlier result for the same members, to continue from. It is changed and must not be used again.
+    :returns: for each member the lowest index in its group, shape (count,).
     """
     lowest = np.arange(count) if united is None else united
     for batch in pairs:
         linked = batch[lowest[batch[:, 0]] != lowest[batch[:, 1]]]
         while len(linked):
-            # The larger of two groups' lowest members takes the smaller one's place; then everybody looks up again.
+            # Of two linked groups, the larger lowest member points to the smaller one. Then all follow their pointers.
             ends = np.sort(lowest[linked], axis=1)
             np.minimum.at(lowest, ends[:, 1], ends[:, 0])
             while not np.array_equal(lowest, nearer := lowest[lowest]):

@@ -1,17 +1,18 @@
-"""The input, taken a chunk at a time: bounded by count and by size, from a sync or an async iterator."""
+"""The input in batches: bounded by count and by size, from a sync or an async iterator."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import AsyncIterable, Iterable
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.lines import Line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
 BATCH = 500
 BATCH_SIZE = 4_000_000
@@ -20,93 +21,92 @@ _CONTAINERS = (dict, list, tuple)
 
 
 class Source:
-    """Documents, which are dicts or Lines, from one iterator.
+    """Documents from one iterator: dicts or Lines.
 
-    :param size: documents of a chunk at most.
+    :param size: the most documents in a batch.
+    :param async_allowed: the documents may be an async iterable, for :meth:`atake`.
+    :raises InputError: if the documents cannot be iterated.
     """
 
     error: Exception | None = None
-    """Why the input ended, if it did not come to its end: what was read before is given first."""
+    """The error in which the input ended, if it did. Everything before it is returned first."""
 
-    def __init__(self, documents: AsyncIterable[Any] | Iterable[Any], size: int = BATCH) -> None:
-        if size < 1:
-            raise InputError(f"a batch size of {size}: use a whole number from 1")
-        self._documents = documents
+    def __init__(
+        self, documents: AsyncIterable[Any] | Iterable[Any], size: int = BATCH, *, async_allowed: bool = False
+    ) -> None:
         self._sync: Iterator[Any] | None = None
         self._async: AsyncIterator[Any] | None = None
+        if isinstance(documents, Iterable):
+            self._sync = iter(documents)
+        elif async_allowed and isinstance(documents, AsyncIterable):
+            self._async = aiter(documents)
+        else:
+            raise InputError(f"the documents are of type {type(documents).__name__}: use an iterable of dicts")
         self._size = size
         self._count = 0
 
     def take(self, count: int | None = None) -> list[Line]:
-        """The next chunk; empty at the end of the input.
+        """Return the next batch; an empty list at the end of the input.
 
-        :param count: so many documents at most, in place of the size.
+        :param count: at most so many documents, if it is less than the size.
         """
-        if self._sync is None:
-            if not isinstance(self._documents, Iterable):
-                raise InputError(f"the documents are {type(self._documents).__name__}: give an iterable of dicts")
-            self._sync = iter(self._documents)
-        chunk = _Chunk(min(count or self._size, self._size))
-        while not chunk.full and self.error is None:
-            try:
-                document = next(self._sync)
-            except StopIteration:
-                break
-            except Exception as error:
-                self.error = error
-                break
-            chunk.add(self._line(document))
-        return chunk.lines
+        batch = _Batch(min(count or self._size, self._size))
+        if self.error is None and self._sync is not None:
+            with self._errors():
+                for document in self._sync:
+                    if batch.add(self._line(document)):
+                        break
+        return batch.lines
 
     async def atake(self, count: int | None = None) -> list[Line]:
-        """:meth:`take`, of an async iterator too."""
-        if isinstance(self._documents, Iterable):
-            return self.take(count)
+        """:meth:`take`, from an async or a sync iterator."""
         if self._async is None:
-            self._async = self._documents.__aiter__()
-        chunk = _Chunk(min(count or self._size, self._size))
-        while not chunk.full and self.error is None:
-            try:
-                document = await self._async.__anext__()
-            except StopAsyncIteration:
-                break
-            except Exception as error:
-                self.error = error
-                break
-            chunk.add(self._line(document))
-        return chunk.lines
+            return self.take(count)
+        batch = _Batch(min(count or self._size, self._size))
+        if self.error is None:
+            with self._errors():
+                async for document in self._async:
+                    if batch.add(self._line(document)):
+                        break
+        return batch.lines
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.error = error
 
     def _line(self, document: Any) -> Line:
         self._count += 1
         return document if isinstance(document, Line) else Line(f"document {self._count}", document)
 
 
-class _Chunk:
+class _Batch:
     def __init__(self, count: int) -> None:
         self.lines: list[Line] = []
         self._count = count
-        self._left = BATCH_SIZE
+        self._size_left = BATCH_SIZE
 
-    def add(self, line: Line) -> None:
+    def add(self, line: Line) -> bool:
+        """Add a line, and return whether the batch is full."""
         self.lines.append(line)
-        self._left -= _size(line)
-
-    @property
-    def full(self) -> bool:
-        return len(self.lines) >= self._count or self._left <= 0
+        self._size_left -= _size(line)
+        return len(self.lines) >= self._count or self._size_left <= 0
 
 
 def _size(line: Line) -> int:
-    """Of strings at any depth; an object that is there twice counts once, so that one that holds itself has an end.
+    """Return the bytes of a line, or the characters of the strings in a dict at any depth.
 
-    It is done for each document: floats are asked about first, since a document may hold a vector of a thousand.
+    An object that occurs twice counts once, so a dict that contains itself has a size. Floats are excluded first,
+    because this runs for each document, and a document may hold a vector of a thousand floats.
     """
     if line.raw is not None or not isinstance(line.document, dict):
         return line.size
     size = 0
     containers: list[Any] = [line.document]
     known = {id(line.document)}
-    for container in containers:  # which grows meanwhile
+    for container in containers:  # grows during the loop
         for value in container.values() if isinstance(container, dict) else container:
             if isinstance(value, str):
                 size += len(value)
@@ -117,12 +117,12 @@ def _size(line: Line) -> int:
 
 
 def mark(line: Line) -> str:
-    """A short digest by which the same line is known again."""
+    """Return a short digest of a line, by which a resumed run recognises it."""
     return hashlib.blake2b(line.raw if line.raw is not None else _as_bytes(line.document), digest_size=8).hexdigest()
 
 
 def _as_bytes(document: Any) -> bytes:
-    """The same in every process: of what has no JSON form, only its kind."""
+    """Return the same bytes in every process. A value without a JSON form stands for its type alone."""
     try:
         return json.dumps(document, default=lambda value: type(value).__name__).encode()
     except (TypeError, ValueError, RecursionError):

@@ -1,10 +1,10 @@
-"""How far an ingest has come, in a file, so that it can go on after whatever stopped it: nothing lost, nothing twice.
+"""The checkpoint of an ingest: a file that records how far it is, so that it can resume after any interruption.
 
-What was decided for a batch is written down before the batch is written to the store, and crossed out when its outcomes
-have been taken. A run that goes on passes over the documents of the batches that are done, and writes the one that was
-not crossed out once more as it was decided: a decision is made once, and to write it again changes nothing.
+The decisions of a batch are recorded before the batch is written to the store. They are crossed out when the caller has
+taken the outcomes. A run that resumes skips the documents of the batches that are done. The batch that was not crossed
+out is written once more as it was decided: to write a decision again changes nothing.
 
-The file is an SQLite database: one row a batch, with the ids that the batch claimed.
+The file is an SQLite database with one row for each batch, which holds the ids that came first in that batch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Pending:
     """A batch that was decided, and perhaps written.
 
     :param documents: how many were read for it.
-    :param mark: of the last of them.
+    :param mark: a short digest of the last line.
     """
 
     documents: int
@@ -52,26 +52,29 @@ class Pending:
     decisions: dict[str, Decision]
 
 
-class IngestState:
-    """The state of one ingest, in a file that is made where there is none.
+class Checkpoint:
+    """The checkpoint of one ingest. The file is made if it does not exist.
 
     :param path: of the file.
-    :raises InputError: if the file is something else, or can't be used.
+    :raises InputError: if the file is something else, or cannot be used.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.note: Any = None
-        """The caller's own, kept with each batch that is done: how far its output had come, say."""
+        """A value of the caller's, recorded with each batch that is done: for example, how far its output is."""
         self.counts = Counts()
-        """Of all outcomes that were taken, in this run and in those before it."""
+        """The counts of all outcomes that were taken, in this run and in earlier ones."""
         with self._errors():
             self._db = _opened(path)
         try:
             with self._errors():
                 about = dict(self._db.execute("SELECT key, value FROM about"))
             if about.get("format") != str(FORMAT):
-                raise InputError(f"the state {path!r} has format {about.get('format')}, this release reads {FORMAT}")
+                raise InputError(
+                    f"the checkpoint {path!r} has format {about.get('format')}, this release reads {FORMAT}: "
+                    "name another file"
+                )
         except BaseException:
             self.close()
             raise
@@ -81,9 +84,9 @@ class IngestState:
             self.counts, self.note = Counts(done["counts"]), done["note"]
 
     def begin(self, run: Mapping[str, Any]) -> None:
-        """Say which run this is: into which store, and how.
+        """Record what run this is: its store and its options.
 
-        :raises InputError: if the state is of another.
+        :raises InputError: if the checkpoint belongs to another run.
         """
         if self._run is None:
             self._run = dict(run)
@@ -91,8 +94,8 @@ class IngestState:
             began, now = self._run.get(key), run.get(key)
             if began != now:
                 raise InputError(
-                    f"the state {self.path!r} is of an ingest with {key} {began!r}, not {now!r}: go on as it began, or "
-                    "name another file"
+                    f"the checkpoint {self.path!r} was created with {key} {began!r}, not {now!r}: run again with the "
+                    "same options, or name another file"
                 )
         with self._transaction():
             self._set("run", self._run)
@@ -100,7 +103,7 @@ class IngestState:
 
     @property
     def done(self) -> tuple[int, str]:
-        """How many documents are done, and the mark of the last."""
+        """The number of documents that are done, and the mark of the last."""
         with self._errors():
             counted = self._db.execute("SELECT coalesce(sum(documents), 0) FROM batches WHERE decisions IS NULL")
             count = counted.fetchone()[0]
@@ -109,7 +112,7 @@ class IngestState:
 
     @property
     def pending(self) -> Pending | None:
-        """The batch that was decided and is not done."""
+        """The batch that was decided and is not done; None if there is none."""
         with self._errors():
             sql = "SELECT documents, mark, decisions FROM batches WHERE decisions IS NOT NULL"
             row = self._db.execute(sql).fetchone()
@@ -119,7 +122,7 @@ class IngestState:
         return Pending(row[0], row[1], decisions)
 
     def claims(self) -> Iterator[tuple[str, str]]:
-        """The ids of the batches that are done, each with its place."""
+        """Yield the ids of the batches that are done, each with its place."""
         with self._errors():
             for (claims,) in self._db.execute("SELECT claims FROM batches WHERE decisions IS NULL ORDER BY number"):
                 yield from json.loads(claims)
@@ -127,17 +130,22 @@ class IngestState:
     def decided(
         self, documents: int, mark: str, claims: list[tuple[str, str]], decisions: Mapping[str, Decision]
     ) -> None:
-        """A batch will be written now."""
+        """Record the decisions of a batch that will be written now.
+
+        :param documents: how many were read for it.
+        :param mark: a short digest of the last line.
+        :param claims: the ids of the batch, each with its place.
+        """
         values = json.dumps({id: _values(decision) for id, decision in decisions.items()})
         with self._transaction():
-            self._db.execute("DELETE FROM batches WHERE decisions IS NOT NULL")  # the same batch, once more
+            self._db.execute("DELETE FROM batches WHERE decisions IS NOT NULL")  # the same batch again
             self._db.execute(
                 "INSERT INTO batches (documents, mark, claims, decisions) VALUES (?, ?, ?, ?)",
                 [documents, mark, json.dumps(claims), values],
             )
 
     def finished(self) -> None:
-        """The outcomes of the batch that was decided last have been taken."""
+        """Record that the caller has taken the outcomes of the last batch."""
         with self._transaction():
             self._db.execute("UPDATE batches SET decisions = NULL WHERE decisions IS NOT NULL")
             self._keep()
@@ -159,8 +167,8 @@ class IngestState:
         try:
             yield
         except sqlite3.Error as error:
-            fix = "another ingest is using it" if "locked" in str(error) else "name a file that can be written"
-            raise InputError(f"the state {self.path!r} can't be used ({error}): {fix}") from error
+            fix = "another ingest uses it" if "locked" in str(error) else "name a file that can be written"
+            raise InputError(f"the checkpoint {self.path!r} cannot be used ({error}): {fix}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -175,18 +183,18 @@ class IngestState:
 
 def _opened(path: str) -> sqlite3.Connection:
     if not Path(path).parent.is_dir():
-        raise InputError(f"there is no folder for the state {path!r}: make it first")
+        raise InputError(f"there is no folder for the checkpoint {path!r}: create it first")
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
     try:
         with closing(db.execute("PRAGMA application_id")) as found:
             application = found.fetchone()[0]
         if application != _APPLICATION:
             if db.execute("SELECT 1 FROM sqlite_master").fetchone():
-                raise InputError(f"{path!r} is not the state of an ingest: name another file")
+                raise InputError(f"{path!r} is not the checkpoint of an ingest: name another file")
             begin = f"BEGIN; PRAGMA application_id = {_APPLICATION};"
             db.executescript(f"{begin} {_TABLES} INSERT INTO about VALUES ('format', '{FORMAT}'); COMMIT;")
         db.execute("PRAGMA journal_mode = WAL")
-        # One program at a time: held until it ends, however it ends.
+        # One program at a time. The lock is held until the program ends, even if it is killed.
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("BEGIN IMMEDIATE")
         db.execute("COMMIT")

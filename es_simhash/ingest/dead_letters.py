@@ -65,8 +65,8 @@ def _described(document: Any) -> str:
         return f"a {type(document).__name__} that is nested too deeply"
 
 
-def opened(line: Line) -> Line:
-    """What a dead letter carries, at its own place; any other line as it is."""
+def carried_line(line: Line) -> Line:
+    """Return the line that a dead letter carries, with the place of the letter; any other line as it is."""
     letter = line.document
     if not _is_dead_letter(letter):
         return line

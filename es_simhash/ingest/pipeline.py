@@ -1,319 +1,219 @@
-"""The stages of an ingest, overlapping: read, fingerprint, look up, settle.
+"""The pipeline of one run: read, fingerprint, look up, decide, write. The stages overlap.
 
-:func:`stages` says in which order things are begun and waited for; it does nothing itself. Two drivers do what it
-yields, with threads or with tasks. While one batch is settled, the next is looked up, further ones are fingerprinted in
-worker processes, and no more than that many are read ahead: memory doesn't grow with the input.
+While one batch is decided and written, a thread looks the next one up, and worker processes fingerprint further
+batches. The number of batches that are read ahead is bounded, so memory does not grow with the input.
+
+The pipeline is plain sync code. For an async program a thread runs it, see ``client/drivers.py``.
 """
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.contract import Refresh, ask
-from es_simhash.drive import arun, patiently, run
-from es_simhash.errors import InputError, SimhashError, StoreError
-from es_simhash.ingest.batches import mark
+from es_simhash.errors import InputError, StoreError
+from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
 from es_simhash.verbs.ingest import failed
 from es_simhash.verbs.outcome import Document
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterator, Sequence
 
-    from es_simhash.contract import AsyncStore, Flow, Store
-    from es_simhash.ingest.batches import Source
-    from es_simhash.ingest.checkpoint import IngestState
+    from es_simhash.contract import Flow
+    from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.ids import FirstPlaces
+    from es_simhash.ingest.performer import Performer
     from es_simhash.ingest.workers import Workers
     from es_simhash.lines import Line
-    from es_simhash.verbs.ingest import Ingest, Looked
+    from es_simhash.verbs.ingest import Ingest, LookedUp
     from es_simhash.verbs.outcome import Outcome
 
     Items = Sequence[Document | Outcome]
-    Request: TypeAlias = "Take | Read | LookUp | Wait | Do | Emit"
-    Stages = Generator[Request, Any, None]
 
-
-@dataclass(frozen=True)
-class Take:
-    """Reply: the next lines of the input, as many as a batch holds or ``count`` at most; none at its end.
-
-    An error of the input is its end; who drives the stages raises it when they are done with what was read.
-    """
-
-    count: int | None = None
-
-
-@dataclass(frozen=True)
-class Read:
-    """Begin to make documents of lines. Reply: what to wait for."""
-
-    lines: Sequence[Line]
-
-
-@dataclass(frozen=True)
-class LookUp:
-    """Begin to ask the store. Reply: what to wait for."""
-
-    flow: Flow[Looked]
-
-
-@dataclass(frozen=True)
-class Wait:
-    """Reply: the result of what was begun, or its error."""
-
-    begun: Any
-
-
-@dataclass(frozen=True)
-class Do:
-    """Reply: what the flow returns."""
-
-    flow: Flow[Any]
-
-
-@dataclass(frozen=True)
-class Emit:
-    """Give outcomes to the caller. The reply comes when all have been taken."""
-
-    outcomes: Sequence[Outcome]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """A batch on its way.
+    """A batch in the pipeline.
 
-    :param documents: how many were read for it.
-    :param mark: of the last of them.
-    :param begun: what is to be waited for: its documents, and later what the store knows of them.
+    :param count: documents that were read for it.
+    :param mark: a short digest of the last line.
+    :param items: function that waits for the Documents, and the Outcomes of rejected lines.
     """
 
-    documents: int
+    count: int
     mark: str
-    begun: Any
-    items: Items = ()
+    items: Callable[[], Items]
+
+
+@dataclass(frozen=True)
+class _StartedBatch:
+    """A batch that is being looked up.
+
+    :param looked_up: function that waits for the result.
+    """
+
+    count: int
+    mark: str
+    items: Items
+    looked_up: Callable[[], LookedUp]
 
 
 class Pipeline:
-    """One run.
+    """The pipeline of one run.
 
-    :param read_ahead: how many batches are being fingerprinted at most, beside the one that is looked up; with 0 each
-        batch is settled, and its outcomes are given, before the next is read.
-    :param state: what to go on from, and where to note how far it is.
+    :param source: the input.
+    :param workers: make Documents of lines.
+    :param read_ahead: batches that are fingerprinted ahead, beside the one that is looked up. With 0 each batch is
+        written, and its outcomes are returned, before the next is read.
+    :param deadline: seconds for which a request is retried.
+    :param checkpoint: where to resume, and where to record progress.
     """
 
-    def __init__(self, ingest: Ingest, ids: FirstPlaces, read_ahead: int, state: IngestState | None = None) -> None:
+    def __init__(
+        self,
+        ingest: Ingest,
+        source: Source,
+        workers: Workers,
+        ids: FirstPlaces,
+        performer: Performer,
+        read_ahead: int,
+        deadline: float,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
         self._ingest = ingest
+        self._source = source
+        self._workers = workers
         self._ids = ids
+        self._performer = performer
         self._read_ahead = read_ahead
-        self._state = state
+        self._deadline = deadline
+        self._checkpoint = checkpoint
         self._reading: deque[_Batch] = deque()
-        self._looking: deque[_Batch] = deque()
+        self._looking_up: deque[_StartedBatch] = deque()
         self._more = True
 
-    def stages(self) -> Stages:
-        """All of it, in order."""
+    def batches(self) -> Iterator[Sequence[Outcome]]:
+        """Yield the outcomes of each batch, in the order of the input.
+
+        When the caller asks for the next batch, the outcomes of the last one count as taken.
+
+        :raises StoreError: if the store fails for longer than the deadline. Before, everything that was read gets the
+            outcome ``failed``; with a checkpoint it has no outcome, and the next run decides it.
+        :raises DuplicateFound: after the outcome of a duplicate under ``fail``.
+        """
         try:
-            if self._state is not None:
-                yield from self._go_on(self._state)
-            yield from self._look_up_next(None)
-            while self._looking:
-                batch = self._looking[0]
-                looked = yield Wait(batch.begun)
+            if self._checkpoint is not None:
+                yield from self._resume(self._checkpoint)
+            self._look_up_next(None)
+            while self._looking_up:
+                batch = self._looking_up[0]
+                looked_up = batch.looked_up()
                 if self._read_ahead:
-                    yield from self._look_up_next(looked)
-                decisions = yield Do(self._ingest.decide(looked))
-                if self._state is not None:
+                    self._look_up_next(looked_up)
+                decisions = self._perform(self._ingest.decide(looked_up))
+                if self._checkpoint is not None:
                     claims = [(item.id, item.place) for item in batch.items if isinstance(item, Document)]
-                    self._state.decided(batch.documents, batch.mark, claims, decisions)
-                outcomes = yield Do(self._ingest.settle(looked, decisions))
-                self._looking.popleft()
-                yield from self._emit(outcomes)
+                    self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
+                outcomes = self._perform(self._ingest.write(looked_up, decisions))
+                self._looking_up.popleft()
+                yield from self._taken(outcomes)
                 if not self._read_ahead:
-                    yield from self._look_up_next(None)
+                    self._look_up_next(None)
         except StoreError as error:
             yield from self._give_up(error)
             raise
-        yield Do(self._ingest.finish())
+        self._perform(self._ingest.finish())
 
-    def _look_up_next(self, unsettled: Looked | None) -> Generator[Any, Any, None]:
-        """Begin with the next batch that was read, while the one before may not be settled yet."""
-        yield from self._read_some()
+    def _perform(self, flow: Flow[T]) -> T:
+        return self._performer.perform(flow, self._deadline)
+
+    def _look_up_next(self, unwritten: LookedUp | None) -> None:
+        """Start to look up the next batch.
+
+        :param unwritten: the batch before, if it is not written yet.
+        """
+        self._fill()
         if not self._reading:
             return
         batch = self._reading[0]
-        items = claim((yield Wait(batch.begun)), self._ids)
-        begun = yield LookUp(self._ingest.look_up(items, unsettled))
-        self._looking.append(replace(batch, items=items, begun=begun))
+        items = claim(batch.items(), self._ids)
+        flow = self._ingest.look_up(items, unwritten)
+        started = self._performer.start(flow, self._deadline, overlap=self._read_ahead > 0)
+        self._looking_up.append(_StartedBatch(batch.count, batch.mark, items, started))
         self._reading.popleft()
         if self._read_ahead:
-            yield from self._read_some()
+            self._fill()
 
-    def _read_some(self) -> Generator[Any, Any, None]:
-        """Read as far ahead as allowed."""
+    def _fill(self) -> None:
+        """Read ahead as far as allowed."""
         while self._more and len(self._reading) < max(1, self._read_ahead):
-            lines = yield Take()
+            lines = self._performer.take(self._source)
             self._more = bool(lines)
             if lines:
-                self._reading.append(_Batch(len(lines), mark(lines[-1]), (yield Read(lines))))
+                batch = _Batch(len(lines), mark(lines[-1]), self._workers.submit(lines))
+                self._reading.append(batch)
 
-    def _emit(self, outcomes: Sequence[Outcome]) -> Generator[Any, Any, None]:
-        yield Emit(outcomes)
+    def _taken(self, outcomes: Sequence[Outcome]) -> Iterator[Sequence[Outcome]]:
+        """Yield outcomes. After the caller has taken them, record that."""
+        yield outcomes
         if self._ingest.stopped:
-            yield Do(self._ingest.finish())
+            self._perform(self._ingest.finish())
             raise self._ingest.stopped
-        if self._state is not None:
-            self._state.finished()
+        if self._checkpoint is not None:
+            self._checkpoint.finished()
 
-    def _give_up(self, error: StoreError) -> Generator[Any, Any, None]:
-        """Everything that was read has failed; with a state it is still to be done."""
-        if self._state is not None:
+    def _give_up(self, error: StoreError) -> Iterator[Sequence[Outcome]]:
+        """Yield the outcome ``failed`` for everything that was read. With a checkpoint the next run decides it."""
+        if self._checkpoint is not None:
             return
-        for batch in self._looking:
-            yield Emit([failed(item, str(error)) for item in batch.items])
+        for started in self._looking_up:
+            yield [failed(item, str(error)) for item in started.items]
         for batch in self._reading:
-            yield Emit([failed(item, str(error)) for item in (yield Wait(batch.begun))])
+            yield [failed(item, str(error)) for item in batch.items()]
 
-    # --- going on ------------------------------------------------------------------------------------------
+    # --- resume --------------------------------------------------------------------------------------------
 
-    def _go_on(self, state: IngestState) -> Generator[Any, Any, None]:
-        """Pass over what is done, and settle what was decided, as it was decided."""
-        count, last = state.done
+    def _resume(self, checkpoint: Checkpoint) -> Iterator[Sequence[Outcome]]:
+        """Skip the documents that are done, and write the batch that was decided, as it was decided."""
+        count, last = checkpoint.done
         if count:
-            yield from self._take_again(count, last, state, keep=False)
-            self._ids.fill(state.claims())
-        pending = state.pending
+            self._take_again(count, last, checkpoint, keep=False)
+            self._ids.fill(checkpoint.claims())
+        pending = checkpoint.pending
         if count or pending:
-            yield Do(ask(Refresh()))  # what was written before may not be searchable yet
+            # What the interrupted run wrote may not be searchable yet. Without this, its copies would be new.
+            self._perform(ask(Refresh()))
         if pending is not None:
-            lines = yield from self._take_again(pending.documents, pending.mark, state)
-            items = claim((yield Wait((yield Read(lines)))), self._ids)
-            looked = yield Wait((yield LookUp(self._ingest.look_up(items))))
+            lines = self._take_again(pending.documents, pending.mark, checkpoint)
+            items = claim(self._workers.submit(lines)(), self._ids)
+            looked_up = self._perform(self._ingest.look_up(items))
             decisions = pending.decisions
-            if any(document.id not in decisions for document in looked.documents):
-                # They could not be used at that time.
-                decisions = {**(yield Do(self._ingest.decide(looked))), **decisions}
-            yield from self._emit((yield Do(self._ingest.settle(looked, decisions, again=True))))
+            if any(document.id not in decisions for document in looked_up.documents):
+                # These could not be used when the batch was decided.
+                decisions = {**self._perform(self._ingest.decide(looked_up)), **decisions}
+            outcomes = self._perform(self._ingest.write(looked_up, decisions, again=True))
+            yield from self._taken(outcomes)
 
-    def _take_again(
-        self, count: int, last: str, state: IngestState, *, keep: bool = True
-    ) -> Generator[Any, Any, list[Line]]:
-        """So many lines, of which the last is known; without ``keep`` they are only passed over."""
+    def _take_again(self, count: int, last: str, checkpoint: Checkpoint, *, keep: bool = True) -> list[Line]:
+        """Read lines that an interrupted run has read, and check that the last is the same.
+
+        :param keep: return the lines; else they are only skipped.
+        """
         kept: list[Line] = []
         lines: list[Line] = []
-        while count and (taken := (yield Take(count))):
+        while count and (taken := self._performer.take(self._source, count)):
             count -= len(taken)
             lines = taken
             if keep:
                 kept += lines
         if count or mark(lines[-1]) != last:
             raise InputError(
-                f"the state {state.path!r} is of another input: give the same documents in the same order, or name "
-                "another file"
+                f"the checkpoint {checkpoint.path!r} belongs to another input: give the same documents in the same "
+                "order, or name another file"
             )
         return kept
-
-
-def run_stages(
-    stages: Stages, source: Source, workers: Workers, store: Store, deadline: float, *, overlap: bool
-) -> Generator[Outcome, None, None]:
-    """Do what the stages say; with ``overlap`` look-ups run in a thread."""
-    with ExitStack() as stack:
-        stack.enter_context(closing(workers))
-        begin = stack.enter_context(ThreadPoolExecutor(1)).submit if overlap else _at_once
-        ended = threading.Event()
-        stack.callback(ended.set)  # before the thread is waited for: it may be repeating a request
-        stack.enter_context(closing(stages))
-
-        def perform(flow: Flow[Any]) -> Any:
-            return run(patiently(flow, deadline, ended.is_set), store.perform)
-
-        request = next(stages, None)
-        while request is not None:
-            reply: Any = None
-            try:
-                match request:
-                    case Take(count):
-                        reply = source.take(count)
-                    case Read(lines):
-                        reply = workers.submit(lines)
-                    case LookUp(flow):
-                        reply = begin(perform, flow).result
-                    case Wait(begun):
-                        reply = begun()
-                    case Do(flow):
-                        reply = perform(flow)
-                    case Emit(outcomes):
-                        yield from outcomes
-            except SimhashError as error:
-                request = _next(stages, error=error)
-            else:
-                request = _next(stages, reply)
-        if source.error is not None:
-            raise source.error
-
-
-async def arun_stages(
-    stages: Stages, source: Source, workers: Workers, store: AsyncStore, deadline: float
-) -> AsyncGenerator[Outcome, None]:
-    """:func:`run_stages`, awaiting; look-ups run as tasks."""
-    looking: set[asyncio.Task[Looked]] = set()
-    try:
-        request = next(stages, None)
-        while request is not None:
-            reply: Any = None
-            try:
-                match request:
-                    case Take(count):
-                        reply = await source.atake(count)
-                    case Read(lines):
-                        reply = await asyncio.to_thread(workers.submit, lines)
-                    case LookUp(flow):
-                        reply = asyncio.create_task(arun(patiently(flow, deadline), store.perform, aside=True))
-                        looking.add(reply)
-                    case Wait(asyncio.Task() as task):
-                        looking.discard(task)
-                        reply = await task
-                    case Wait(begun):
-                        reply = await asyncio.to_thread(begun)
-                    case Do(flow):
-                        reply = await arun(patiently(flow, deadline), store.perform, aside=True)
-                    case Emit(outcomes):
-                        for outcome in outcomes:
-                            yield outcome
-            except SimhashError as error:
-                request = _next(stages, error=error)
-            else:
-                request = _next(stages, reply)
-        if source.error is not None:
-            raise source.error
-    finally:
-        stages.close()
-        for task in looking:
-            task.cancel()
-        await asyncio.gather(*looking, return_exceptions=True)
-        workers.close()
-
-
-def _next(stages: Stages, reply: Any = None, error: SimhashError | None = None) -> Request | None:
-    """The next request; None at the end."""
-    try:
-        return stages.throw(error) if error is not None else stages.send(reply)
-    except StopIteration:
-        return None
-
-
-def _at_once(work: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    future: Future[Any] = Future()
-    try:
-        future.set_result(work(*arguments))
-    except SimhashError as error:
-        future.set_exception(error)
-    return future

@@ -1,113 +1,148 @@
-"""A run of documents through the pipeline: what the sync and the async door put together alike."""
+"""One run of documents through the pipeline: an ingest of new documents, or a backfill of stored ones."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, aclosing, closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from es_simhash.contract import Refresh, Scan, ask
 from es_simhash.errors import InputError
-from es_simhash.ingest.batches import Source
-from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.ingest.batches import BATCH, Source
+from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.ids import FirstPlaces
-from es_simhash.ingest.pipeline import Pipeline, arun_stages, run_stages
-from es_simhash.ingest.reader import Reader, field_names
+from es_simhash.ingest.pipeline import Pipeline
+from es_simhash.ingest.reader import MAX_TEXT, Reader, StoredReader
+from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.ingest.workers import Workers
-from es_simhash.verbs.ingest import Ingest
+from es_simhash.verbs.backfill import Backfill
+from es_simhash.verbs.ingest import DEADLINE, ON_DUPLICATE, Ingest
+from es_simhash.verbs.rule import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import AsyncStore, Store
+    from es_simhash.contract import Flow
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.ingest.performer import Performer
+    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.neighbours import Near
     from es_simhash.verbs.outcome import Outcome
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices:
-    """How documents are read and what is done with them; the words of ``Documents.ingest``."""
+class RunOptions:
+    """How documents are read, and what is done with them. The fields are the keywords of ``Documents.ingest``.
 
-    id_field: str
-    text_field: str | Sequence[str]
-    near: Near
-    on_duplicate: OnDuplicate
-    filter: Mapping[str, Any] | None
-    batch_size: int
-    max_text: int
-    workers: int
-    deadline: float
-    state: str | IngestState | None = None
+    :raises InputError: for a value that is not allowed.
+    """
 
-    @property
-    def text_fields(self) -> tuple[str, ...]:
-        return field_names(self.text_field)
+    rule: DuplicateRule
+    id_field: str = "_id"
+    on_duplicate: OnDuplicate = "index"
+    filter: Mapping[str, Any] | None = None
+    batch_size: int = BATCH
+    max_text: int = MAX_TEXT
+    workers: int = 0
+    deadline: float = DEADLINE
+    checkpoint: str | Checkpoint | None = None
+
+    def __post_init__(self) -> None:
+        if self.on_duplicate not in ON_DUPLICATE:
+            raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
+        if type(self.workers) is not int or self.workers < 0:
+            raise InputError(f"workers is {self.workers!r}: use a whole number from 0")
+        if type(self.batch_size) is not int or self.batch_size < 1:
+            raise InputError(f"a batch size of {self.batch_size}: use a whole number from 1")
+        if self.checkpoint is not None and self.on_duplicate == "fail":
+            raise InputError("on_duplicate='fail' has no checkpoint to resume from: use 'index' or 'skip'")
 
 
 def read_ahead(workers: int) -> int:
-    """How many batches are fingerprinted ahead: enough that no worker waits for its next."""
+    """Return how many batches are fingerprinted ahead: enough that no worker waits for its next batch."""
     return workers + 1 if workers else 0
 
 
-class Run:
-    """One run; what can't be used is said before anything is done.
+def ingest(
+    performer: Performer, source: Source, fingerprinter: Fingerprinter, options: RunOptions
+) -> Iterator[Sequence[Outcome]]:
+    """Ingest documents, and yield the outcomes of each batch.
 
-    :raises InputError: naming the choice.
+    If the input ends in an error, everything before it is done. Then the error is raised.
     """
+    rule = resolve(options.rule, fingerprinter)
+    operation = Ingest(rule, options.on_duplicate, options.filter, options.deadline)
+    reader = Reader(fingerprinter, options.id_field, options.rule.text_fields, options.max_text)
+    yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme.version)
 
-    def __init__(self, fingerprinter: Fingerprinter, documents: Any, choices: Choices) -> None:
-        if type(choices.workers) is not int or choices.workers < 0:
-            raise InputError(f"workers is {choices.workers!r}: use a whole number from 0")
-        if choices.state is not None and choices.on_duplicate == "fail":
-            raise InputError("a run that fails at a duplicate has no state to go on from: use index or skip")
-        self.ingest = Ingest(choices.near, choices.on_duplicate, choices.filter, choices.deadline)
-        self._source = Source(documents, choices.batch_size)
-        reader = Reader(fingerprinter, choices.id_field, choices.text_fields, choices.max_text)
-        self._workers = Workers(reader, choices.workers)
-        self._choices = choices
-        self._scheme = fingerprinter.scheme
 
-    def outcomes(self, store: Store) -> Iterator[Outcome]:
-        """The outcomes, as the work is done."""
-        with ExitStack() as stack:
-            stages = self._pipeline(stack, store.name).stages()
-            overlap = self._choices.workers > 0
-            done = run_stages(stages, self._source, self._workers, store, self._choices.deadline, overlap=overlap)
-            yield from stack.enter_context(closing(done))
+def backfill(
+    performer: Performer,
+    fingerprinter: Fingerprinter,
+    options: RunOptions,
+    *,
+    again: bool,
+    slice: tuple[int, int] | None,
+    stop: Callable[[], bool],
+) -> Iterator[Sequence[Outcome]]:
+    """Backfill stored documents, and yield the outcomes of each batch.
 
-    async def aoutcomes(self, store: AsyncStore) -> AsyncGenerator[Outcome, None]:
-        """:meth:`outcomes`, awaited."""
-        with ExitStack() as stack:
-            stages = self._pipeline(stack, store.name).stages()
-            done = arun_stages(stages, self._source, self._workers, store, self._choices.deadline)
-            async with aclosing(done):
-                async for outcome in done:
-                    yield outcome
+    It passes over the documents again while other writers change some of them.
 
-    def _pipeline(self, stack: ExitStack, name: str) -> Pipeline:
+    :param again: include documents that have a fingerprint.
+    :param slice: ``(i, n)``: only the i-th of n parts.
+    :param stop: is asked before each page: once it is true, no more is read.
+    """
+    rule = resolve(options.rule, fingerprinter)
+    reader = StoredReader(fingerprinter, options.id_field, options.rule.text_fields, options.max_text)
+    scan: Scan | None = Scan(None, options.filter, options.rule.text_fields, not again, slice, options.batch_size)
+
+    def perform(flow: Flow[T]) -> T:
+        return performer.perform(flow, options.deadline)
+
+    while scan is not None:
+        perform(ask(Refresh()))
+        operation = Backfill(rule, "index", options.filter, options.deadline)
+        source = Source(stored_lines(scan, perform, stop), options.batch_size)
+        yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme.version)
+        scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
+
+
+def _outcomes(
+    operation: Ingest, source: Source, reader: Reader, performer: Performer, options: RunOptions, scheme: str
+) -> Iterator[Sequence[Outcome]]:
+    with ExitStack() as stack:
         ids = stack.enter_context(FirstPlaces())
-        return Pipeline(self.ingest, ids, read_ahead(self._choices.workers), self._state(stack, name))
+        checkpoint = _checkpoint(stack, options, performer.store.name, scheme)
+        workers = stack.enter_context(closing(Workers(reader, options.workers)))
+        ahead = read_ahead(options.workers)
+        pipeline = Pipeline(operation, source, workers, ids, performer, ahead, options.deadline, checkpoint)
+        yield from pipeline.batches()
+    if source.error is not None:
+        raise source.error
 
-    def _state(self, stack: ExitStack, name: str) -> IngestState | None:
-        choices = self._choices
-        state = choices.state
-        if isinstance(state, str):
-            state = stack.enter_context(closing(IngestState(state)))
-        if state is not None:
-            texts = choices.near.texts
-            confirm = {"confirm": texts.confirm.least, "measure": texts.confirm.measure} if texts else {}
-            state.begin(
-                {
-                    "store": name,
-                    "scheme": self._scheme.version,
-                    "id_field": choices.id_field,
-                    "text_field": list(choices.text_fields),
-                    "max_distance": choices.near.max_distance,
-                    "on_duplicate": choices.on_duplicate,
-                    "filter": choices.filter,
-                    "max_text": choices.max_text,
-                    **confirm,
-                }
-            )
-        return state
+
+def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: str) -> Checkpoint | None:
+    """Open the checkpoint, and check that it belongs to this run."""
+    checkpoint = options.checkpoint
+    if isinstance(checkpoint, str):
+        checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
+    if checkpoint is not None:
+        rule = options.rule
+        checkpoint.begin(
+            {
+                "store": store,
+                "scheme": scheme,
+                "id_field": options.id_field,
+                "text_field": list(rule.text_fields),
+                "max_distance": rule.max_distance,
+                "confirm": rule.confirm,
+                "measure": rule.measure,
+                "on_duplicate": options.on_duplicate,
+                "filter": options.filter,
+                "max_text": options.max_text,
+            }
+        )
+    return checkpoint

@@ -1,4 +1,7 @@
-"""The query clauses, as dicts to be put into any search: they go in filter context and don't score."""
+"""Elasticsearch query clauses that find candidates for a fingerprint, as dicts.
+
+Put them into any search, in filter context: they add nothing to the score.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import hex_segments, segment_columns
-from es_simhash.search.query_plan import ball, cover, sphere
+from es_simhash.search.query_plan import ball, query_plan, sphere
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,11 +21,14 @@ if TYPE_CHECKING:
 
 
 def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> dict[str, Any]:
-    """An OR of terms, one a segment: at least one is equal. It finds everything within 3 bits, and much else.
+    """Return a clause for documents that have at least one segment equal to the fingerprint's.
+
+    It is an OR of one ``term`` clause a segment. It finds everything within 3 bits (within 7 at 128 bits), by the
+    pigeonhole principle, and many other documents.
 
     :param fingerprint: unsigned.
-    :param field: the object that holds the segments.
-    :param bits: length of the fingerprint; of 128 bits it finds everything within 7.
+    :param field: the object field that holds the segments.
+    :param bits: the fingerprint width, 64 or 128.
     """
     terms = [{"term": {f"{field}.s{i}": segment}} for i, segment in enumerate(hex_segments(fingerprint, bits))]
     return {"bool": {"should": terms, "minimum_should_match": 1}}
@@ -31,13 +37,17 @@ def plain_clause(fingerprint: int, field: str = "simhash", bits: int = 64) -> di
 def candidates_clause(
     fingerprints: int | Sequence[int], max_distance: int = 3, field: str = "simhash", bits: int = 64
 ) -> dict[str, Any]:
-    """Everything within ``max_distance`` of a fingerprint (or of any of several), and almost nothing else.
+    """Return a clause for every document within ``max_distance`` of a fingerprint, and almost no other.
 
-    What it finds is a candidate: compare ``simhash.fp`` (a signed long; of 128 bits the higher half, ``simhash.fp1`` is
-    the lower) before you trust it. Why it loses nothing is in :mod:`es_simhash.search.query_plan`.
+    What it finds are candidates. Compare the stored fingerprint with yours before you trust one. The stored
+    fingerprint is ``simhash.fp``, a signed long; at 128 bits ``simhash.fp`` is the high half and ``simhash.fp1`` the
+    low one. :mod:`es_simhash.search.query_plan` explains why the clause loses nothing.
 
-    :param max_distance: 0 to 7 bits; of 128 bits 0 to 15.
-    :raises InputError: for another distance.
+    :param fingerprints: one unsigned fingerprint, or several; several are looked for together.
+    :param max_distance: 0 to 7 bits; 0 to 15 at 128 bits.
+    :param field: the object field that holds the segments.
+    :param bits: the fingerprint width, 64 or 128.
+    :raises InputError: for another max_distance.
     """
     if not 0 <= max_distance < bits // 8:
         raise InputError(f"max_distance is {max_distance}: use 0 to {bits // 8 - 1} at {bits} bits")
@@ -45,25 +55,21 @@ def candidates_clause(
     columns = segment_columns(values, bits)
 
     def terms(segment: int, masks: NDArray[np.uint16]) -> dict[str, Any]:
-        wanted = np.zeros(1 << 16, dtype=np.bool_)
-        wanted[columns[segment][:, None] ^ masks] = True
-        return {"terms": {f"{field}.s{segment}": _hex()[wanted].tolist()}}
+        asked = np.zeros(1 << 16, dtype=np.bool_)
+        asked[columns[segment][:, None] ^ masks] = True
+        return {"terms": {f"{field}.s{segment}": _hex()[asked].tolist()}}
 
-    wanted = cover(max_distance, bits // 16)
-    close = [terms(segment, ball(wanted.radius)) for segment in range(bits // 16)]
-    should = [{"bool": {"should": close, "minimum_should_match": wanted.at_least}}]
-    for beside in wanted.rest:
-        partners = [terms(segment, ball(radius)) for segment, radius in beside.partners]
-        one = {"bool": {"should": partners, "minimum_should_match": 1}}
-        should.append({"bool": {"filter": [terms(beside.segment, sphere(beside.bits)), one]}})
+    plan = query_plan(max_distance, bits // 16)
+    near = [terms(segment, ball(plan.radius)) for segment in range(bits // 16)]
+    should = [{"bool": {"should": near, "minimum_should_match": plan.minimum}}]
+    for clause in plan.clauses:
+        partners = [terms(segment, ball(radius)) for segment, radius in clause.partners]
+        one_partner = {"bool": {"should": partners, "minimum_should_match": 1}}
+        should.append({"bool": {"filter": [terms(clause.segment, sphere(clause.distance)), one_partner]}})
     return {"bool": {"should": should, "minimum_should_match": 1}}
 
 
 @cache
 def _hex() -> NDArray[np.object_]:
-    """Every value of a segment as it is indexed."""
+    """Return every value of a segment as it is indexed, shape (65536,)."""
     return np.array([f"{value:04x}" for value in range(1 << 16)], dtype=np.object_)
-
-
-ring_clause = candidates_clause
-"""Its former name."""

@@ -1,7 +1,7 @@
-"""Filter clauses: the part of Elasticsearch's query language that has a plain meaning.
+"""Filters: the part of Elasticsearch's query language that means the same in memory, in SQLite and in Elasticsearch.
 
-A field holds one value or an array of them, of which one must match; a dot leads into an object, and into each object
-of an array. A clause on text is on the whole of it.
+A field holds one value or an array of values; an array matches if one of its values does. A dot in a field's name leads
+into an object, and into each object of an array. A filter on text compares the whole text.
 """
 
 from __future__ import annotations
@@ -16,146 +16,147 @@ from es_simhash.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KNOWN = "bool, exists, ids, match_all, range, term, terms"
+TYPES = "bool, exists, ids, match_all, range, term, terms"
+"""The filter types that :func:`parse_filter` knows, for messages."""
 _LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
-_OCCURS = ("must", "filter", "should", "must_not")
+_OCCURRENCES = ("must", "filter", "should", "must_not")
 _DATE_MATH = re.compile(r"now($|[-+/])|.*\|\|", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Clause:
-    """A clause that was checked, in a form that is easily followed.
+class Filter:
+    """A filter that was checked.
 
-    :param kind: ``match_all``, ``ids``, ``exists``, ``terms`` (also for ``term``), ``range`` or ``bool``.
-    :param path: the field's name, and those of the objects that it is in.
-    :param values: of which one is wanted.
-    :param limits: of a range.
-    :param clauses: of a bool, by how they occur.
+    :param type: ``match_all``, ``ids``, ``exists``, ``terms`` (also for ``term``), ``range`` or ``bool``.
+    :param path: the field's name, after the names of the objects that hold it.
+    :param values: of ``ids`` and ``terms``; one of them must match.
+    :param limits: of ``range``: values by ``gt``, ``gte``, ``lt`` or ``lte``.
+    :param filters: of ``bool``: inner filters by ``must``, ``filter``, ``should`` or ``must_not``.
     """
 
-    kind: str
+    type: str
     path: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
     limits: Mapping[str, Any] | None = None
-    clauses: Mapping[str, tuple[Clause, ...]] | None = None
+    filters: Mapping[str, tuple[Filter, ...]] | None = None
 
 
-def parsed(clause: Any) -> Clause:
-    """Check a clause.
+def parse_filter(filter: Any) -> Filter:
+    """Check a filter and return it as a :class:`Filter`.
 
-    :raises InputError: if it is malformed, or of a kind that only a server can judge.
+    :param filter: a filter as for Elasticsearch, such as ``{"term": {"lang": "zh"}}``.
+    :raises InputError: if it is malformed, or of a type that only Elasticsearch knows.
     """
-    if not hasattr(clause, "items") or len(clause) != 1:
-        raise InputError(f"a filter clause is an object with one key, such as {{'term': {{'lang': 'zh'}}}}: {clause!r}")
-    ((kind, body),) = clause.items()
+    if not hasattr(filter, "items") or len(filter) != 1:
+        raise InputError(f"{filter!r} is no filter: use an object with one key, such as {{'term': {{'lang': 'zh'}}}}")
+    ((type, body),) = filter.items()
     try:
-        return _parsed(kind, body)
+        return _parse(type, body)
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the filter clause {clause!r} is malformed: write it as for Elasticsearch") from error
+        raise InputError(f"the filter {filter!r} is malformed: write it as for Elasticsearch") from error
 
 
-def _parsed(kind: str, body: Any) -> Clause:
-    match kind:
+def _parse(type: str, body: Any) -> Filter:
+    match type:
         case "match_all":
-            return Clause(kind)
+            return Filter(type)
         case "ids":
-            return Clause(kind, values=tuple(map(str, _list("ids", body["values"]))))
+            return Filter(type, values=tuple(map(str, _list("ids", body["values"]))))
         case "exists":
-            return Clause(kind, _path(body["field"]))
+            return Filter(type, _path(body["field"]))
         case "term":
             ((field, value),) = body.items()
-            return Clause("terms", _path(field), (_value(value["value"] if isinstance(value, dict) else value),))
+            return Filter("terms", _path(field), (_value(value["value"] if isinstance(value, dict) else value),))
         case "terms":
             ((field, values),) = body.items()
-            return Clause(kind, _path(field), tuple(map(_value, _list(field, values))))
+            return Filter(type, _path(field), tuple(map(_value, _list(field, values))))
         case "range":
             ((field, limits),) = body.items()
-            return Clause(kind, _path(field), limits={name: _limit(name, limit) for name, limit in limits.items()})
+            return Filter(type, _path(field), limits={name: _limit(name, limit) for name, limit in limits.items()})
         case "bool":
-            if unknown := body.keys() - set(_OCCURS):
-                raise InputError(f"a bool clause with {sorted(unknown)}: use {', '.join(_OCCURS)}")
-            clauses = {
-                occurs: tuple(parsed(clause) for clause in (inner if isinstance(inner, list) else [inner]))
-                for occurs, inner in body.items()
+            if unknown := body.keys() - set(_OCCURRENCES):
+                raise InputError(f"a bool filter has unknown keys {sorted(unknown)}: use {', '.join(_OCCURRENCES)}")
+            filters = {
+                occurrence: tuple(parse_filter(each) for each in (inner if isinstance(inner, list) else [inner]))
+                for occurrence, inner in body.items()
             }
-            return Clause(kind, clauses=clauses)
-    raise InputError(
-        f"only an Elasticsearch can judge a filter clause {kind!r}, and an ingest and SQLite judge by themselves: "
-        f"use {KNOWN}"
-    )
+            return Filter(type, filters=filters)
+    raise InputError(f"filter type {type!r} needs Elasticsearch: in an ingest and in SQLite use {TYPES}")
 
 
 def _path(field: str) -> tuple[str, ...]:
-    # Elasticsearch's own name for the untokenized form of a string.
+    # Elasticsearch calls the untokenized form of a string field "name.keyword". Here a string has no other form.
     return tuple(field.removesuffix(".keyword").split("."))
 
 
 def _list(name: str, values: Any) -> list[Any]:
     if not isinstance(values, list | tuple):
-        raise InputError(f"the values of {name!r} in a filter clause are {values!r}: give a list")
+        raise InputError(f"the values of {name!r} in a filter are {values!r}: use a list")
     return list(values)
 
 
 def _value(value: Any) -> Any:
     if not isinstance(value, str | int | float):
-        raise InputError(f"a filter clause compares with strings, numbers, true and false; not with {value!r}")
+        raise InputError(f"a filter has the value {value!r}: use a string, a number, true or false")
     return value
 
 
 def _limit(name: str, limit: Any) -> Any:
     if name not in _LIMITS:
-        raise InputError(f"a range clause with {name!r}: use gt, gte, lt, lte")
+        raise InputError(f"a range filter has the unknown key {name!r}: use gt, gte, lt, lte")
     if isinstance(limit, str) and _DATE_MATH.match(limit):
         raise InputError(
-            f"the limit {limit!r} in a range clause is for an Elasticsearch to reckon: write the date itself"
+            f"a range filter has the date math {limit!r}, which needs Elasticsearch: write the date itself"
         )
     return _value(limit)
 
 
-def satisfies(document: Mapping[str, Any], id: str, clause: Mapping[str, Any]) -> bool:
-    """Whether a document satisfies a clause: for those that no store can be asked about yet.
+def matches(document: Mapping[str, Any], id: str, filter: Mapping[str, Any]) -> bool:
+    """Return whether a document matches a filter, without a store.
 
-    :raises InputError: if the clause is malformed, or of a kind that only a server can judge.
+    An ingest needs it for documents that no store holds yet.
+
+    :raises InputError: if the filter is malformed, or of a type that only Elasticsearch knows.
     """
-    return _satisfies(document, id, parsed(clause))
+    return _matches(document, id, parse_filter(filter))
 
 
-def _satisfies(document: Mapping[str, Any], id: str, clause: Clause) -> bool:
-    match clause.kind:
+def _matches(document: Mapping[str, Any], id: str, filter: Filter) -> bool:
+    match filter.type:
         case "ids":
-            return id in clause.values
+            return id in filter.values
         case "exists":
-            return any(map(_holds_something, _values(document, clause.path)))
+            return any(map(_holds_something, _values(document, filter.path)))
         case "terms":
-            return any(value in clause.values for value in _plain(document, clause.path))
+            return any(value in filter.values for value in _scalars(document, filter.path))
         case "range":
-            limits = clause.limits or {}
-            return any(_within(value, limits) for value in _plain(document, clause.path))
+            limits = filter.limits or {}
+            return any(_within(value, limits) for value in _scalars(document, filter.path))
         case "bool":
-            return _bool(document, id, clause.clauses or {})
+            return _matches_bool(document, id, filter.filters or {})
     return True
 
 
 def _within(value: Any, limits: Mapping[str, Any]) -> bool:
-    # A string and a number don't compare: no match, as in a store.
+    # Python can't compare a string with a number. Such a pair doesn't match, as in a store.
     return all(
         isinstance(value, str) == isinstance(limit, str) and _LIMITS[name](value, limit)
         for name, limit in limits.items()
     )
 
 
-def _bool(document: Mapping[str, Any], id: str, clauses: Mapping[str, tuple[Clause, ...]]) -> bool:
-    each = {occurs: [_satisfies(document, id, clause) for clause in inner] for occurs, inner in clauses.items()}
-    required = each.get("must", []) + each.get("filter", [])
-    # Beside what is required, what should be is only a wish.
-    should = [] if required else each.get("should", [])
-    return all(required) and not any(each.get("must_not", [])) and any(should or [True])
+def _matches_bool(document: Mapping[str, Any], id: str, filters: Mapping[str, tuple[Filter, ...]]) -> bool:
+    matched = {occurrence: [_matches(document, id, each) for each in inner] for occurrence, inner in filters.items()}
+    required = matched.get("must", []) + matched.get("filter", [])
+    # As in Elasticsearch: beside "must" or "filter", "should" only adds to the score, and a filter has no score.
+    should = [] if required else matched.get("should", [])
+    return all(required) and not any(matched.get("must_not", [])) and any(should or [True])
 
 
 def _values(document: Any, path: tuple[str, ...]) -> list[Any]:
-    """What a field holds."""
+    """Return everything that the field at ``path`` holds, except null."""
     found = [document]
     for name in path:
         found = [value[name] for value in found if isinstance(value, dict) and name in value]
@@ -163,7 +164,7 @@ def _values(document: Any, path: tuple[str, ...]) -> list[Any]:
     return [value for value in found if value is not None]
 
 
-def _plain(document: Any, path: tuple[str, ...]) -> list[Any]:
+def _scalars(document: Any, path: tuple[str, ...]) -> list[Any]:
     return [value for value in _values(document, path) if not isinstance(value, dict | list)]
 
 

@@ -1,13 +1,17 @@
-"""Which pairs of neighbouring segments must be looked up, so that everything within max_distance is found.
+"""The plan for an index on pairs of neighbouring segments: which pairs a search asks for.
 
-**Ring** (pigeonring; Qin and Xiao, "Pigeonring: a principle for faster thresholded similarity search", VLDB
-2018): let d0..d(n-1) be the differing bits of the n segments, k at most in all, the segments in a ring. Then
-some i has d_i + … + d_(i+l-1) <= l*k/n for *every* length l. The lengths 1 and 2 give a test on two
-neighbouring segments, which an index on such pairs answers::
+The method is the pigeonring principle (Qin and Xiao, "Pigeonring: a principle for faster thresholded similarity
+search", VLDB 2018). Put the n segments of a fingerprint in a ring. Segment i differs in d_i bits, and all segments
+together differ in at most k bits (k is max_distance). Then there is a segment i for which *every* length l satisfies::
+
+    d_i + … + d_(i+l-1) <= l*k/n
+
+The lengths 1 and 2 give a test on two neighbouring segments, which an index on pairs of neighbours can answer::
 
     d_i <= floor(k/n)   and   d_i + d_(i+1) <= floor(2k/n)
 
-It loses nothing, and lets through one in 63 million for k = 3. An index on each segment by itself is asked for less by
+The test loses nothing. At 64 bits and k = 3 one random fingerprint in 63 million passes it. It is made for an index on
+pairs, which the SQLite store has. An index on single segments is asked for fewer values by the plan in
 :mod:`es_simhash.search.query_plan`.
 """
 
@@ -28,9 +32,13 @@ if TYPE_CHECKING:
 
 
 def pairs(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDArray[np.uint32]]:
-    """What a segment and its neighbour may hold, as numbers of 32 bits.
+    """Return the values that a segment and its neighbour may have together in a document near a fingerprint.
 
-    :returns: for each segment the values that it and its neighbour may have together, segment first.
+    :param fingerprints: any number of them; the result covers all.
+    :param max_distance: in bits.
+    :param bits: the fingerprint width.
+    :returns: one sorted array for each segment, without repetitions. A value has 32 bits: the segment in the high half,
+        its neighbour in the low half. The neighbour of the last segment is the first one.
     """
     columns = segment_columns(fingerprints, bits).astype(np.uint32)
     masks = _pair_masks(max_distance, bits // 16)
@@ -38,8 +46,11 @@ def pairs(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDA
     return [np.unique((column << 16 | next)[:, None] ^ masks) for column, next in zip(columns, neighbours, strict=True)]
 
 
-def firsts(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDArray[np.uint32]]:
-    """The same without a look at the neighbour: the first value of each range of 65,536 pairs, for each segment."""
+def pair_ranges(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDArray[np.uint32]]:
+    """Return ranges of pair values that contain all of :func:`pairs`: the segment is near, the neighbour is any value.
+
+    :returns: one sorted array for each segment, without repetitions. Each value is the first of a range of 65,536.
+    """
     near = ball(max_distance // (bits // 16))
     columns = segment_columns(fingerprints, bits)
     return [np.unique(column[:, None] ^ near).astype(np.uint32) << np.uint32(16) for column in columns]
@@ -47,10 +58,11 @@ def firsts(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[ND
 
 @cache
 def _pair_masks(max_distance: int, segments: int) -> NDArray[np.uint32]:
-    reach = 2 * max_distance // segments
+    """Return every 32-bit difference of a pair that passes the test on two neighbours, shape (n,)."""
+    most_together = 2 * max_distance // segments
     return np.concatenate(
         [
-            (sphere(radius).astype(np.uint32)[:, None] << 16 | ball(reach - radius)).ravel()
+            (sphere(radius).astype(np.uint32)[:, None] << 16 | ball(most_together - radius)).ravel()
             for radius in range(max_distance // segments + 1)
         ]
     )

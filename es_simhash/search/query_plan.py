@@ -1,17 +1,31 @@
-"""Which values of which segments must be asked for, so that everything within max_distance is found.
+"""The query plan: which values of which segments a search asks for, so that it finds everything within max_distance.
 
-Let d0..d(n-1) be the differing bits of the n segments, k at most in all. Of them at least::
+**The problem.** A fingerprint is cut into n segments of 16 bits. Each segment is indexed by itself. Two fingerprints
+differ in at most k bits (k is max_distance); segment i differs in d_i bits, so d_0 + … + d_(n-1) <= k. Nobody knows
+how the differing bits are spread over the segments. The plan must hold for every spread.
 
-    m = n - floor(k / (r + 1))    differ in at most r bits, for any r
+**The counting argument.** Choose a radius r. A segment that differs in more than r bits takes at least r + 1 of the k
+bits, so at most floor(k / (r + 1)) segments do. Therefore at least ::
 
-since each of the others takes r + 1 bits or more (the pigeonhole principle, general form: Qin et al., "GPH: similarity
-search in Hamming space", ICDE 2018). With r = floor(k/n) some segment always does. Where two do or more, to ask for
-documents with m such segments finds everything and next to nothing else. Where it may be one alone, k is (n - 1)(r + 1)
-or one more; then all the others differ in exactly r + 1 bits, but that one bit may be anywhere. So a second or a third
-segment that differs in exactly r + 1 bits is asked for beside it: which one may be is in :func:`cover`.
+    m = n - floor(k / (r + 1))
 
-Of 64 bits at k = 3 that is 40 values for one of 61 million, at k = 7 it is 500 for one of 400,000. To ask for pairs of
-neighbours in a ring of segments (:mod:`es_simhash.search.pair_plan`) takes 72 and 3,408 values for about as few.
+segments differ in at most r bits (the pigeonhole principle, general form: Qin et al., "GPH: similarity search in
+Hamming space", ICDE 2018). With r = floor(k / n), m is at least 1. The plan uses this r.
+
+**m >= 2.** The plan asks for documents with at least m segments within the radius. It loses nothing, and random
+fingerprints almost never pass.
+
+**m = 1.** One segment alone would let too many random fingerprints pass. The plan asks for two segments within the
+radius, and treats the fingerprints with only one such segment apart. Let i be that segment. The n - 1 others differ in
+at least r + 1 bits each, which takes (n - 1)(r + 1) bits. Here k < 2n, so k is (n - 1)(r + 1) or one more: at most one
+bit is left over. So every other segment differs in *exactly* r + 1 bits, except that the bit left over may be in one of
+the others; then segment i is equal. A second segment at exactly r + 1 bits, together with segment i, is rare among
+random fingerprints. Each :class:`ExactDistanceClause` asks for such a pair; :func:`query_plan` says which pairs are
+enough.
+
+**Cost.** At 64 bits and k = 3 the plan asks for 40 values, and one random fingerprint in 61 million passes. At k = 7 it
+asks for 500 values, and one in 400,000 passes. The test on two neighbouring segments of a ring
+(:mod:`es_simhash.search.pair_plan`) would ask the same index for 72 and 3,408 values, and about as few would pass.
 """
 
 from __future__ import annotations
@@ -28,67 +42,95 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A segment that differs in exactly ``bits`` bits, beside one of the partners.
+class ExactDistanceClause:
+    """A clause of a query plan: one segment at an exact distance, and one of several partners nearby.
 
-    :param partners: pairs (segment, how many bits at most it differs in).
+    A fingerprint satisfies the clause if its segment ``segment`` differs in exactly ``distance`` bits, and at least one
+    partner segment differs in at most as many bits as the clause allows for that partner.
+
+    :param segment: the number of the segment, 0 for the highest bits.
+    :param distance: in bits.
+    :param partners: pairs (number of the partner segment, bits in which it may differ at most).
     """
 
     segment: int
-    bits: int
+    distance: int
     partners: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Cover:
-    """What everything within a max_distance satisfies: ``at_least`` segments within ``radius``, or one of ``rest``."""
+class QueryPlan:
+    """A condition that every fingerprint within max_distance satisfies, and almost no other.
+
+    A fingerprint satisfies the plan if at least ``minimum`` of its segments are within ``radius``, or if it satisfies
+    one of the ``clauses``.
+
+    :param segments: the number of segments of a fingerprint.
+    :param radius: bits in which a segment may differ to be within the radius.
+    :param minimum: segments that must be within the radius.
+    """
 
     segments: int
     radius: int
-    at_least: int
-    rest: tuple[Beside, ...]
+    minimum: int
+    clauses: tuple[ExactDistanceClause, ...]
 
     @property
     def values(self) -> int:
-        """How many values are asked for."""
-        partners = sum(ball(radius).size for beside in self.rest for _, radius in beside.partners)
-        return self.segments * ball(self.radius).size + sum(sphere(b.bits).size for b in self.rest) + partners
+        """How many segment values the query for one fingerprint asks for."""
+        within_radius = self.segments * ball(self.radius).size
+        exact = sum(sphere(clause.distance).size for clause in self.clauses)
+        partners = sum(ball(radius).size for clause in self.clauses for _, radius in clause.partners)
+        return within_radius + exact + partners
 
     def share(self, fingerprints: int) -> float:
-        """The share of uniform fingerprints that satisfies it for one of so many, when they are asked for together."""
+        """Return an upper bound of the share of uniformly random fingerprints that pass one query, from 0 to 1.
+
+        :param fingerprints: how many fingerprints this one query looks for. Their values are asked for together, so
+            that the value of one segment may be near one fingerprint, and the value of another near a second one.
+        """
         each = fingerprints / (1 << 16)
-        within = ball(self.radius).size * each
-        rest = sum(
-            sphere(beside.bits).size * each * ball(radius).size * each
-            for beside in self.rest
-            for _, radius in beside.partners
+        within_radius = ball(self.radius).size * each
+        clauses = sum(
+            sphere(clause.distance).size * each * ball(radius).size * each
+            for clause in self.clauses
+            for _, radius in clause.partners
         )
-        return min(1.0, float(comb(self.segments, self.at_least) * within**self.at_least + rest))
+        return min(1.0, float(comb(self.segments, self.minimum) * within_radius**self.minimum + clauses))
 
 
 @cache
-def cover(max_distance: int, segments: int) -> Cover:
-    """The Cover for a max_distance below twice the number of segments."""
+def query_plan(max_distance: int, segments: int) -> QueryPlan:
+    """Return the query plan for a max_distance in bits, below twice the number of segments.
+
+    Why the clauses are enough if only one segment i is within the radius (the docstring of this module has the rest).
+    Let ``exact`` be r + 1, and ``extra`` the bits left over, 0 or 1.
+
+    - Clause 0: segment 0 at ``exact``, and any other segment within ``extra``. It finds every i > 0, unless segment 0
+      itself has the extra bit.
+    - Clause 1: segment 1 at ``exact``, and segment 0 within ``extra``. It finds i = 0, unless segment 1 has the extra
+      bit. With the partners 2, 3, … equal it also finds every i > 1 where segment 0 has the extra bit.
+    - Clause 2, if there is an extra bit: segment 2 at ``exact``, and segment 0 or 1 equal. It finds the two cases left:
+      i = 0 where segment 1 has the extra bit, and i = 1 where segment 0 has it.
+    """
     radius = max_distance // segments
-    at_least = segments - max_distance // (radius + 1)
-    if at_least > 1:
-        return Cover(segments, radius, at_least, ())
-    beyond = radius + 1
-    over = max_distance - (segments - 1) * beyond  # 0 or 1
-    # If segment i stands alone, then 0 is beyond, or else it is 0 itself or has the bit that is over: then 1 is beyond,
-    # or else it is 1 itself or has that bit: then 2 is.
-    rest = [
-        Beside(0, beyond, tuple((i, over) for i in range(1, segments))),
-        Beside(1, beyond, ((0, over), *((i, 0) for i in range(2, segments) if over))),
+    minimum = segments - max_distance // (radius + 1)
+    if minimum > 1:
+        return QueryPlan(segments, radius, minimum, ())
+    exact = radius + 1
+    extra = max_distance - (segments - 1) * exact
+    clauses = [
+        ExactDistanceClause(0, exact, tuple((i, extra) for i in range(1, segments))),
+        ExactDistanceClause(1, exact, ((0, extra), *((i, 0) for i in range(2, segments) if extra))),
     ]
-    if over:
-        rest.append(Beside(2, beyond, ((0, 0), (1, 0))))
-    return Cover(segments, radius, 2, tuple(rest))
+    if extra:
+        clauses.append(ExactDistanceClause(2, exact, ((0, 0), (1, 0))))
+    return QueryPlan(segments, radius, 2, tuple(clauses))
 
 
 @cache
 def sphere(radius: int) -> NDArray[np.uint16]:
-    """The 16-bit masks with exactly ``radius`` bits."""
+    """Return the 16-bit masks with exactly ``radius`` bits set, shape (n,)."""
     every = np.arange(1 << 16, dtype=np.uint32)
     masks: NDArray[np.uint16] = every[np.bitwise_count(every) == radius].astype(np.uint16)
     return masks
@@ -96,5 +138,5 @@ def sphere(radius: int) -> NDArray[np.uint16]:
 
 @cache
 def ball(radius: int) -> NDArray[np.uint16]:
-    """The 16-bit masks with at most ``radius`` bits: 1, 17, 137, 697 of them for radius 0..3."""
+    """Return the 16-bit masks with at most ``radius`` bits set, shape (n,): 1, 17, 137, 697 for radius 0 to 3."""
     return np.concatenate([sphere(r) for r in range(radius + 1)])

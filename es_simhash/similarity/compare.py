@@ -1,4 +1,4 @@
-"""Compare two texts: how similar they are, and which words make their fingerprints differ."""
+"""The comparison of two texts: how similar they are, and which words make their fingerprints differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.units import UNIT
-from es_simhash.similarity.measures import cosine, jaccard, weighed
+from es_simhash.similarity.measures import cosine, feature_weights, jaccard
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 
@@ -18,8 +18,8 @@ Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 class Pull:
     """A feature that weighs more in one text than in the other, and so pulls their fingerprints apart.
 
-    :param weight: what it weighs in the one.
-    :param other: what it weighs in the other, less; 0 where it is not there.
+    :param weight: its weight in the text where it weighs more.
+    :param other: its weight in the other text; 0 if it does not occur there.
     """
 
     feature: str
@@ -29,11 +29,11 @@ class Pull:
 
 @dataclass(frozen=True)
 class Side:
-    """What there is to say of one of the two texts.
+    """One of the two texts of a comparison.
 
-    :param pulls: what weighs more in it than in the other, the largest difference first.
-    :param stop_words: its words that were dropped because they are on the list, sorted.
-    :param short_words: its other words that were dropped because they have one character, sorted.
+    :param pulls: the features that weigh more in this text than in the other, the largest difference first.
+    :param stop_words: the words of this text that were dropped because they are stop words, sorted.
+    :param short_words: the other dropped words of this text; each has one character. Sorted.
     """
 
     fingerprint: Fingerprint
@@ -44,14 +44,14 @@ class Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two texts, a and b, side by side.
+    """The comparison of two texts, a and b.
 
-    :param distance: how many bits differ; None if either text has too little to say.
-    :param differing: which bits differ, 0 being the highest; empty without a distance.
-    :param matching: for each segment, whether it is the same in both; empty without a distance.
-    :param jaccard: of shingles of ``SHINGLE`` characters, from 0 to 1.
-    :param cosine: of the weighed words, from 0 to 1.
-    :param verdicts: what b is to a at each max_distance, from 0 to the largest of the Scheme.
+    :param distance: Hamming distance in bits; None if one of the texts is too short for a fingerprint.
+    :param differing: the numbers of the bits that differ, 0 for the highest bit; empty without a distance.
+    :param matching: for each segment, whether it is equal in both; empty without a distance.
+    :param jaccard: Jaccard similarity of shingles of ``SHINGLE`` characters, from 0 to 1.
+    :param cosine: cosine of the weighted words, from 0 to 1.
+    :param verdicts: what b is to a at each max_distance, from 0 to the largest that the Scheme allows.
     """
 
     scheme: Scheme
@@ -66,12 +66,14 @@ class Comparison:
 
 
 def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Comparison:
-    """Compare two texts under a Scheme; with tables of one's own, under a Fingerprinter that has them.
+    """Compare two texts.
 
     >>> made = compare("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
     >>> made.distance, round(made.jaccard, 2), made.a.pulls
     (8, 0.5, (Pull(feature='橙色', weight=1.0, other=0.0),))
 
+    :param scheme: the Scheme of the fingerprints, or a Fingerprinter. A Scheme with your own IDF table or stop words
+        needs a Fingerprinter that holds them.
     :raises InputError: if a text is not a string, or has a lone surrogate.
     """
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
@@ -79,7 +81,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
     ours, theirs = fingerprinter.fingerprint(a), fingerprinter.fingerprint(b)
     normalised = normalise(a), normalise(b)
     words = [fingerprinter.tokenize(text) for text in normalised]
-    features = weighed(fingerprinter, words)
+    features = feature_weights(fingerprinter, words)
     distance = ours.distance(theirs)
     exact = ours.is_copy(theirs)
     return Comparison(
@@ -98,12 +100,13 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
 def _side(
     fingerprinter: Fingerprinter, made: Fingerprint, words: list[str], ours: dict[str, int], theirs: dict[str, int]
 ) -> Side:
-    more = [(feature, weight, theirs.get(feature, 0)) for feature, weight in ours.items()]
-    more = sorted((each for each in more if each[1] > each[2]), key=lambda each: (each[2] - each[1], each[0]))
+    weights = [(feature, weight, theirs.get(feature, 0)) for feature, weight in ours.items()]
+    heavier = [(feature, weight, other) for feature, weight, other in weights if weight > other]
+    heavier.sort(key=lambda each: (each[2] - each[1], each[0]))
     dropped = sorted(set(words) - ours.keys())
     return Side(
         fingerprint=made,
-        pulls=tuple(Pull(feature, weight / UNIT, other / UNIT) for feature, weight, other in more),
+        pulls=tuple(Pull(feature, weight / UNIT, other / UNIT) for feature, weight, other in heavier),
         stop_words=tuple(filter(fingerprinter.is_stop_word, dropped)),
         short_words=tuple(word for word in dropped if not fingerprinter.is_stop_word(word)),
     )
@@ -112,8 +115,8 @@ def _side(
 def _differing(ours: Fingerprint, theirs: Fingerprint) -> tuple[int, ...]:
     if ours.value is None or theirs.value is None:
         return ()
-    apart = ours.value ^ theirs.value
-    return tuple(place for place in range(ours.bits) if apart >> (ours.bits - 1 - place) & 1)
+    difference = ours.value ^ theirs.value
+    return tuple(bit for bit in range(ours.bits) if difference >> (ours.bits - 1 - bit) & 1)
 
 
 def _verdict(exact: bool, distance: int | None, max_distance: int) -> Verdict:

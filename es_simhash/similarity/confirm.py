@@ -1,8 +1,8 @@
 """Confirm: two texts whose fingerprints are near are near-duplicates if they are alike enough themselves.
 
 How alike they are is measured as ``measures.py`` does it. This is the same for many pairs: what a text contributes
-is made of it once, as Features, and shingles are numbers. Two different shingles get the same number with a chance of
-one in 2**64.
+is made of it once, as TextFeatures, and shingles are numbers. Two different shingles get the same number with a chance
+of one in 2**64.
 """
 
 from __future__ import annotations
@@ -32,8 +32,18 @@ _FACTORS = np.array(
 )
 
 
-class Features:
-    """What is compared of one text, made when it is asked for."""
+def check_similarity(confirm: object) -> None:
+    """Check the smallest similarity of near-duplicates.
+
+    :raises InputError: if it is no number from 0 to 1.
+    """
+    number = isinstance(confirm, Real) and not isinstance(confirm, bool)
+    if not number or not 0 <= confirm <= 1:  # type: ignore[operator]  # nan is neither
+        raise InputError(f"confirm is {confirm!r}: use a similarity from 0 to 1, such as 0.8")
+
+
+class TextFeatures:
+    """What a text contributes to the measures. Each part is computed when it is first used."""
 
     def __init__(self, text: str, fingerprinter: Fingerprinter) -> None:
         self.normalised = normalise(text)
@@ -70,19 +80,17 @@ class Confirm:
     fingerprinter: Fingerprinter
 
     def __post_init__(self) -> None:
-        number = isinstance(self.least, Real) and not isinstance(self.least, bool)
-        if not number or not 0 <= self.least <= 1:  # nan is neither
-            raise InputError(f"confirm is {self.least!r}: use a similarity from 0 to 1, such as 0.8")
+        check_similarity(self.least)
         check_measure(self.measure)
 
-    def features(self, text: str) -> Features:
+    def features(self, text: str) -> TextFeatures:
         """What is compared of a text.
 
         :raises InputError: if it is not a string, or has a lone surrogate.
         """
-        return Features(text, self.fingerprinter)
+        return TextFeatures(text, self.fingerprinter)
 
-    def similarity(self, a: Features, b: Features) -> float:
+    def similarity(self, a: TextFeatures, b: TextFeatures) -> float:
         """From 0 to 1; texts that differ in nothing but what normalisation takes away agree at 1.
 
         What doesn't agree may have a Levenshtein similarity of 0.

@@ -1,15 +1,16 @@
 """Measures of how similar two texts are.
 
-Three measures that don't depend on fingerprints, all of normalised text, from 0 to 1: texts that differ in nothing but
-what normalisation takes away agree at 1.
+All three compare normalised texts and return a number from 0 to 1. None needs a fingerprint. Texts that are equal after
+normalisation have similarity 1.
 
-- Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the
-  shingles that both have, of those that either has. It sees the order of words, and it is what a near-duplicate can be
-  confirmed by.
-- Cosine of the weighed words (Salton): blind to order, as a fingerprint is, in which about arccos(cosine) / π of the
-  bits differ (Charikar 2002).
-- Levenshtein similarity: 1 less the share of the longer text that has to be edited, a character at a time (Levenshtein
-  1966). For short texts, of which one edit takes away many shingles; its time grows with the product of the lengths.
+- Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the number
+  of shingles that both texts have, divided by the number that at least one has. It depends on the order of the words.
+  It is the default measure for confirming a near-duplicate.
+- Cosine of the weighted words (Salton). It does not depend on the order of the words, and neither does a fingerprint:
+  about arccos(cosine) / π of the bits of two fingerprints differ (Charikar 2002).
+- Levenshtein similarity: 1 minus the number of single-character edits divided by the length of the longer text
+  (Levenshtein 1966). It suits short texts, where one edit removes many shingles. Its time grows with the product of the
+  lengths.
 """
 
 from __future__ import annotations
@@ -26,20 +27,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SHINGLE = 5
-"""How many characters a shingle has."""
+"""Characters of a shingle."""
 
 Measure = Literal["jaccard", "cosine", "levenshtein"]
 MEASURES: tuple[Measure, ...] = ("jaccard", "cosine", "levenshtein")
 
 
 def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
-    """One of the measures: from 0 to 1.
+    """Return the similarity of two texts by one of the measures, from 0 to 1.
 
     >>> similarity("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
     0.5
 
-    :param scheme: what cuts and weighs the words for ``cosine``; it has no part in ``jaccard``.
-    :raises InputError: if a text is not a string, or has a lone surrogate; if there is no such measure.
+    :param a: a text; it is normalised first.
+    :param b: another text; it is normalised first.
+    :param scheme: how words are cut and weighted, for ``cosine``. The other measures don't use it.
+    :raises InputError: if a text is not a string, or has a lone surrogate; if the measure is unknown.
     """
     check_measure(measure)
     normalised = normalise(a), normalise(b)
@@ -52,32 +55,34 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
             return levenshtein(*normalised)
         case "cosine":
             fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
-            return cosine(*weighed(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
+            return cosine(*feature_weights(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
 
 
 def check_measure(measure: str) -> None:
-    """Refuse what is no measure.
+    """Check the name of a measure.
 
-    :raises InputError: naming those there are.
+    :raises InputError: if it is unknown; the message lists the known ones.
     """
     if measure not in MEASURES:
-        raise InputError(f"the similarity {measure!r} is not known: use one of {', '.join(MEASURES)}")
+        raise InputError(f"unknown similarity measure {measure!r}: use one of {', '.join(MEASURES)}")
 
 
 def shingles(normalised: str, width: int = SHINGLE) -> set[str]:
-    """Every ``width`` characters of a normalised text that follow each other; a shorter text is its only shingle.
+    """Return the shingles of a normalised text: every run of ``width`` characters.
+
+    A text of ``width`` characters or fewer is its own only shingle.
 
     :raises InputError: if the width is below 1.
     """
     if width < 1:
-        raise InputError(f"a shingle of {width} characters: use a whole number from 1")
+        raise InputError(f"the width of a shingle is {width}: use a whole number from 1")
     if len(normalised) <= width:
         return {normalised}
     return {normalised[start : start + width] for start in range(len(normalised) - width + 1)}
 
 
 def jaccard(a: str, b: str, width: int = SHINGLE) -> float:
-    """Jaccard similarity of the character shingles of two texts, which are normalised first: from 0 to 1.
+    """Return the Jaccard similarity of the character shingles of two texts, from 0 to 1. It normalises them first.
 
     >>> jaccard("ＡＢＣＤＥＦ", "abcdef"), jaccard("abcdef", "abcdeg")
     (1.0, 0.3333333333333333)
@@ -90,32 +95,41 @@ def jaccard(a: str, b: str, width: int = SHINGLE) -> float:
 
 
 def levenshtein(a: str, b: str, least: float = 0.0) -> float:
-    """Levenshtein similarity of two normalised texts: from 0 to 1.
+    """Return the Levenshtein similarity of two normalised texts, from 0 to 1.
 
     >>> levenshtein("暴雨橙色预警", "暴雨红色预警")
     0.8333333333333334
 
-    :param least: what is clearly below it may be given as 0, which is found faster.
+    :param least: the similarity that the caller needs at least. A similarity that is more than 0.001 below it is
+        returned as 0, which is faster.
     """
-    from rapidfuzz.distance import Levenshtein  # no command should wait for it that compares no texts
+    from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
 
     return Levenshtein.normalized_similarity(a, b, score_cutoff=max(0.0, least - 0.001))
 
 
 def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:
-    """Cosine of two texts' weights of features, as ``weigh`` gives them: from 0 to 1.
+    """Return the cosine of the feature weights of two texts, from 0 to 1.
 
-    1 exactly if the weights are in the same proportions; 0 if they have no feature in common, or either has none.
+    :param a: weights by feature, as :func:`feature_weights` returns them.
+    :param b: the same of the other text.
+    :returns: exactly 1 if the weights have the same proportions; 0 if no feature is in both.
     """
     dot = sum(weight * b.get(feature, 0) for feature, weight in a.items())
     if not dot:
         return 0.0
-    # The quotient of whole numbers is rounded once: equal ones give 1.
+    # The weights are whole numbers, so only the quotient is rounded: equal proportions give exactly 1.
     return sqrt(dot * dot / (sum(weight * weight for weight in a.values()) * sum(weight**2 for weight in b.values())))
 
 
-def weighed(fingerprinter: Fingerprinter, words: list[list[str]]) -> list[dict[str, int]]:
-    features = [fingerprinter.weigh(each) for each in words]
-    if not all(features):  # too little for a fingerprint: what there is
-        features = [fingerprinter.weigh(each, min_features=1) for each in words]
-    return features
+def feature_weights(fingerprinter: Fingerprinter, words: list[list[str]]) -> list[dict[str, int]]:
+    """Return the weights by feature of each text, for :func:`cosine`.
+
+    If one text has too few features for a fingerprint, all texts are weighted without that minimum.
+
+    :param words: the words of each text.
+    """
+    weights = [fingerprinter.weigh(each) for each in words]
+    if not all(weights):
+        weights = [fingerprinter.weigh(each, min_features=1) for each in words]
+    return weights

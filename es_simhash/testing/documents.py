@@ -384,20 +384,11 @@ def entry(
     digest: str | None = None,
     group: str | None = None,
     duplicate_of: str | None = None,
-    bits: int = 64,
     **fields: Any,
 ) -> Entry:
     """An Entry for a test; its digest and group are its own unless given; each is written after the one before."""
-    return Entry(
-        id,
-        fingerprint,
-        digest or f"digest of {id}",
-        group or id,
-        duplicate_of,
-        json.dumps({"id": id, **fields}),
-        written=next(_written),
-        bits=bits,
-    )
+    row = Row(id, fingerprint, digest or f"digest of {id}", group or id, duplicate_of, next(_written))
+    return Entry(row, json.dumps({"id": id, **fields}))
 
 
 _written = itertools.count(1)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import (
+    Annotate,
     Candidates,
     Changed,
     ChangeUsers,
@@ -15,17 +16,16 @@ from es_simhash.contract import (
     Dependents,
     Describe,
     DescribeSeen,
-    Entry,
     Fetch,
     FetchFields,
     FetchUsers,
     ListUsers,
-    Op,
     Probe,
     Refresh,
     Relink,
     Remove,
     RemoveUsers,
+    Request,
     Row,
     Scan,
     ScanPage,
@@ -35,7 +35,7 @@ from es_simhash.contract import (
     Write,
     Written,
 )
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +65,7 @@ class LinearStore:
         self._config: SeenConfig | None = None
         self._users: dict[str, UserState] = {}
 
-    def perform(self, op: Op[R]) -> R:
+    def perform(self, op: Request[R]) -> R:
         reply: Any = self._perform(op)
         if not self._lagging:
             self._searchable = dict(self._rows)
@@ -74,7 +74,7 @@ class LinearStore:
     def close(self) -> None:
         pass
 
-    def _perform(self, op: Op[Any]) -> Any:
+    def _perform(self, op: Request[Any]) -> Any:
         match op:
             case Describe():
                 return self._scheme
@@ -94,7 +94,11 @@ class LinearStore:
                     if row.duplicate_of in originals or (row.group in heads and row.group != row.id)
                 }
             case Write(entries):
-                conflicts = frozenset(entry.id for entry in entries if not self._write(entry))
+                for entry in entries:
+                    self._write(entry.row, entry.source)
+                return Written({}, searchable=not self._lagging)
+            case Annotate(rows):
+                conflicts = frozenset(row.id for row in rows if not self._annotate(row))
                 return Written({}, searchable=not self._lagging, conflicts=conflicts)
             case Remove(ids, versions):
                 there = {id for id in ids if id in self._rows}
@@ -133,24 +137,15 @@ class LinearStore:
         self._users[user] = replace(state, version=self._written)
         return True
 
-    def _write(self, entry: Entry) -> bool:
-        source = entry.source
-        if entry.version is not None:
-            if entry.id not in self._rows or self._rows[entry.id][0].version != entry.version:
-                return False
-            source = self._rows[entry.id][1]
+    def _write(self, row: Row, source: str) -> None:
         self._written += 1
-        row = Row(
-            entry.id,
-            entry.fingerprint,
-            entry.digest,
-            entry.group,
-            entry.duplicate_of,
-            entry.written,
-            self._written,
-            entry.bits,
-        )
-        self._rows[entry.id] = (row, source)
+        self._rows[row.id] = replace(row, version=self._written), source
+
+    def _annotate(self, row: Row) -> bool:
+        stored, source = self._rows.get(row.id, (None, ""))
+        if stored is None or stored.version != row.version:
+            return False
+        self._write(row, source)
         return True
 
     def _relink(self, id: str, link: Link) -> bool:
@@ -206,4 +201,4 @@ def is_near(row: Row, probe: Probe, max_distance: int) -> bool:
 
 
 def _wanted(row: Row, source: str, clause: Mapping[str, Any] | None) -> bool:
-    return clause is None or satisfies(json.loads(source), row.id, clause)
+    return clause is None or matches(json.loads(source), row.id, clause)

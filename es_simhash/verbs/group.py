@@ -1,8 +1,8 @@
-"""Group: look at all fingerprints together, and write to each document its group and what it duplicates.
+"""The verb group: it compares all fingerprints, and writes to each document its group and its original.
 
-What was written since it was read is left as it is: the next call finds it. Links to what was removed or changed since
-then are mended in the end. So it is safe beside a running ingest, may be interrupted and repeated, and a second call
-after a first changes nothing.
+It is safe beside a running ingest. A document that another program writes after the verb has read it stays as it is;
+the next call finds it. At the end the verb repairs links to documents that were removed or changed meanwhile. The verb
+may be interrupted and repeated. A second call after a first one changes nothing.
 """
 
 from __future__ import annotations
@@ -16,48 +16,46 @@ import numpy as np
 
 from es_simhash.contract import Fetch, Link, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError
-from es_simhash.groups.links import HEADS, confirmed_links, links
-from es_simhash.verbs.neighbours import Near
-from es_simhash.verbs.relink import Memory, relink
+from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
+from es_simhash.verbs.memory import Memory
+from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from es_simhash.contract import Flow, Row
-    from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.similarity.confirm import Features
-    from es_simhash.verbs.texts import Texts
+    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.verbs.texts import StoredText, Texts
 
-    Links = tuple[NDArray[np.int64], NDArray[np.int64]]
-    Asking = Generator[list[int], Callable[[int, int], bool], Links]
     Progress = Callable[[str, int], None]
 
 BATCH = 1_000
+"""Documents whose links are written at once."""
 LARGEST = 10
-"""So many groups are reported, the largest ones."""
+"""The number of largest groups that are always reported."""
 GIANT = 1_000
-"""And each group of so many members or more."""
+"""A group with this many members or more is reported too."""
 
 Head = Literal["earliest", "latest", "kept"]
 
 
 def no_progress(stage: str, documents: int) -> None:
-    """Progress that nobody wants to see."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True)
 class GroupReport:
-    """What :func:`group` found and did.
+    """The result of :func:`group`.
 
-    :param documents: how many it looked at.
-    :param groups: groups of two or more.
-    :param members: documents in those.
-    :param changed: documents whose group, or what they duplicate, was written.
-    :param conflicts: documents that were written or removed by others meanwhile, and left as they are.
-    :param largest: the heads of the ten largest groups, and of all with a thousand members or more; and how many
-        members they have, the largest first. A chain of many small differences, or a template, shows here.
+    :param documents: the number of documents that were compared.
+    :param groups: the number of groups with two or more members.
+    :param members: the number of documents in these groups.
+    :param changed: the number of documents whose group or original was written.
+    :param conflicts: the number of documents that other programs wrote or removed meanwhile; they stay as they are.
+    :param largest: pairs (id of the head, number of members), the largest group first: the ten largest groups, and
+        every group with a thousand members or more. A template, or a chain of many small differences, shows here.
     """
 
     documents: int
@@ -69,49 +67,23 @@ class GroupReport:
 
 
 def group(
-    scheme: Scheme,
-    max_distance: int,
-    clause: Mapping[str, Any] | None = None,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
     head: Head = "earliest",
     progress: Progress = no_progress,
-    texts: Texts | None = None,
 ) -> Flow[GroupReport]:
     """Recompute all groups.
 
-    :param max_distance: how near the members of a group are to at least one other.
-    :param clause: only documents that match it are looked at.
-    :param head: the rule by which a group is named after one of its members; it is in ``groups.links``.
-    :param progress: is told ``read``, ``compared`` or ``written``, and how many documents were.
-    :param texts: confirm that two belong together, if they are given.
-    :raises InputError: naming a document without a text to confirm by; nothing is written then.
+    :param rule: the rule by which each member of a group is a duplicate of at least one other member.
+    :param filter: only documents that match it are compared.
+    :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
+    :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
+    :raises InputError: if texts confirm and a document has no text; the message names it. Nothing is written then.
     """
     if head not in HEADS:
         raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
-    yield from ask(Refresh())
-    rows: list[Row] = []
-    after = None
-    while True:
-        page = yield from ask(Scan(after, clause))
-        rows += page.rows
-        progress("read", len(page.rows))
-        after = page.after
-        if after is None:
-            break
-    rows.sort(key=lambda row: (row.written, row.id))
-    blank = scheme.blank_digest
-    about = (
-        [row.fingerprint for row in rows],
-        max((row.bits for row in rows), default=64),
-        [None if row.digest == blank else row.digest for row in rows],
-        [row.id for row in rows],
-        [row.group for row in rows],
-        max_distance,
-        head,
-    )
-    if texts is None:
-        heads, originals = links(*about)
-    else:
-        heads, originals = yield from _confirmed(rows, confirmed_links(*about), texts, progress)
+    rows = yield from _read(filter, progress)
+    heads, originals = yield from _links(rows, rule, head, progress)
     changed = 0
     conflicts: set[str] = set()
     named: set[str] = set()
@@ -123,7 +95,7 @@ def group(
         named.update(id for link in batch.values() for id in (link.group, link.duplicate_of) if id is not None)
         progress("written", len(batch))
     yield from ask(Refresh())
-    yield from _mend({row.id: row.digest for row in rows if row.id in named}, Near(max_distance, blank, texts), clause)
+    yield from _repair({row.id: row.digest for row in rows if row.id in named}, rule, filter)
     sizes = np.bincount(heads, minlength=len(rows))
     reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]
     return GroupReport(
@@ -132,47 +104,74 @@ def group(
         members=int(sizes[sizes > 1].sum()),
         changed=changed,
         conflicts=len(conflicts),
-        largest=tuple((rows[place].id, int(sizes[place])) for place in reported.tolist() if sizes[place] > 1),
+        largest=tuple((rows[i].id, int(sizes[i])) for i in reported.tolist() if sizes[i] > 1),
     )
 
 
-def _confirmed(rows: list[Row], asking: Asking, texts: Texts, progress: Progress) -> Flow[Links]:
-    """Answer with the texts."""
-    try:
-        places = next(asking)
-        of: dict[int, Features | InputError | None] = {}
-        while True:
-            of = {place: of[place] for place in places if place in of}
-            missing = [place for place in places if place not in of]
-            stored = yield from texts.stored(rows[place].id for place in missing)
-            of |= {place: stored.get(rows[place].id) for place in missing}
-            progress("compared", len(missing))
-            places = asking.send(partial(_agree, texts, of))
-    except StopIteration as end:
-        found: Links = end.value
-        return found
+def _read(filter: Mapping[str, Any] | None, progress: Progress) -> Flow[list[Row]]:
+    """Return all Rows in their write order."""
+    yield from ask(Refresh())
+    rows: list[Row] = []
+    scan: Scan | None = Scan(None, filter)
+    while scan is not None:
+        page = yield from ask(scan)
+        rows += page.rows
+        progress("read", len(page.rows))
+        scan = None if page.after is None else Scan(page.after, filter)
+    return sorted(rows, key=lambda row: (row.written, row.id))
 
 
-def _agree(texts: Texts, of: Mapping[int, Features | InputError | None], one: int, other: int) -> bool:
-    return texts.agree(texts.similarity(of[one], of[other]))
+def _links(
+    rows: list[Row], rule: ResolvedRule, head: Head, progress: Progress
+) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return for each Row the index of the head of its group, and the index of its original or -1: two arrays (n,)."""
+    documents = GroupInput(
+        fingerprints=[row.fingerprint for row in rows],
+        bits=rule.bits,
+        digests=[None if row.digest == rule.blank_digest else row.digest for row in rows],
+        ids=[row.id for row in rows],
+        groups=[row.group for row in rows],
+    )
+    if rule.texts is None:
+        return links(documents, rule.max_distance, head)
+    confirmed = ConfirmedLinks(documents, rule.max_distance)
+    yield from _confirm(rows, confirmed, rule.texts, progress)
+    return confirmed.result(head)
 
 
-def _mend(named: Mapping[str, str], near: Near, clause: Mapping[str, Any] | None) -> Flow[None]:
-    """Mend the links that were written to documents which others removed, or gave another text, meanwhile.
+def _confirm(rows: list[Row], confirmed: ConfirmedLinks, texts: Texts, progress: Progress) -> Flow[None]:
+    """Fetch the texts that the links need, until every link is decided."""
+    features: dict[int, StoredText] = {}
+    while (positions := confirmed.needed()) is not None:
+        # Only the texts of one round are held. Texts of the round before that are needed again are not fetched again.
+        features = {position: features[position] for position in positions if position in features}
+        missing = [position for position in positions if position not in features]
+        stored = yield from texts.stored(rows[position].id for position in missing)
+        features |= {position: stored.get(rows[position].id) for position in missing}
+        progress("compared", len(missing))
+        confirmed.decide(partial(_agree, texts, features))
 
-    :param named: the digests by which they were linked to, by id.
+
+def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: int) -> bool:
+    return texts.is_enough(texts.similarity(features[one], features[other]))
+
+
+def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
+    """Repair links to documents that other programs removed, or gave another text, after they were read.
+
+    :param named: the documents that were linked to: by id, the digest that they had.
     """
     ids = iter(named)
     while batch := tuple(islice(ids, BATCH)):
         stored = yield from ask(Fetch(batch))
         gone = [id for id in batch if id not in stored]
-        moved = [id for id in batch if id not in stored or stored[id].digest != named[id]]
-        if moved and (yield from relink(moved, Memory(), near, gone=gone, clause=clause)):
+        changed = [id for id in batch if id not in stored or stored[id].digest != named[id]]
+        if changed and (yield from relink(changed, Memory(), rule, gone=gone, filter=filter)):
             yield from ask(Refresh())
 
 
 def _changes(rows: list[Row], heads: list[int], originals: list[int]) -> Iterator[tuple[str, Link]]:
-    """The documents that have other links than they should, with those."""
+    """Yield the id and the right links of each document whose stored links differ from them."""
     for row, head, original in zip(rows, heads, originals, strict=True):
         group, duplicate_of = rows[head].id, rows[original].id if original >= 0 else None
         if (row.group, row.duplicate_of) != (group, duplicate_of):

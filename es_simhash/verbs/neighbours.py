@@ -1,8 +1,10 @@
-"""Of several documents that one duplicates, which it is said to duplicate: the rule, and who takes part.
+"""Which original a document duplicates, where several are near it: the rule.
 
-An exact copy before a near one, then the nearest, then the one that was written first; of near ones only those whose
-texts agree, where texts confirm. Links lead to what was written earlier, so they never run in a circle: a document
-takes its place in that order with its text, and keeps the place while its text changes within max_distance.
+An exact duplicate comes before a near one, then the nearest, then the one that was written first. Where texts confirm,
+only near-duplicates with a similar text count.
+
+A link leads to a document that was written earlier, so links never form a circle. A document gets its place in the
+write order with its text. It keeps the place while its text changes within max_distance.
 """
 
 from __future__ import annotations
@@ -16,27 +18,31 @@ from typing import TYPE_CHECKING
 
 from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
-from es_simhash.verbs.similar import within
-from es_simhash.verbs.texts import BATCH, Recent
+from es_simhash.search.hamming import rows_within
+from es_simhash.verbs.memory import RecentSources
+from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Entry, Flow
-    from es_simhash.similarity.confirm import Features
-    from es_simhash.verbs.texts import Texts
+    from es_simhash.contract import Flow
+    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.verbs.texts import StoredText, Texts
 
 
-FEW = 8
-"""Of what is near a document, so many texts are brought for a whole batch at once."""
+NEAREST = 8
+"""The texts of so many nearest neighbours of each document are fetched for a whole batch at once."""
+
+Rank = tuple[bool, int, int, str]
+"""Not an exact duplicate, distance in bits, write order, id. The smallest is the original."""
 
 
 @dataclass(frozen=True)
 class Original:
-    """What a document duplicates.
+    """The document that another duplicates.
 
     :param distance: Hamming distance in bits.
-    :param similarity: of the texts, where they confirm; 1 for a copy.
+    :param similarity: of the texts, where they confirm; 1 for an exact duplicate.
     """
 
     row: Row
@@ -45,146 +51,167 @@ class Original:
 
 
 class Neighbours:
-    """Which rows are near which of a batch, and which of those count when it is a document's turn.
+    """The documents that are near each document of a batch.
 
-    :param batch: in their order, as the Rows that they would be alone; their digest is empty if their text is.
-    :param others: of documents that are written already, or will be replaced by one of the batch.
+    Rows have an index: first come the Rows that are stored, then those of the batch.
+
+    :param batch: in their order, each as the Row that it would be alone. The digest of an empty text is empty.
+    :param stored: Rows that are stored already. Some may be replaced by documents of the batch.
     """
 
-    def __init__(self, batch: Sequence[Row], others: Iterable[Row], max_distance: int) -> None:
-        self._places = {row.id: place for place, row in enumerate(batch)}
-        earlier = _one_a_copy(others, self._places)
-        self._earlier = len(earlier)
-        self._rows = [*earlier, *batch]
-        self._near = within([probe(row) for row in batch], self._rows, max_distance)
+    def __init__(self, batch: Sequence[Row], stored: Iterable[Row], rule: ResolvedRule) -> None:
+        self._position = {row.id: position for position, row in enumerate(batch)}
+        first = _first_of_copies(stored, self._position)
+        self._stored_count = len(first)
+        self._rows = [*first, *batch]
+        self._near = rows_within(
+            [row.fingerprint for row in batch],
+            [row.fingerprint for row in self._rows],
+            rule.max_distance,
+            rule.bits,
+        )
         self._copies: dict[str, list[int]] = defaultdict(list)
-        wanted = {row.digest for row in batch}
-        for place, row in enumerate(self._rows):
-            if row.digest in wanted:
-                self._copies[row.digest].append(place)
+        digests = {row.digest for row in batch}
+        for index, row in enumerate(self._rows):
+            if row.digest in digests:
+                self._copies[row.digest].append(index)
         self._texts: Texts | None = None
-        self._recent = Recent()
-        self._stored: dict[int, Features | InputError | None] = {}
-        self._given: Callable[[int], Features | InputError | None]
+        self._recent = RecentSources()
+        self._stored_texts: dict[int, StoredText] = {}
+        self._batch_text: Callable[[int], StoredText]
 
-    def confirm_given(self, texts: Texts, sources: Sequence[str], recent: Recent) -> Flow[None]:
-        """Bring the texts that may be asked for; from now on they confirm.
+    def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
+        """Fetch the texts that will probably be compared. From now on texts confirm.
 
         :param sources: the documents of the batch as JSON.
         """
         self._texts, self._recent = texts, recent
-        self._stored = yield from self._bring(self._few())
-        self._given = cache(lambda place: texts.given(sources[place]))
+        self._stored_texts = yield from self._fetch(self._nearest())
+        self._batch_text = cache(lambda position: texts.of_source(sources[position]))
 
     def confirm_stored(self, texts: Texts) -> Flow[None]:
-        """The same for a batch of stored documents."""
+        """:meth:`confirm_new` for a batch of stored documents."""
         self._texts = texts
-        own = {self._earlier + place for place in range(len(self._near)) if self._apart(place)}
-        self._stored = stored = yield from self._bring(self._few() | own)
-        self._given = lambda place: stored.get(self._earlier + place)
+        own = {self._stored_count + position for position in range(len(self._near)) if self._different(position)}
+        self._stored_texts = fetched = yield from self._fetch(self._nearest() | own)
+        self._batch_text = lambda position: fetched.get(self._stored_count + position)
 
-    def _apart(self, place: int) -> list[tuple[int, int]]:
-        """Of what is near one of the batch, what is no copy and not of the batch: pairs (distance, place)."""
-        digest = self._rows[self._earlier + place].digest
-        return [(d, at) for at, d in self._near[place] if at < self._earlier and self._rows[at].digest != digest]
+    def _different(self, position: int) -> list[tuple[int, int]]:
+        """Return the stored Rows near one of the batch that are no exact duplicates, as pairs (distance, index)."""
+        digest = self._rows[self._stored_count + position].digest
+        return [
+            (distance, index)
+            for index, distance in self._near[position]
+            if index < self._stored_count and self._rows[index].digest != digest
+        ]
 
-    def _few(self) -> set[int]:
-        """Of these the nearest few of each."""
-        return {at for place in range(len(self._near)) for _, at in nsmallest(FEW, self._apart(place))}
+    def _nearest(self) -> set[int]:
+        """Return the indices of the nearest stored Rows of each document."""
+        return {
+            index for position in range(len(self._near)) for _, index in nsmallest(NEAREST, self._different(position))
+        }
 
-    def _bring(self, wanted: Iterable[int]) -> Flow[dict[int, Features | InputError | None]]:
-        """The texts of Rows, by place; None where a document is not there any more."""
+    def _fetch(self, indices: Collection[int]) -> Flow[dict[int, StoredText]]:
+        """Return the features of Rows' texts by index."""
         assert self._texts is not None
-        found: dict[int, Features | InputError | None] = {}
-        for at in wanted:
-            if (source := self._recent.get(self._rows[at])) is not None:
-                found[at] = self._texts.given(source)
-        missing = [at for at in wanted if at not in found]
-        stored = yield from self._texts.stored(self._rows[at].id for at in missing)
-        return found | {at: stored.get(self._rows[at].id) for at in missing}
+        found: dict[int, StoredText] = {}
+        for index in indices:
+            if (source := self._recent.get(self._rows[index])) is not None:
+                found[index] = self._texts.of_source(source)
+        missing = [index for index in indices if index not in found]
+        stored = yield from self._texts.stored(self._rows[index].id for index in missing)
+        return found | {index: stored.get(self._rows[index].id) for index in missing}
 
-    def nearest(
+    def original_of(
         self,
         id: str,
-        written: Mapping[str, Entry],
+        written: Mapping[str, Row],
         before: int | None = None,
         without: Container[str] = (),
         *,
         strict: bool = True,
     ) -> Flow[Original | None]:
-        """What a document of the batch duplicates.
+        """Return the original of a document of the batch.
 
-        :param written: what the documents before it in the batch will be written as.
-        :param before: only what was written before this counts.
-        :param without: ids of the batch that don't count.
-        :param strict: what has no text to confirm by is an error; else it confirms nothing.
-        :raises InputError: if ``strict``, naming a document that it may duplicate, and whose text is not in the store.
+        :param written: the Rows that the documents before it in the batch will be written as.
+        :param before: only documents with a smaller write order count.
+        :param without: ids of the batch that do not count.
+        :param strict: a neighbour without a text raises; else it does not count.
+        :raises InputError: if ``strict``, naming a neighbour whose text is not in the store.
         """
-        place = self._places[id]
-        digest = self._rows[self._earlier + place].digest
-        found = [(True, distance, at) for at, distance in self._near[place]]
-        if digest:
-            found += [(False, 0, at) for at in self._copies[digest]]
-        ranked: list[tuple[tuple[bool, int, int, str], int]] = []
-        for not_exact, distance, at in found:
-            row = self._rows[at]
-            if row.id == id:
-                continue
-            if at >= self._earlier:  # of this batch: counts from its turn on, if it is written
-                if row.id not in written or row.id in without:
-                    continue
-                age = written[row.id].written
-            elif row.id in written:  # a version that this batch has replaced
-                continue
-            else:
-                age = row.written
-            if before is None or age < before:
-                ranked.append(((not_exact, distance, age, row.id), at))
-
-        def original(at: int, distance: int, similarity: float | None) -> Original:
-            row = self._rows[at]
-            return Original(as_row(written[row.id]) if at >= self._earlier else row, distance, similarity)
-
+        ranked = self._ranked(id, written, before, without)
         if self._texts is None:
             best = min(ranked, default=None, key=itemgetter(0))
-            return original(best[1], best[0][1], None) if best else None
+            return self._original(*best, None, written) if best else None
+        position = self._position[id]
+        digest = self._rows[self._stored_count + position].digest
         ranked.sort(key=itemgetter(0))
-        # Most have been brought; what is beyond the nearest few is brought now, and let go again.
+        # The texts of the nearest are here already. The texts of others are fetched now, and not kept.
         for start in range(0, len(ranked), BATCH):
             some = ranked[start : start + BATCH]
-            beyond = [at for _, at in some if at < self._earlier and self._rows[at].digest != digest]
-            beyond = [at for at in beyond if at not in self._stored]
-            stored = ChainMap((yield from self._bring(beyond)), self._stored)
-            for rank, at in some:
+            others = [i for _, i in some if i < self._stored_count and self._rows[i].digest != digest]
+            fetched = yield from self._fetch([index for index in others if index not in self._stored_texts])
+            stored_texts = ChainMap(fetched, self._stored_texts)
+            for rank, index in some:
                 try:
-                    similarity = self._similarity(self._texts, place, at, stored)
+                    similarity = self._similarity(self._texts, position, index, stored_texts)
                 except InputError:
                     if strict:
                         raise
                     continue
-                if self._texts.agree(similarity):
-                    return original(at, rank[1], similarity)
+                if self._texts.is_enough(similarity):
+                    return self._original(rank, index, similarity, written)
         return None
 
+    def _ranked(
+        self, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
+    ) -> list[tuple[Rank, int]]:
+        """Return the neighbours that count, each with its rank and its index."""
+        position = self._position[id]
+        digest = self._rows[self._stored_count + position].digest
+        found = [(True, distance, index) for index, distance in self._near[position]]
+        if digest:
+            found += [(False, 0, index) for index in self._copies[digest]]
+        ranked: list[tuple[Rank, int]] = []
+        for not_exact, distance, index in found:
+            row = self._rows[index]
+            if row.id == id:
+                continue
+            if index >= self._stored_count:  # of this batch: it counts after its turn, if it is written
+                if row.id not in written or row.id in without:
+                    continue
+                order = written[row.id].written
+            elif row.id in written:  # a former state that this batch replaces
+                continue
+            else:
+                order = row.written
+            if before is None or order < before:
+                ranked.append(((not_exact, distance, order, row.id), index))
+        return ranked
+
+    def _original(self, rank: Rank, index: int, similarity: float | None, written: Mapping[str, Row]) -> Original:
+        row = self._rows[index]
+        return Original(written[row.id] if index >= self._stored_count else row, rank[1], similarity)
+
     def _similarity(
-        self, texts: Texts, place: int, at: int, stored: Mapping[int, Features | InputError | None]
+        self, texts: Texts, position: int, index: int, stored_texts: Mapping[int, StoredText]
     ) -> float | None:
-        row = self._rows[at]
-        if row.digest and row.digest == self._rows[self._earlier + place].digest:
+        row = self._rows[index]
+        if row.digest and row.digest == self._rows[self._stored_count + position].digest:
             return 1.0
-        other = self._given(at - self._earlier) if at >= self._earlier else stored.get(at)
-        return texts.similarity(self._given(place), other)
+        other = self._batch_text(index - self._stored_count) if index >= self._stored_count else stored_texts.get(index)
+        return texts.similarity(self._batch_text(position), other)
 
 
-def _one_a_copy(rows: Iterable[Row], apart: Container[str]) -> list[Row]:
-    """Of copies the one that was written first: the others never come before it, and they may be very many.
+def _first_of_copies(rows: Iterable[Row], batch: Container[str]) -> list[Row]:
+    """Return the Rows without exact duplicates of others: of these the first written is enough, and there may be many.
 
-    :param apart: ids that are not thinned out, since their documents may come to be replaced.
+    :param batch: ids of the batch. Their Rows all stay, because the batch may replace their documents.
     """
     kept: list[Row] = []
     first: dict[tuple[str, int | None], Row] = {}
     for row in rows:
-        if row.id in apart:
+        if row.id in batch:
             kept.append(row)
             continue
         copy = first.setdefault((row.digest, row.fingerprint), row)
@@ -194,57 +221,5 @@ def _one_a_copy(rows: Iterable[Row], apart: Container[str]) -> list[Row]:
 
 
 def probe(row: Row) -> Probe:
-    """What is asked for to find what is near a Row."""
-    return Probe(row.fingerprint, row.digest or None, row.bits)
-
-
-def as_row(entry: Entry) -> Row:
-    """The Row that a written Entry is."""
-    return Row(
-        entry.id,
-        entry.fingerprint,
-        entry.digest,
-        entry.group,
-        entry.duplicate_of,
-        entry.written,
-        bits=entry.bits,
-    )
-
-
-@dataclass(frozen=True)
-class Near:
-    """The rule by which one document may be said to duplicate another.
-
-    :param max_distance: in bits.
-    :param blank: the digest of an empty text, which is nobody's copy.
-    :param texts: confirm it, if they are given.
-    """
-
-    max_distance: int
-    blank: str
-    texts: Texts | None = None
-
-    def agreeing(self, pairs: Sequence[tuple[Row, Row]]) -> Flow[list[tuple[Row, Row]]]:
-        """Those of the pairs of stored documents that it holds for."""
-        near = [pair for pair in pairs if are_near(*pair, self.max_distance, self.blank)]
-        if self.texts is None:
-            return near
-        apart = {row.id for left, right in near if left.digest != right.digest for row in (left, right)}
-        stored = yield from self.texts.stored(apart)
-        return [
-            (left, right)
-            for left, right in near
-            if left.digest == right.digest or self.texts.confirms(stored.get(left.id), stored.get(right.id))
-        ]
-
-
-def are_near(left: Row, right: Row, max_distance: int, blank: str) -> bool:
-    """Within max_distance, or copies of each other.
-
-    :param blank: the digest of an empty text, which is nobody's copy.
-    """
-    if left.digest == right.digest != blank:
-        return True
-    if left.fingerprint is None or right.fingerprint is None:
-        return False
-    return (left.fingerprint ^ right.fingerprint).bit_count() <= max_distance
+    """Return the Probe for what is near a Row. A Row with an empty text has no digest to look for."""
+    return Probe(row.fingerprint, row.digest or None)

@@ -1,4 +1,4 @@
-"""What goes into an ingest and what comes out of it: Document, Outcome, and the Counts of outcomes."""
+"""The input and the output of an ingest or a backfill: Document, Outcome, and the Counts of outcomes."""
 
 from __future__ import annotations
 
@@ -17,36 +17,44 @@ OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 
 @dataclass(frozen=True)
 class Document:
-    """A document on its way in: checked and fingerprinted.
+    """A document that was checked and fingerprinted.
 
     :param source: the whole document as JSON.
     :param place: where it came from, for messages: ``news.jsonl:12``.
-    :param version: of the stored document that this was read from, if it is to get a fingerprint where it is.
     """
 
     id: str
     fingerprint: Fingerprint
     source: str
     place: str
-    version: Any = None
+
+
+@dataclass(frozen=True)
+class StoredDocument(Document):
+    """A stored document that a backfill gives a fingerprint. Its ``source`` has the fields with the text only.
+
+    :param version: of the stored document at the time it was read.
+    """
+
+    version: Any
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one document.
+    """What happened to one document.
 
     :param id: None if it could not be read.
-    :param outcome: ``new``, ``updated`` (the id was there, with another text), ``unchanged`` (the same text; nothing
+    :param outcome: ``new``, ``updated`` (the id was stored with another text), ``unchanged`` (the same text; nothing
         was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the document is at fault) or ``failed``
-        (the store would not take it).
-    :param duplicate_of: id of what it duplicates; also for an updated document.
-    :param distance: Hamming distance from that in bits.
-    :param similarity: to that, where the texts confirm; None where they don't.
+        (the store did not take it).
+    :param duplicate_of: id of the original that it duplicates; also for an updated document.
+    :param distance: Hamming distance from the original in bits.
+    :param similarity: to the original, where texts confirm; else None.
     :param stored: the store holds this document now.
-    :param fingerprinted: False if its text has too little to say: only exact copies of it can be found.
-    :param reason: of ``rejected`` and ``failed``, with the place and the fix.
+    :param fingerprinted: False if its text is too short for a fingerprint: only exact duplicates can be found.
+    :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.
     :param place: where the document came from.
-    :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is none.
+    :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is no document.
     """
 
     id: str | None
@@ -61,7 +69,7 @@ class Outcome:
     document: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; without the document, and without ``reason`` and ``similarity`` where there is none."""
+        """Return the fields for JSON: without the document, and without ``reason`` and ``similarity`` that are None."""
         values = {**vars(self)}
         del values["document"]
         for name in ("reason", "similarity"):
@@ -71,9 +79,9 @@ class Outcome:
 
 
 class Counts:
-    """How many documents had which outcome.
+    """The number of documents with each outcome.
 
-    :param counts: what :meth:`to_dict` gave, to go on from.
+    :param counts: counts to continue from, as :meth:`to_dict` returns them.
     """
 
     def __init__(self, counts: Mapping[str, int] | None = None) -> None:
@@ -82,21 +90,21 @@ class Counts:
         self.without_fingerprint = counts.get("without_fingerprint", 0)
 
     def add(self, outcome: Outcome) -> None:
-        """Count one."""
+        """Count one outcome."""
         self.outcomes[outcome.outcome] += 1
         self.without_fingerprint += outcome.stored and not outcome.fingerprinted
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all documents."""
         return self.outcomes.total()
 
     @property
     def not_taken(self) -> int:
-        """Rejected ones and failed ones."""
+        """The number of rejected and failed documents."""
         return self.outcomes["rejected"] + self.outcomes["failed"]
 
     def to_dict(self) -> dict[str, int]:
-        """``total``, each of OUTCOMES, and ``without_fingerprint``: stored, with too little to say for one."""
+        """Return ``total``, a count for each of OUTCOMES, and ``without_fingerprint`` (stored, but text too short)."""
         counts: dict[str, int] = {name: self.outcomes[name] for name in OUTCOMES}
         return {"total": self.total, **counts, "without_fingerprint": self.without_fingerprint}

@@ -1,40 +1,31 @@
-"""A page of hits that a user has not seen, whatever gives the hits."""
+"""A page of hits that a user has not seen, filled from any source of hits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from es_simhash.errors import InputError
-from es_simhash.verbs.seen import might_have_seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from es_simhash.bloom import Item
-    from es_simhash.bloom.seen import SeenConfig
-    from es_simhash.contract import Op
-    from es_simhash.drive import Pause
+    from collections.abc import Sequence
 
 H = TypeVar("H")
 
-
-@dataclass(frozen=True)
-class NextPage:
-    """Asks the caller's page function for ``size`` candidates from ``offset`` on."""
-
-    offset: int
-    size: int
+_FIRST_FACTOR = 2.0
+"""Hits that the first request asks for, for each hit of the page: nothing is known yet."""
+_MOST_FACTOR = 10.0
+"""Hits that any request asks for at most, for each missing hit."""
 
 
 @dataclass(frozen=True)
 class Page(Generic[H]):
-    """A page of candidates that the user has certainly not seen.
+    """A page of hits that the user has certainly not seen.
 
-    :param hits: at most as many as were asked for, in the order of the source.
-    :param offset: where the next page goes on in the source.
-    :param exhausted: the source has no more.
+    :param hits: in the order of the source; at most as many as the page has room for.
+    :param offset: where the next page starts in the source.
+    :param exhausted: whether the source has no more hits.
     """
 
     hits: list[H]
@@ -42,32 +33,63 @@ class Page(Generic[H]):
     exhausted: bool
 
 
-def unseen_page(
-    config: SeenConfig, user: str, size: int, item_of: Callable[[H], Item], offset: int, rounds: int
-) -> Generator[Op[Any] | Pause | NextPage, Any, Page[H]]:
-    """Fill a page with unseen candidates: fetch more than is wanted, and again, in a bounded number of rounds.
+class UnseenPage(Generic[H]):
+    """Fills a page with unseen hits, in a bounded number of requests to the source. It does no I/O. ::
 
-    Each round asks for as many as are wanted, raised by the share that was seen so far.
+        while (request := unseen.next_request()) is not None:
+            hits = fetch(*request)
+            unseen.add(hits, [has_seen(hit) for hit in hits])
+        return unseen.page()
+
+    A request asks for more hits than are missing, because the user may have seen some of them: for each missing hit, as
+    many as each unseen hit took so far.
+
+    :param size: hits of a full page.
+    :param offset: where to start in the source.
+    :param rounds: how many requests are made at most.
+    :raises InputError: if a number is out of range.
     """
-    if size < 1 or rounds < 1 or offset < 0:
-        raise InputError(f"size {size}, rounds {rounds}, offset {offset}: use whole numbers from 1, 1 and 0")
-    hits: list[H] = []
-    looked_at = 0
-    for _ in range(rounds):
-        missing = size - len(hits)
-        # Nothing is known at first; then as many for each missing one as it took so far, ten at most.
-        factor = 2.0 if not looked_at else min(10.0, looked_at / max(len(hits), 1))
-        wanted = ceil(missing * factor)
-        candidates: list[H] = yield NextPage(offset, wanted)
-        items = [item_of(hit) for hit in candidates]
-        seen = (yield from might_have_seen(config, {user: items}))[user]
-        for hit, is_seen in zip(candidates, seen, strict=True):
-            offset += 1
-            looked_at += 1
+
+    def __init__(self, size: int, offset: int, rounds: int) -> None:
+        if size < 1 or rounds < 1 or offset < 0:
+            raise InputError(f"size {size}, rounds {rounds}, offset {offset}: use whole numbers from 1, 1 and 0")
+        self._size = size
+        self._offset = offset
+        self._rounds = rounds
+        self._checked = 0
+        self._exhausted = False
+        self._hits: list[H] = []
+
+    def next_request(self) -> tuple[int, int] | None:
+        """Return the offset and the number of hits to fetch next; None if the page is complete.
+
+        The page is complete if it is full, if the source is exhausted, or if all rounds are used.
+        """
+        if len(self._hits) == self._size or self._exhausted or not self._rounds:
+            return None
+        factor = _FIRST_FACTOR
+        if self._checked:
+            factor = min(_MOST_FACTOR, self._checked / max(len(self._hits), 1))
+        return self._offset, ceil((self._size - len(self._hits)) * factor)
+
+    def add(self, hits: Sequence[H], seen: Sequence[bool]) -> None:
+        """Add the hits that the last request fetched.
+
+        :param hits: from the offset of the request on. Fewer hits than requested mean that the source is exhausted.
+        :param seen: for each hit, whether the user might have seen it.
+        """
+        request = self.next_request()
+        assert request is not None, "the page is complete"
+        for hit, is_seen in zip(hits, seen, strict=True):
+            self._offset += 1
+            self._checked += 1
             if not is_seen:
-                hits.append(hit)
-                if len(hits) == size:
-                    return Page(hits, offset, exhausted=False)
-        if len(candidates) < wanted:
-            return Page(hits, offset, exhausted=True)
-    return Page(hits, offset, exhausted=False)
+                self._hits.append(hit)
+                if len(self._hits) == self._size:
+                    return
+        self._exhausted = len(hits) < request[1]
+        self._rounds -= 1
+
+    def page(self) -> Page[H]:
+        """Return the page as it is now."""
+        return Page(self._hits, self._offset, self._exhausted)

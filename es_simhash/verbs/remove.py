@@ -1,65 +1,72 @@
-"""Remove documents and the links to them, and let search know at once."""
+"""Remove documents and the links to them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Refresh, Remove, Scan, ask
-from es_simhash.verbs.relink import Memory, relink
+from es_simhash.verbs.memory import Memory
+from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Flow
-    from es_simhash.verbs.neighbours import Near
+    from es_simhash.verbs.rule import ResolvedRule
 
 BATCH = 1_000
 
 
 def remove(
     ids: Sequence[str],
-    near: Near,
+    rule: ResolvedRule,
     versions: Mapping[str, Any] | None = None,
-    among: Mapping[str, Any] | None = None,
+    filter: Mapping[str, Any] | None = None,
 ) -> Flow[set[str]]:
-    """Remove documents, so that nothing is linked to them and no later ingest takes anything for a copy of them.
+    """Remove documents. Afterwards nothing is linked to them, and no later ingest finds them.
 
-    What duplicated one of them finds another original, or stands for itself. The links are mended first: if this breaks
-    off between, the documents are still there to be removed again.
+    A document that duplicated one of them gets another original, or stands alone. Links are changed first: after an
+    interruption the documents still exist, and can be removed again.
 
-    :param near: the rule by which that other original is found.
-    :param versions: of some of the documents: what has another version by now stays.
-    :param among: a clause: only documents that match it become originals.
-    :returns: the ids that were there.
+    :param rule: the rule by which the other original is found.
+    :param versions: by id, for some of the documents: a document that has another version now stays.
+    :param filter: only documents that match it become originals.
+    :returns: the ids that were removed.
     """
     removed: set[str] = set()
     for start in range(0, len(ids), BATCH):
-        gone = frozenset(ids[start : start + BATCH])
+        some = frozenset(ids[start : start + BATCH])
         yield from ask(Refresh())
-        yield from relink(gone, Memory(), near, gone=gone, clause=among)
-        found = yield from ask(Remove(tuple(gone), versions or {}))
+        yield from relink(some, Memory(), rule, gone=some, filter=filter)
+        found = yield from ask(Remove(tuple(some), versions or {}))
         removed |= found
         yield from ask(Refresh())
-        # What others linked to them meanwhile.
-        if (yield from relink(found, Memory(), near, gone=found, clause=among)):
+        # Others may have linked documents to these in the meantime.
+        if (yield from relink(found, Memory(), rule, gone=found, filter=filter)):
             yield from ask(Refresh())
     return removed
 
 
-def remove_matching(clause: Mapping[str, Any], near: Near, among: Mapping[str, Any] | None = None) -> Flow[int]:
-    """Remove all documents that match a clause, fingerprinted or not, page by page; returns how many were.
+def remove_matching(
+    matching: Mapping[str, Any], rule: ResolvedRule, filter: Mapping[str, Any] | None = None
+) -> Flow[int]:
+    """Remove all documents that match a filter, with or without a fingerprint, page by page.
 
-    A document that changes meanwhile, be it only its links, is looked at again.
+    A document that changes in the meantime (its text or its links) is looked at again.
+
+    :param matching: the documents to remove.
+    :param filter: only documents that match it become originals.
+    :returns: how many documents were removed.
     """
     count, conflicts = 0, True
     while conflicts:
         conflicts, progressed, after = False, False, None
         yield from ask(Refresh())
         while True:
-            page = yield from ask(Scan(after, clause, fields=(), size=BATCH))
+            page = yield from ask(Scan(after, matching, fields=(), size=BATCH))
             versions = {row.id: row.version for row in page.rows}
             if versions:
-                removed = yield from remove(tuple(versions), near, versions, among)
+                removed = yield from remove(tuple(versions), rule, versions, filter)
                 count += len(removed)
                 progressed |= bool(removed)
                 conflicts |= len(removed) < len(versions)

@@ -1,4 +1,4 @@
-"""Draw pairs of stored documents that are near each other, for a person to label."""
+"""The verb sample: it draws pairs of stored documents that are near each other, for a person to label."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Refresh, Scan, ask
 from es_simhash.errors import InputError
-from es_simhash.evaluation.draw import DrawnDocuments, draw_pairs
+from es_simhash.evaluation.draw import DocumentSample, draw_pairs
+from es_simhash.similarity.text_fields import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Flow
     from es_simhash.fingerprinting.scheme import Scheme
 
 DOCUMENTS = 1_000_000
-"""Documents among which pairs are looked for; of more, so many are drawn. Some 400 bytes each."""
+"""Documents that are held at most, some 400 bytes each. If there are more, a random sample of this size is held."""
 BATCH = 100
-"""Pairs whose texts are brought at once."""
+"""Pairs whose texts are fetched at once."""
 
 Drawn = tuple[str, str, int]
+"""A drawn pair: two ids and their distance in bits."""
 
 
 @dataclass(frozen=True)
 class SampledPair:
-    """Two documents that are near each other.
+    """Two stored documents that are near each other.
 
     :param distance: Hamming distance in bits.
-    :param a: the text of the one.
-    :param b: the text of the other.
+    :param a: the text of the document ``a_id``.
+    :param b: the text of the document ``b_id``.
     """
 
     a_id: str
@@ -40,40 +42,38 @@ class SampledPair:
 
 
 def draw(
-    scheme: Scheme, size: int, seed: int, documents: int = DOCUMENTS, clause: Mapping[str, Any] | None = None
+    scheme: Scheme, size: int, seed: int, documents: int = DOCUMENTS, filter: Mapping[str, Any] | None = None
 ) -> Flow[list[Drawn]]:
-    """Draw pairs within the Scheme's max_distance, by the rules of ``evaluation.draw``.
+    """Draw pairs within the largest max_distance of the Scheme; :mod:`es_simhash.evaluation.draw` has the rules.
 
-    :param size: how many pairs there are at most.
+    :param size: how many pairs are drawn at most.
     :param documents: how many documents are held at most.
-    :param clause: only documents that match it.
-    :returns: two ids and a distance for each pair, by distance.
+    :param filter: draws only from documents that match it.
+    :returns: the pairs, sorted by distance.
+    :raises InputError: if ``size`` or ``documents`` is no whole number from 1.
     """
     for name, number in (("size", size), ("documents", documents)):
         if type(number) is not int or number < 1:
             raise InputError(f"{name} is {number!r}: use a whole number from 1")
     yield from ask(Refresh())
-    drawn = DrawnDocuments(documents, seed, scheme.bits)
-    scan: Scan | None = Scan(None, clause)
+    sample = DocumentSample(documents, seed, scheme.bits)
+    scan: Scan | None = Scan(None, filter)
     while scan is not None:
         page = yield from ask(scan)
         for row in page.rows:
             if row.fingerprint is not None:
-                drawn.add(row.id, row.fingerprint)
-        scan = None if page.after is None else Scan(page.after, clause)
-    ids, fingerprints, lots = drawn.sorted()
-    pairs = draw_pairs(fingerprints, lots, size, scheme.max_distance)
+                sample.add(row.id, row.fingerprint)
+        scan = None if page.after is None else Scan(page.after, filter)
+    ids, fingerprints, ranks = sample.sorted()
+    pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]
 
 
-def with_texts(
-    drawn: Sequence[Drawn], fields: tuple[str, ...], text: Callable[[Mapping[str, Any]], str]
-) -> Flow[list[SampledPair]]:
-    """The pairs with their texts; those of which a document was removed meanwhile are left out.
+def with_texts(drawn: Sequence[Drawn], fields: tuple[str, ...]) -> Flow[list[SampledPair]]:
+    """Fetch the texts of drawn pairs. A pair with a document that was removed meanwhile is left out.
 
-    :param fields: where the text is.
-    :param text: makes it of what these fields hold.
-    :raises InputError: naming a document that has none.
+    :param fields: the fields that hold the text.
+    :raises InputError: if a document has no text; the message names the document.
     """
     ids = sorted({id for a, b, _ in drawn for id in (a, b)})
     scan: Scan | None = Scan(None, {"ids": {"values": ids}}, fields)
@@ -82,7 +82,7 @@ def with_texts(
         page = yield from ask(scan)
         for row, source in zip(page.rows, page.sources, strict=True):
             try:
-                texts[row.id] = text(source)
+                texts[row.id] = text_of(source, fields)
             except InputError as error:
                 raise InputError(f"document {row.id!r}: {error}") from error
         scan = None if page.after is None else replace(scan, after=page.after)

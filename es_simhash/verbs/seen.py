@@ -1,8 +1,8 @@
-"""Seen items: read a user's filters, change them, and write them back only if nobody else was faster.
+"""Seen items: read a user's Bloom filters, change them, and write them back unless another writer was faster.
 
-Reads are by id, never by search. A change is optimistic: it is written on condition that the document still has the
-version that was read; whoever loses reads again and tries again, after a pause of random length, until a deadline.
-An acknowledged add is never lost, and to repeat an add changes nothing.
+Reads are by id, never by search. A change is optimistic: the store writes it only if the user's document still has the
+version that was read. On a conflict the document is read again and the change is tried again, after a pause of random
+length, until a deadline. An acknowledged add is never lost. A repeated add changes nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from es_simhash.contract import (
     SetUpSeen,
     UserState,
     ask,
+    seen_mismatch,
 )
 from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import (
@@ -42,22 +43,22 @@ if TYPE_CHECKING:
     from es_simhash.bloom import Item
     from es_simhash.contract import Flow
 
-DEADLINE = 30.0
-"""Seconds after which a change that other writers keep beating is given up."""
+SEEN_DEADLINE = 30.0
+"""Seconds for which a change is tried while other writers are faster."""
 USERS = 500
-"""Users of one request."""
+"""Users in one request."""
 
 Items = Mapping[str, Sequence["Item"]]
 Change = Callable[[Seen, str], int]
 
 
 @dataclass(frozen=True)
-class Stats:
-    """What is known of a user's seen items.
+class SeenStats:
+    """Figures of what one user has seen.
 
-    :param exists: the store holds seen items of this user; without any, everything is unseen.
+    :param exists: the store holds seen items of this user. Otherwise everything is unseen.
     :param generations: figures of each filter, from the oldest to the newest.
-    :param forgotten: how many items are on the list of forgotten ones.
+    :param forgotten: number of forgotten items.
     """
 
     user: str
@@ -67,88 +68,15 @@ class Stats:
 
     @property
     def count(self) -> int:
-        """Items that changed a filter; one that is in two generations counts twice."""
+        """The number of items that changed a filter. An item in two generations counts twice."""
         return sum(generation.count for generation in self.generations)
 
 
-def set_up(chosen: Mapping[str, Any], name: str) -> Flow[str]:
-    """Make what is missing; idempotent.
-
-    :param chosen: numbers of a :class:`SeenConfig`; what is left out is as the store has it.
-    :returns: ``created``, ``added`` or ``unchanged``.
-    :raises FilterMismatch: if it was set up with another configuration.
-    """
-    stored = yield from ask(DescribeSeen())
-    return (yield from ask(SetUpSeen(_agreed(stored, chosen, name))))
-
-
-def check(chosen: Mapping[str, Any], name: str, *, set_up_if_missing: bool) -> Flow[SeenConfig]:
-    """The store's configuration, which has the numbers that were chosen.
-
-    :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` doesn't allow to do it now.
-    :raises FilterMismatch: if it was set up with another configuration.
-    """
-    stored = yield from ask(DescribeSeen())
-    if stored is None and not set_up_if_missing:
-        raise NotSetUp(
-            f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or setup() in code"
-        )
-    agreed = _agreed(stored, chosen, name)
-    if stored is None:
-        yield from ask(SetUpSeen(agreed))
-    return agreed
-
-
-def _agreed(stored: SeenConfig | None, chosen: Mapping[str, Any], name: str) -> SeenConfig:
-    if stored is None:
-        return SeenConfig(**chosen)
-    theirs = stored.to_dict()
-    if chosen.items() - theirs.items():
-        raise FilterMismatch(
-            f"the seen items of {name} were set up with {theirs}, not with {dict(chosen)}: "
-            "leave the configuration out to use the store's, or use another index"
-        )
-    return stored
-
-
-# --- reading -----------------------------------------------------------------------------------------------
-
-
-def might_have_seen(config: SeenConfig, wanted: Items) -> Flow[dict[str, list[bool]]]:
-    """For each user and item whether the user might have seen it; False is certain.
-
-    :raises FilterFormatError: naming a user whose field holds something else.
-    """
-    found = {}
-    for users in _chunks(wanted):
-        states = yield from ask(FetchUsers(users))
-        for user in users:
-            seen = _read(config, states.get(user), user)
-            found[user] = seen.might_contain(wanted[user]).tolist()
-    return found
-
-
-def unseen(config: SeenConfig, wanted: Items) -> Flow[dict[str, list[Item]]]:
-    """For each user the items that the user has certainly not seen, in their order."""
-    found = yield from might_have_seen(config, wanted)
-    return {user: [i for i, seen in zip(items, found[user], strict=True) if not seen] for user, items in wanted.items()}
-
-
-def stats(config: SeenConfig, user: str) -> Flow[Stats]:
-    """Figures of one user; a user that isn't there has none."""
-    state = (yield from ask(FetchUsers((user,)))).get(user)
-    seen = _read(config, state, user)
-    return Stats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
-
-
-# --- changing ----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
-class Report:
-    """What became of a change of several users.
+class SeenReport:
+    """The result of a change of several users.
 
-    :param results: for each user whose change is stored (or was not needed): how many items it concerned.
+    :param results: how many items the change concerned, for each user whose change is stored or was not necessary.
     :param failed: the error, for each user whose change is not stored.
     """
 
@@ -156,32 +84,103 @@ class Report:
     failed: dict[str, SimhashError]
 
 
+def set_up(config: Mapping[str, Any], name: str) -> Flow[str]:
+    """Make what is missing. A second call does nothing.
+
+    :param config: some numbers of a :class:`SeenConfig`. The store's own stand for the others.
+    :param name: of the store, for messages.
+    :returns: ``created``, ``added`` or ``unchanged``.
+    :raises FilterMismatch: if the store was set up with another configuration.
+    """
+    stored = yield from ask(DescribeSeen())
+    return (yield from ask(SetUpSeen(_agreed(stored, config, name))))
+
+
+def check(config: Mapping[str, Any], name: str, *, set_up_if_missing: bool) -> Flow[SeenConfig]:
+    """Return the store's configuration.
+
+    :param config: some numbers that it must have.
+    :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
+    :raises FilterMismatch: if the store was set up with another configuration.
+    """
+    stored = yield from ask(DescribeSeen())
+    if stored is None and not set_up_if_missing:
+        raise NotSetUp(
+            f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or call setup() in code"
+        )
+    agreed = _agreed(stored, config, name)
+    if stored is None:
+        yield from ask(SetUpSeen(agreed))
+    return agreed
+
+
+def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> SeenConfig:
+    if stored is None:
+        return SeenConfig(**config)
+    if config.items() - stored.to_dict().items():
+        raise seen_mismatch(stored, config, name)
+    return stored
+
+
+# --- read ------------------------------------------------------------------------------------------------------
+
+
+def might_have_seen(config: SeenConfig, items: Items) -> Flow[dict[str, list[bool]]]:
+    """Return for each user and item whether the user might have seen it. False is certain.
+
+    :raises FilterFormatError: naming a user whose stored bytes cannot be read.
+    """
+    found = {}
+    for users in _chunks(items):
+        states = yield from ask(FetchUsers(users))
+        for user in users:
+            seen = _read(config, states.get(user), user)
+            found[user] = seen.might_contain(items[user]).tolist()
+    return found
+
+
+def unseen(config: SeenConfig, items: Items) -> Flow[dict[str, list[Item]]]:
+    """Return for each user the items that the user has certainly not seen, in their order."""
+    found = yield from might_have_seen(config, items)
+    return {user: [i for i, seen in zip(some, found[user], strict=True) if not seen] for user, some in items.items()}
+
+
+def stats(config: SeenConfig, user: str) -> Flow[SeenStats]:
+    """Return figures of one user."""
+    state = (yield from ask(FetchUsers((user,)))).get(user)
+    seen = _read(config, state, user)
+    return SeenStats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
+
+
+# --- change ----------------------------------------------------------------------------------------------------
+
+
 def add(
-    config: SeenConfig, wanted: Items, now: int, deadline: float = DEADLINE, *, afresh: bool = False
-) -> Flow[Report]:
+    config: SeenConfig, items: Items, now: int, deadline: float = SEEN_DEADLINE, *, rebuild: bool = False
+) -> Flow[SeenReport]:
     """Add items to users' filters.
 
     :param now: seconds since 1970.
-    :param deadline: seconds until which conflicts are tried again.
-    :param afresh: what these users had seen before is dropped.
+    :param deadline: seconds for which conflicts are retried.
+    :param rebuild: drop what these users had seen before.
     :returns: for each user how many of the items were not seen before.
     """
 
     def change(seen: Seen, user: str) -> int:
-        if afresh:
+        if rebuild:
             seen.clear()
-        return seen.add(wanted[user], now)
+        return seen.add(items[user], now)
 
-    return (yield from _change(config, tuple(wanted), change, deadline))
-
-
-def forget(config: SeenConfig, wanted: Items, deadline: float = DEADLINE) -> Flow[Report]:
-    """Take items for not seen, until they are added again; for each user how many might have been seen."""
-    return (yield from _change(config, tuple(wanted), lambda seen, user: seen.forget(wanted[user]), deadline))
+    return (yield from _change(config, tuple(items), change, deadline))
 
 
-def clear(config: SeenConfig, users: Sequence[str], deadline: float = DEADLINE) -> Flow[Report]:
-    """Forget everything that these users have seen; their documents stay."""
+def forget(config: SeenConfig, items: Items, deadline: float = SEEN_DEADLINE) -> Flow[SeenReport]:
+    """Make items unseen until they are added again. Returns for each user how many might have been seen."""
+    return (yield from _change(config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline))
+
+
+def clear(config: SeenConfig, users: Sequence[str], deadline: float = SEEN_DEADLINE) -> Flow[SeenReport]:
+    """Forget everything that these users have seen. Their documents stay."""
 
     def change(seen: Seen, user: str) -> int:
         seen.clear()
@@ -191,13 +190,17 @@ def clear(config: SeenConfig, users: Sequence[str], deadline: float = DEADLINE) 
 
 
 def rotate(
-    config: SeenConfig, users: Sequence[str] | None, now: int, before: int | None, deadline: float = DEADLINE
-) -> Flow[Report]:
-    """Begin a generation for these users, or for all who have one; 1 for each whose was begun.
+    config: SeenConfig,
+    users: Sequence[str] | None,
+    now: int,
+    before: int | None,
+    deadline: float = SEEN_DEADLINE,
+) -> Flow[SeenReport]:
+    """Start a generation for these users, or for all that have one. Returns 1 for each user.
 
     :param now: seconds since 1970.
-    :param before: only for users whose newest generation was begun before this time; by default ``now``. After an
-        interruption the same time goes on where it stopped.
+    :param before: only users whose newest generation started before this time; by default ``now``. After an
+        interruption, repeat the call with the same time to continue.
     """
     limit = now if before is None else min(before, now)
 
@@ -208,8 +211,8 @@ def rotate(
 
     if users is not None:
         return (yield from _change(config, tuple(users), change, deadline))
-    total = Report({}, {})
-    left: list[str] = []  # failed, or not rotated although they were listed: they would be listed again for ever
+    total = SeenReport({}, {})
+    left: list[str] = []  # failed or not rotated: the store would list these users again and again
     while True:
         yield from ask(Refresh())
         some = yield from ask(ListUsers(limit, without=tuple(left)))
@@ -222,29 +225,29 @@ def rotate(
 
 
 def remove(users: Sequence[str]) -> Flow[set[str]]:
-    """Take the seen items out of users' documents, and remove documents that hold nothing else.
+    """Remove the seen items from users' documents, and remove documents that hold nothing else.
 
-    :returns: the users that had any.
+    :returns: the users that had seen items.
     """
     return (yield from ask(RemoveUsers(tuple(users))))
 
 
-def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> Flow[Report]:
-    report = Report({}, {})
+def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> Flow[SeenReport]:
+    report = SeenReport({}, {})
     end = time.monotonic() + seconds
     for chunk in _chunks(users):
         left, waits = chunk, None
         while left := (yield from _attempt(config, left, change, report)):
             waits = waits or pauses_after_conflicts(end - time.monotonic())
             if (pause := next(waits, None)) is None:
-                report.failed.update({user: _beaten(user, seconds) for user in left})
+                report.failed.update({user: _conflict(user, seconds) for user in left})
                 break
             yield pause
     return report
 
 
-def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report: Report) -> Flow[tuple[str, ...]]:
-    """Read, change and write once; what is settled goes into the report, who was beaten is returned."""
+def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport) -> Flow[tuple[str, ...]]:
+    """Read, change and write once. Results go into the report. Returns the users with a conflict."""
     current = yield from ask(FetchUsers(users))
     states: dict[str, UserState] = {}
     counts: dict[str, int] = {}
@@ -254,7 +257,7 @@ def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report:
             seen = _read(config, state, user)
             counts[user] = change(seen, user)
         except (InputError, FilterMismatch) as error:
-            report.failed[user] = type(error)(f"the seen items of user {user!r} stay as they were: {error}")
+            report.failed[user] = type(error)(f"the seen items of user {user!r} were not changed: {error}")
             continue
         except SimhashError as error:
             report.failed[user] = error
@@ -264,8 +267,8 @@ def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report:
             states[user] = UserState(seen.values(), seen.newest, seen.forgotten, version)
     answer = (yield from ask(ChangeUsers(states))) if states else Changed(frozenset(), {})
     report.failed.update({user: _refused(user, reason) for user, reason in answer.refused.items()})
-    unsettled = answer.conflicts | answer.refused.keys()
-    report.results.update({user: count for user, count in counts.items() if user not in unsettled})
+    not_stored = answer.conflicts | answer.refused.keys()
+    report.results.update({user: count for user, count in counts.items() if user not in not_stored})
     return tuple(answer.conflicts)
 
 
@@ -278,7 +281,7 @@ def _read(config: SeenConfig, state: UserState | None, user: str) -> Seen:
         return Seen.read(config, state.filters, state.forgotten)
     except FilterFormatError as error:
         raise FilterFormatError(
-            f"the seen items of user {user!r} can't be read: {error}; remove them, and rebuild them from a log"
+            f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
         ) from error
 
 
@@ -286,12 +289,12 @@ def _refused(user: str, reason: str) -> StoreError:
     return StoreError(f"the seen items of user {user!r} were not stored: {reason}")
 
 
-def _beaten(user: str, seconds: float) -> ConflictError:
+def _conflict(user: str, seconds: float) -> ConflictError:
     return ConflictError(
         f"the seen items of user {user!r} were not stored: other writers were faster for {seconds:g} s; try again later"
     )
 
 
 def _chunks(users: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    everyone = tuple(users)
-    return (everyone[start : start + USERS] for start in range(0, len(everyone), USERS))
+    every = tuple(users)
+    return (every[start : start + USERS] for start in range(0, len(every), USERS))

@@ -1,8 +1,4 @@
-"""Confirm near-duplicates by their texts: those of stored documents are brought from the store, a few at a time.
-
-What a run wrote last it has at hand: near-duplicates mostly come close together, and a store has most trouble with what
-it was just given.
-"""
+"""The texts that confirm near-duplicates. Texts of stored documents come from the store, some at a time."""
 
 from __future__ import annotations
 
@@ -12,82 +8,62 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import FetchFields, ask
 from es_simhash.errors import InputError
+from es_simhash.similarity.text_fields import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import TypeAlias
 
-    from es_simhash.contract import Flow, Row
-    from es_simhash.similarity.confirm import Confirm, Features
+    from es_simhash.contract import Flow
+    from es_simhash.similarity.confirm import Confirm, TextFeatures
+
+    StoredText: TypeAlias = "TextFeatures | InputError | None"
+    """The features of a stored text; the error if the document has no text; None if there is no such document."""
 
 BATCH = 100
-"""Documents whose texts are brought at once."""
-RECENT = 32_000_000
-"""Characters of documents that a run keeps at hand: 64 MB at most of Chinese ones."""
-
-
-class Recent:
-    """The documents that a run wrote last, as JSON; beyond ``RECENT`` characters the oldest go."""
-
-    def __init__(self) -> None:
-        self._documents: dict[str, tuple[str, str]] = {}
-        self._characters = 0
-
-    def keep(self, id: str, digest: str, source: str) -> None:
-        """Remember a document that was written."""
-        self._drop(id)
-        self._documents[id] = digest, source
-        self._characters += len(source)
-        while self._characters > RECENT:
-            self._drop(next(iter(self._documents)))
-
-    def get(self, row: Row) -> str | None:
-        """The document that a Row is of, if it is at hand."""
-        digest, source = self._documents.get(row.id, ("", None))
-        return source if digest == row.digest else None
-
-    def _drop(self, id: str) -> None:
-        _, source = self._documents.pop(id, ("", ""))
-        self._characters -= len(source)
+"""Documents whose texts are fetched in one request."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Confirms by the texts of documents.
+    """Compares the texts of documents.
 
-    :param fields: where the text is.
-    :param text: makes it of what these fields hold; an InputError if there is none.
+    :param confirm: the measure and the smallest similarity.
+    :param fields: names of the fields with the text.
     """
 
     confirm: Confirm
     fields: tuple[str, ...]
-    text: Callable[[Mapping[str, Any]], str]
 
-    def given(self, source: str) -> Features:
-        """Of a document on its way in."""
-        return self.confirm.features(self.text(json.loads(source)))
+    def of_source(self, source: str) -> TextFeatures:
+        """Return the features of a document's text.
 
-    def stored(self, ids: Iterable[str]) -> Flow[dict[str, Features | InputError]]:
-        """Of stored documents, as last written; what there is to say where there is no text.
-
-        Documents that are not there (any more) are left out.
+        :param source: the document as JSON.
         """
-        wanted = sorted(set(ids))
-        found: dict[str, Features | InputError] = {}
-        for start in range(0, len(wanted), BATCH):
-            sources = yield from ask(FetchFields(tuple(wanted[start : start + BATCH]), self.fields))
+        return self.confirm.features(text_of(json.loads(source), self.fields))
+
+    def stored(self, ids: Iterable[str]) -> Flow[dict[str, TextFeatures | InputError]]:
+        """Return the features of stored texts as last written, or the error where a document has no text.
+
+        Documents that do not exist (any more) are left out.
+        """
+        every = sorted(set(ids))
+        found: dict[str, TextFeatures | InputError] = {}
+        for start in range(0, len(every), BATCH):
+            sources = yield from ask(FetchFields(tuple(every[start : start + BATCH]), self.fields))
             found |= {id: self._features(id, source) for id, source in sources.items()}
         return found
 
-    def _features(self, id: str, source: Mapping[str, Any]) -> Features | InputError:
+    def _features(self, id: str, source: Mapping[str, Any]) -> TextFeatures | InputError:
         try:
-            return self.confirm.features(self.text(source))
+            return self.confirm.features(text_of(source, self.fields))
         except InputError as error:
-            return InputError(f"to confirm by its text, document {id!r} in the store is wanted with it: {error}")
+            return InputError(f"cannot confirm against stored document {id!r}: {error}")
 
-    def similarity(self, a: Features | InputError | None, b: Features | InputError | None) -> float | None:
-        """Of two texts; None if either document is not there.
+    def similarity(self, a: StoredText, b: StoredText) -> float | None:
+        """Return the similarity of two texts; None if either document does not exist.
 
-        :raises InputError: if either has no text.
+        :raises InputError: if either document has no text.
         """
         if isinstance(a, InputError):
             raise a
@@ -97,11 +73,11 @@ class Texts:
             return None
         return self.confirm.similarity(a, b)
 
-    def confirms(self, a: Features | InputError | None, b: Features | InputError | None) -> bool:
-        """Whether two texts are there and agree."""
+    def confirms(self, a: StoredText, b: StoredText) -> bool:
+        """Return whether both texts exist and are similar enough."""
         missing = isinstance(a, InputError) or isinstance(b, InputError)
-        return not missing and self.agree(self.similarity(a, b))
+        return not missing and self.is_enough(self.similarity(a, b))
 
-    def agree(self, similarity: float | None) -> bool:
-        """Whether it is enough."""
+    def is_enough(self, similarity: float | None) -> bool:
+        """Return whether two texts with this similarity are duplicates."""
         return similarity is not None and similarity >= self.confirm.least

@@ -1,4 +1,4 @@
-"""``es-simhash backfill``, the real command: interrupted, in several processes at once, and what it says."""
+"""``es-simhash backfill``, the real command: interruptions, several processes at the same time, its output."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fingerprinted(index: Index) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_interrupted_and_repeated_it_completes_and_writes_nothing_twice(
+def test_an_interrupted_backfill_completes_when_repeated_and_writes_nothing_twice(
     index: Index, tmp_path: Path, number: signal.Signals
 ) -> None:
     documents = corpus(2_000)
@@ -61,7 +61,7 @@ def test_interrupted_and_repeated_it_completes_and_writes_nothing_twice(
     _, err = process.communicate(timeout=60)
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert b"interrupted; the same command goes on" in err
+        assert b"interrupted; run the same command again to continue" in err
         assert b"Traceback" not in err
     assert 0 < fingerprinted(index) < 2_000
     done = backfill(index, tmp_path, "--json")
@@ -78,7 +78,7 @@ def _versions(index: Index) -> list[dict[str, Any]]:
     return list(found["hits"]["hits"])
 
 
-def test_three_processes_at_once_and_then_group_give_what_one_gives(
+def test_three_processes_and_then_group_give_the_same_groups_as_one_process(
     index: Index, tmp_path: Path, make_index: Callable[[], str]
 ) -> None:
     documents = corpus(600)
@@ -93,12 +93,15 @@ def test_three_processes_at_once_and_then_group_give_what_one_gives(
     assert fingerprinted(index) == 601
     assert {hit["_version"] for hit in _versions(index)} <= {2, 3}
     for each in (index, alone):
-        with Documents(each.address) as door:
-            door.group()
+        with Documents(each.address) as stored:
+            stored.group()
     found, wanted = index.links(), alone.links()
     assert found.keys() == wanted.keys()
     assert _parts(found) == _parts(wanted)
-    assert "\n0 documents changed" in es_simhash("group", "--store", index.address, cwd=tmp_path).out
+    assert (
+        "\nupdated the group or the original of 0 documents\n"
+        in es_simhash("group", "--store", index.address, cwd=tmp_path).out
+    )
 
 
 def _parts(links: dict[str, tuple[str, str | None]]) -> set[frozenset[str]]:
@@ -110,23 +113,25 @@ def _parts(links: dict[str, tuple[str, str | None]]) -> set[frozenset[str]]:
     return set(map(frozenset, groups.values()))
 
 
-def test_each_document_is_a_line_and_the_exit_code_says_whether_all_were_taken(index: Index, tmp_path: Path) -> None:
+def test_each_document_is_a_line_and_the_exit_code_says_whether_some_were_rejected(
+    index: Index, tmp_path: Path
+) -> None:
     index.fill(corpus(20))
-    done = backfill(index, tmp_path, "--json", "--query", '{"exists": {"field": "views"}}', "--max-distance", "0")
+    done = backfill(index, tmp_path, "--json", "--filter", '{"exists": {"field": "views"}}', "--max-distance", "0")
     assert done.code == 3
     *outcomes, counts = done.json
     assert len(outcomes) == 21
     assert (counts["total"], counts["rejected"]) == (21, 1)
     (rejected,) = [outcome for outcome in outcomes if outcome["outcome"] == "rejected"]
     assert "no text in the field 'title', 'content.body'" in rejected["reason"]
-    assert backfill(index, tmp_path, "--query", '{"term": {"lang": "en"}}').code == 0
+    assert backfill(index, tmp_path, "--filter", '{"term": {"lang": "en"}}').code == 0
     done = backfill(index, tmp_path)
     assert done.code == 3
     assert {id for id in (*NO_TEXT, "blank") if f"document {id!r}" in done.err} == NO_TEXT
-    assert backfill(index, tmp_path).code == 1  # nothing but what can't be taken is left
+    assert backfill(index, tmp_path).code == 1  # only documents that are rejected are left
 
 
-def test_what_cannot_be_done_says_what_to_do(index: Index, tmp_path: Path) -> None:
+def test_an_error_says_what_to_do(index: Index, tmp_path: Path) -> None:
     said = complaint(backfill(index, tmp_path))
     assert "there is no such index" in said
     assert not index.client.indices.exists(index=index.name)
@@ -137,7 +142,7 @@ def test_what_cannot_be_done_says_what_to_do(index: Index, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("wrong", ["0/3", "4/3", "a/b"])
-def test_a_part_that_is_none_is_not_understood(index: Index, tmp_path: Path, wrong: str) -> None:
+def test_a_wrong_slice_is_a_usage_error(index: Index, tmp_path: Path, wrong: str) -> None:
     done = backfill(index, tmp_path, f"--slice={wrong}")
     assert (done.code, done.out) == (2, "")
     assert "use I/N" in done.err

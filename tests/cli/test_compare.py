@@ -1,4 +1,4 @@
-"""``es-simhash compare`` prints what the library finds, and needs no store."""
+"""``es-simhash compare`` prints the library's comparison, and needs no store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_json_form_has_all_that_the_library_finds(tmp_path: Path) -> None:
+def test_the_json_form_is_the_library_s_comparison(tmp_path: Path) -> None:
     made = compare(STORM, STORM_NEAR, Scheme(bits=128, weights="tf_idf"))
     arguments = ["--bits", "128", "--weights", "tf_idf", "--json"]
     [shown] = es_simhash("compare", STORM, STORM_NEAR, *arguments, cwd=tmp_path).json
@@ -34,7 +34,9 @@ def test_the_json_form_has_all_that_the_library_finds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bits", [64, 128])
-def test_the_text_form_shows_a_row_of_bits_a_segment_and_marks_those_that_differ(tmp_path: Path, bits: int) -> None:
+def test_the_text_form_shows_one_row_of_bits_per_segment_and_marks_the_bits_that_differ(
+    tmp_path: Path, bits: int
+) -> None:
     made = compare(STORM, STORM_NEAR, Scheme(bits=bits))
     done = es_simhash("compare", STORM, STORM_NEAR, "--bits", str(bits), cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
@@ -45,7 +47,7 @@ def test_the_text_form_shows_a_row_of_bits_a_segment_and_marks_those_that_differ
         made.b.fingerprint.value,
     ]
     marks = "".join(row[3] for row in rows)
-    assert [place for place, mark in enumerate(marks) if mark == "^"] == list(made.differing)
+    assert [index for index, mark in enumerate(marks) if mark == "^"] == list(made.differing)
     assert f"distance  {made.distance} of {bits} bits" in done.out
     assert "\x1b" not in done.out
 
@@ -57,18 +59,18 @@ def test_the_text_form_shows_a_row_of_bits_a_segment_and_marks_those_that_differ
         (STORM, HARVEST, "different at every max_distance up to 7"),
     ],
 )
-def test_the_text_form_says_the_verdict(tmp_path: Path, a: str, b: str, verdict: str) -> None:
+def test_the_text_form_shows_the_verdict(tmp_path: Path, a: str, b: str, verdict: str) -> None:
     assert f"verdict   {verdict}\n" in es_simhash("compare", a, b, cwd=tmp_path).out
 
 
-def test_a_text_with_too_little_to_say_has_no_grid(tmp_path: Path) -> None:
+def test_a_text_without_a_fingerprint_has_no_rows_of_bits(tmp_path: Path) -> None:
     done = es_simhash("compare", "你好", STORM, cwd=tmp_path)
     assert "A         none: fewer than 4 features" in done.out
     assert "distance  none" in done.out
     assert "s0" not in done.out
 
 
-def test_texts_files_and_standard_input_go_together(tmp_path: Path) -> None:
+def test_texts_files_and_standard_input_can_be_combined(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(STORM, encoding="utf-8")
     (tmp_path / "b.txt").write_text(STORM_NEAR, encoding="utf-8")
     shown = es_simhash("compare", STORM, STORM_NEAR, "--json", cwd=tmp_path).json
@@ -78,18 +80,18 @@ def test_texts_files_and_standard_input_go_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], [STORM], [STORM, STORM, STORM], ["--file", "-", "--file", "-"]], ids=len)
-def test_two_texts_are_wanted(tmp_path: Path, arguments: list[str]) -> None:
+def test_exactly_two_texts_must_be_given(tmp_path: Path, arguments: list[str]) -> None:
     done = es_simhash("compare", *arguments, cwd=tmp_path)
     assert done.code == 2
-    assert "give two: TEXTs, --file FILEs, or one of each" in done.err
+    assert "give two texts: two TEXTs, two --file FILE, or one of each" in done.err
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     said = complaint(es_simhash("compare", STORM, "--file", "none.txt", cwd=tmp_path))
-    assert said == "es-simhash: none.txt can't be read: No such file or directory"
+    assert said == "es-simhash: cannot read none.txt: No such file or directory"
 
 
-def test_tables_of_ones_own_are_taken(tmp_path: Path) -> None:
+def test_the_user_s_own_tables_are_used(tmp_path: Path) -> None:
     (tmp_path / "idf.txt").write_text("幼儿园 50\n", encoding="utf-8")
     (tmp_path / "stop.txt").write_text("暴雨\n", encoding="utf-8")
     tables = ["--weights", "idf", "--idf", "idf.txt", "--stop-words", "stop.txt"]

@@ -1,4 +1,4 @@
-"""``--confirm`` on the command line: what is near is a near-duplicate if its text agrees."""
+"""``--confirm`` on the command line: near-duplicates must also have similar texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_story_of_confirm(folder: Path) -> None:
+def test_ingest_similar_group_and_remove_with_confirm(folder: Path) -> None:
     done = es_simhash("ingest", "news.jsonl", "--confirm", "0.9", "--json", cwd=folder)
     assert done.code == 0
     outcomes = {line["id"]: line for line in done.json if "id" in line}
@@ -50,15 +50,22 @@ def test_a_story_of_confirm(folder: Path) -> None:
     done = es_simhash("similar", STORM, "--confirm", "0.9", "--similarity", "cosine", "--json", cwd=folder)
     assert {line["id"] for line in done.json} == {"storm", "near", "shuffled"}
 
-    assert "0 documents changed" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
-    assert "1 documents changed" in es_simhash("group", "--max-distance", "7", cwd=folder).out
-    assert "1 documents changed" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
+    assert (
+        "updated the group or the original of 0 documents\n" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
+    )
+    assert (
+        "updated the group or the original of 1 document\n"
+        in es_simhash("group", "--max-distance", "7", cwd=folder).out
+    )
+    assert (
+        "updated the group or the original of 1 document\n" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
+    )
     assert es_simhash("remove", "storm", "--confirm", "0.9", "--json", cwd=folder).json == [{"removed": 1}]
     exported = {line["id"]: line for line in es_simhash("export", cwd=folder).json}
     assert exported["near"]["duplicate_of"] is None
 
 
-def test_exact_mode_by_name(tmp_path: Path) -> None:
+def test_the_exact_modes_are_chosen_by_name(tmp_path: Path) -> None:
     texts = {"storm": STORM, "copy": STORM + " ", "same bits": STORM.replace("，", "；"), "near": STORM_NEAR}
     lines = "\n".join(json.dumps({"id": id, "text": text}) for id, text in texts.items()).encode()
     done = es_simhash("ingest", "-", "--max-distance", "digest", "--json", cwd=tmp_path, stdin=lines)
@@ -72,14 +79,14 @@ def test_exact_mode_by_name(tmp_path: Path) -> None:
 def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
     stored = json.dumps({"id": "a", "body": STORM}).encode()
     assert es_simhash("ingest", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
-    wanted = "document 'a' in the store is wanted with it: no text in the field 'text'"
+    reason = "document 'a' in the store is wanted with it: no text in the field 'text'"
     done = es_simhash("similar", STORM_NEAR, "--confirm", "0.8", cwd=tmp_path)
     assert done.code == 1
-    assert wanted in complaint(done)
+    assert reason in complaint(done)
     near = json.dumps({"id": "b", "text": STORM_NEAR}).encode()
     done = es_simhash("ingest", "-", "--confirm", "0.8", "--dead-letter", "dead", cwd=tmp_path, stdin=near)
     assert done.code == 1
-    assert wanted in done.err
+    assert reason in done.err
     (letter,) = [json.loads(line) for line in (tmp_path / "dead").read_text(encoding="utf-8").splitlines()]
     assert letter["document"] == {"id": "b", "text": STORM_NEAR}
     # With the field named it is found, and the dead letter can be ingested.
@@ -97,7 +104,7 @@ def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
         (["ingest", "-", "--max-distance", "exact"], "'exact' is not a valid integer"),
     ],
 )
-def test_what_can_not_be_understood(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_a_wrong_option_is_a_usage_error(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = es_simhash(*arguments, cwd=tmp_path)
     assert done.code == 2
     assert message in done.err

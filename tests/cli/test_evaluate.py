@@ -1,8 +1,9 @@
-"""``es-simhash evaluate`` prints and draws what the library finds, and draws pairs to be labelled."""
+"""``es-simhash evaluate`` prints and plots the library's evaluation, and draws pairs to label."""
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -16,6 +17,7 @@ from es_simhash.evaluation.evaluate import LabelledPair, evaluate, labelled
 from es_simhash.fingerprinting.idf import IdfTable
 from tests.cli import (
     HARVEST,
+    ROOT,
     STORM,
     STORM_FARTHER,
     STORM_FARTHEST,
@@ -63,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
         ),
     ],
 )
-def test_the_json_form_has_all_that_the_library_finds(
+def test_the_json_form_is_the_library_s_evaluation(
     folder: Path, options: list[str], scheme: Scheme, confirm: float | None, measure: Any
 ) -> None:
     [shown] = es_simhash("evaluate", "pairs.jsonl", *options, "--json", cwd=folder).json
@@ -76,7 +78,7 @@ def test_the_json_form_has_all_that_the_library_finds(
         "pairs": 7,
         "duplicates": 5,
         "rejected": 0,
-        "too_little_to_say": {"pairs": 2, "duplicates": 2, "copies": 1},
+        "without_fingerprint": {"pairs": 2, "duplicates": 2, "copies": 1},
         "confirm": confirm,
         "similarity": confirm and measure,
         "points": points,
@@ -86,7 +88,7 @@ def test_the_json_form_has_all_that_the_library_finds(
     }
 
 
-def test_the_text_form_is_a_table_that_marks_the_k_to_choose_and_says_the_rule(folder: Path) -> None:
+def test_the_text_form_is_a_table_that_marks_the_chosen_k_and_explains_it(folder: Path) -> None:
     done = es_simhash("evaluate", "pairs.jsonl", "--confirm", "0.5", cwd=folder)
     assert (done.code, done.err) == (0, "")
     made = evaluate((labelled(*pair, Fingerprinter(), "jaccard") for pair in PAIRS), confirm=0.5)
@@ -97,14 +99,14 @@ def test_the_text_form_is_a_table_that_marks_the_k_to_choose_and_says_the_rule(f
         figures = [f"{point.precision:.4f}", f"{point.recall:.4f}", f"{point.f1:.4f}", *map(str, counts)]
         assert row.split() == [str(point.max_distance), *figures, *["<"] * (point == made.chosen)]
     assert rows[8:] == [
-        f"choose k = {made.chosen.max_distance}: it has the highest F1, and is the smallest of those that have it",
-        "found are only pairs with a jaccard similarity of 0.5 or more",
-        "2 pairs, 2 of duplicates, have a text with too little to say: 1 are exact copies, found at every k, "
-        "the others at none",
+        f"choose k = {made.chosen.max_distance}: the smallest k with the highest F1",
+        "a pair is found only if its texts have a jaccard similarity of 0.5 or more",
+        "2 pairs (2 labelled as duplicates) without fingerprints (text too short): 1 pair of exact duplicates found at "
+        "every k, the others at no k",
     ]
 
 
-def test_precision_that_is_undefined_is_a_dash_and_null(tmp_path: Path) -> None:
+def test_undefined_precision_is_a_dash_in_text_and_null_in_json(tmp_path: Path) -> None:
     some = lines((STORM, STORM_FARTHER, True), (STORM, HARVEST, False))
     assert es_simhash("evaluate", cwd=tmp_path, stdin=some).out.splitlines()[1].split()[:4] == [
         "0",
@@ -116,13 +118,13 @@ def test_precision_that_is_undefined_is_a_dash_and_null(tmp_path: Path) -> None:
     assert (shown["points"][0]["precision"], shown["points"][0]["f1"]) == (None, 0)
 
 
-def test_a_broken_line_is_reported_with_its_place_and_stops_nothing(folder: Path) -> None:
+def test_a_bad_line_is_reported_with_its_place_and_skipped(folder: Path) -> None:
     clean = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
     with (folder / "pairs.jsonl").open("ab") as file:
         file.write(b"{\n" + lines((STORM, STORM, "maybe")))
     done = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
     assert (done.code, done.out) == (3, clean.out)
-    assert [said.split(": ")[:2] for said in done.err.splitlines()] == [
+    assert [message.split(": ")[:2] for message in done.err.splitlines()] == [
         ["rejected", "pairs.jsonl:8"],
         ["rejected", "pairs.jsonl:9"],
     ]
@@ -131,25 +133,26 @@ def test_a_broken_line_is_reported_with_its_place_and_stops_nothing(folder: Path
 @pytest.mark.parametrize(
     ("data", "options", "problem"),
     [
-        (b"", [], 'no usable pairs in stdin: lines {"a": "…", "b": "…", "duplicate": true} are wanted'),
-        (lines(*PAIRS[:3]), [], "all of the 3 pairs are labelled as duplicates: some of either kind are wanted"),
-        (lines(PAIRS[4]), [], "none of the 1 pairs is labelled as duplicates: some of either kind are wanted"),
+        (b"", [], 'no usable pairs in stdin: give lines such as {"a": "…", "b": "…", "duplicate": true}'),
+        (lines(*PAIRS[:3]), [], "all of the 3 pairs are labelled as duplicates: label some pairs that are none too"),
+        (lines(PAIRS[4]), [], "none of the 1 pairs is labelled as duplicate: label some duplicates too"),
         (
             b'{"a_id": 1, "b_id": 2, "duplicate": true}',
             [],
-            "stdin:1: ids and no texts: name the store of these documents (--store URL)",
+            "stdin:1: a pair has ids and no texts: name the store of the documents: --store URL",
         ),
         (
             b'{"a": "x", "b": "y", "similarity": 0.9}',
             [],
-            "stdin:1: a similarity and no label: say from which on it is one (--truth)",
+            "stdin:1: a pair has a similarity and no label: set the similarity from which a pair is a duplicate: "
+            "--truth 0.8",
         ),
         (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1"),
-        (lines(*PAIRS), ["--plot", "curve.pdf"], "curve.pdf is no picture that can be made: name a .png or .svg file"),
-        (lines(*PAIRS), ["--plot", "none/curve.png"], "none/curve.png can't be written: No such file or directory"),
+        (lines(*PAIRS), ["--plot", "curve.pdf"], "cannot draw curve.pdf: name a .png or .svg file"),
+        (lines(*PAIRS), ["--plot", "none/curve.png"], "cannot write none/curve.png: No such file or directory"),
     ],
 )
-def test_what_can_not_be_evaluated_is_one_line_with_the_fix(
+def test_input_that_cannot_be_evaluated_is_an_error_of_one_line_with_the_fix(
     tmp_path: Path, data: bytes, options: list[str], problem: str
 ) -> None:
     assert complaint(es_simhash("evaluate", *options, cwd=tmp_path, stdin=data)) == f"es-simhash: {problem}"
@@ -163,7 +166,7 @@ TEXTS = {"storm": STORM, "copy": STORM, "near": STORM_NEAR, "farther": STORM_FAR
 
 @pytest.fixture
 def fingerprinter() -> Fingerprinter:
-    """That of the store."""
+    """The Fingerprinter of the store."""
     return Fingerprinter()
 
 
@@ -190,7 +193,7 @@ def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
     assert [shown] == es_simhash("evaluate", "--json", cwd=tmp_path, stdin=texts).json
     gone = es_simhash("evaluate", "--store", store, cwd=tmp_path, stdin=by_ids(*some, ("storm", "gone", True)))
     assert gone.code == 3
-    assert "rejected: stdin:5: there is no document with the id 'gone': ingest it first, or give the texts" in gone.err
+    assert "rejected: stdin:5: the store has no document 'gone': ingest it first, or add the texts" in gone.err
     said = complaint(es_simhash("evaluate", "--store", store, "--weights", "tf", cwd=tmp_path, stdin=by_ids(*some)))
     assert "holds fingerprints of Scheme" in said
 
@@ -223,11 +226,11 @@ def test_the_scheme_is_that_of_the_store(store: str, fingerprinter: Fingerprinte
     assert max(pair["distance"] for pair in drawn) > 7
     if own:
         said = complaint(es_simhash("evaluate", "--sample", "9", "--store", store, cwd=tmp_path))
-        assert "give the Fingerprinter that IDF table, idf=… (--idf FILE)" in said
+        assert "which is not loaded: pass it to the Fingerprinter (idf=…, or --idf FILE)" in said
 
 
 @pytest.mark.parametrize("fingerprinter", [Fingerprinter(), Fingerprinter(Scheme(bits=128))], ids=["64", "128"])
-def test_pairs_that_were_drawn_and_labelled_are_evaluated(store: str, tmp_path: Path) -> None:
+def test_sampled_pairs_can_be_labelled_and_evaluated(store: str, tmp_path: Path) -> None:
     def drawn(*options: str) -> Done:
         return es_simhash("evaluate", "--sample", "3", "--store", store, *options, cwd=tmp_path)
 
@@ -238,14 +241,14 @@ def test_pairs_that_were_drawn_and_labelled_are_evaluated(store: str, tmp_path: 
     with Documents(store) as documents:
         assert done.json == [asdict(pair) for pair in documents.sample_pairs(3, seed=4)]
     assert list(done.json[0]) == ["a_id", "b_id", "distance", "a", "b"]
-    assert done.err.startswith("3 pairs; of each distance in bits: 1 at 0, ")
+    assert done.err.startswith("3 pairs: 1 at 0 bits, ")
     some = b"".join(json.dumps({**pair, "duplicate": not pair["distance"]}).encode() + b"\n" for pair in done.json)
     for options in ([], ["--store", store], ["--store", store, "--confirm", "0.1"]):
         [shown] = es_simhash("evaluate", *options, "--json", cwd=tmp_path, stdin=some).json
         assert (shown["pairs"], shown["choose"], shown["points"][0]["f1"]) == (3, 0, 1)
 
 
-def test_where_nothing_is_near_there_is_nothing_to_draw(tmp_path: Path) -> None:
+def test_a_sample_of_a_store_without_near_documents_is_an_error(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         assert all(outcome.stored for outcome in documents.ingest([{"id": 1, "text": STORM}]))
     said = complaint(es_simhash("evaluate", "--sample", "5", "--store", "sqlite:///news.db", cwd=tmp_path))
@@ -255,13 +258,13 @@ def test_where_nothing_is_near_there_is_nothing_to_draw(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--sample", "5"], "--sample draws pairs from a store: name it, --store URL"),
-        (["--sample", "5", "--store", "sqlite:///news.db", "pairs.jsonl"], "--sample draws pairs to label"),
-        (["--sample", "5", "--store", "sqlite:///news.db", "--confirm", "1"], "--sample draws pairs to label"),
+        (["--sample", "5"], "--sample draws pairs from a store: name the store (--store URL)"),
+        (["--sample", "5", "--store", "sqlite:///news.db", "pairs.jsonl"], "--sample only draws pairs"),
+        (["--sample", "5", "--store", "sqlite:///news.db", "--confirm", "1"], "--sample only draws pairs"),
         (["--confirm", "1.5", "pairs.jsonl"], "1.5 is not in the range 0<=x<=1"),
     ],
 )
-def test_options_that_do_not_go_together_are_not_understood(tmp_path: Path, arguments: list[str], problem: str) -> None:
+def test_options_that_exclude_each_other_are_a_usage_error(tmp_path: Path, arguments: list[str], problem: str) -> None:
     done = es_simhash("evaluate", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert problem in " ".join(done.err.split())
@@ -282,7 +285,7 @@ SOME = [LabelledPair(True, 2, False), LabelledPair(True, 9, False), LabelledPair
 
 
 @pytest.mark.parametrize("pairs", [SOME, NOTHING_PREDICTED], ids=["some", "nothing predicted"])
-def test_an_svg_is_one_and_the_same_for_the_same_evaluation(tmp_path: Path, pairs: list[LabelledPair]) -> None:
+def test_the_same_evaluation_gives_the_same_svg(tmp_path: Path, pairs: list[LabelledPair]) -> None:
     drawn = []
     for name in ("one.svg", "two.svg"):
         plot(evaluate(pairs), str(tmp_path / name))
@@ -300,7 +303,8 @@ def test_a_png_shows_more_than_one_colour(tmp_path: Path) -> None:
     assert len({tuple(pixel) for pixel in picture.reshape(-1, 4).round(2).tolist()}) > 10
 
 
-def test_without_matplotlib_it_is_said_what_to_install_before_anything_is_read(folder: Path) -> None:
+def test_without_matplotlib_the_error_names_the_package_to_install_before_any_input_is_read(folder: Path) -> None:
     (folder / "matplotlib.py").write_text("raise ImportError\n", encoding="utf-8")
-    done = es_simhash("evaluate", "none.jsonl", "--plot", "a.png", cwd=folder, env={"PYTHONPATH": str(folder)})
+    paths = os.pathsep.join(map(str, (folder, ROOT)))
+    done = es_simhash("evaluate", "none.jsonl", "--plot", "a.png", cwd=folder, env={"PYTHONPATH": paths})
     assert complaint(done) == "es-simhash: a plot needs matplotlib: pip install 'es-simhash[plot]'"

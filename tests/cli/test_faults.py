@@ -34,22 +34,24 @@ def news(name: str, count: int) -> bytes:
 
 
 @pytest.mark.parametrize("path", ["missing/x.dead", "folder", "news.jsonl/x.dead"])
-def test_dead_letters_that_can_t_be_written_are_said_before_anything_is_stored(tmp_path: Path, path: str) -> None:
+def test_a_dead_letter_file_that_cannot_be_written_is_an_error_before_anything_is_stored(
+    tmp_path: Path, path: str
+) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "news.jsonl").write_bytes(line("a"))
     done = es_simhash("ingest", "news.jsonl", "--dead-letter", path, cwd=tmp_path)
-    assert complaint(done).startswith(f"es-simhash: the dead letters can't be written to {path}: ")
+    assert complaint(done).startswith(f"es-simhash: cannot write dead letters to {path}: ")
     assert not (tmp_path / "es-simhash.db").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
 @pytest.mark.parametrize("state", [[], ["--resume", "x.state"]])
-def test_a_disk_that_is_full_of_dead_letters_ends_the_run(tmp_path: Path, state: Sequence[str]) -> None:
+def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path, state: Sequence[str]) -> None:
     data = line("a") + b"5\n" + line("b")
     command = ["ingest", "--json", "--batch-size", "1", "--workers", "0", *state]
     done = es_simhash(*command, "--dead-letter", "/dev/full", cwd=tmp_path, stdin=data)
     assert (done.code, len(done.json)) == (1, 2)
-    assert done.err == "es-simhash: the dead letters can't be written to /dev/full: No space left on device\n"
+    assert done.err == "es-simhash: cannot write dead letters to /dev/full: No space left on device\n"
     assert stored(tmp_path).keys() == {"a"}
     if state:  # nothing is lost: the next call has the dead letter
         done = es_simhash(*command, "--dead-letter", "x.dead", cwd=tmp_path, stdin=data)
@@ -58,7 +60,7 @@ def test_a_disk_that_is_full_of_dead_letters_ends_the_run(tmp_path: Path, state:
         assert stored(tmp_path).keys() == {"a", "b"}
 
 
-def test_dead_letters_are_put_behind_those_of_before_and_can_be_ingested(tmp_path: Path) -> None:
+def test_dead_letters_are_appended_and_can_be_ingested(tmp_path: Path) -> None:
     for data in (b"5\n" + line("a"), b'{"id": 1\n'):
         es_simhash("ingest", "--dead-letter", "x.dead", cwd=tmp_path, stdin=data)
     done = es_simhash("ingest", "--json", "x.dead", "--dead-letter", "y.dead", cwd=tmp_path)
@@ -71,7 +73,7 @@ def test_dead_letters_are_put_behind_those_of_before_and_can_be_ingested(tmp_pat
 
 
 @pytest.mark.parametrize("room", [0, 50])
-def test_a_dead_letter_that_there_is_no_room_for_is_not_written_in_part(tmp_path: Path, room: int) -> None:
+def test_a_dead_letter_without_room_on_the_disk_is_not_written_in_part(tmp_path: Path, room: int) -> None:
     limit, before = 1_000_000, b"5\n" * 500_000
     (tmp_path / "x.dead").write_bytes(before[room:])
     done = subprocess.run(
@@ -83,11 +85,11 @@ def test_a_dead_letter_that_there_is_no_room_for_is_not_written_in_part(tmp_path
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert done.returncode == 1
-    assert done.stderr.decode() == "es-simhash: the dead letters can't be written to x.dead: File too large\n"
+    assert done.stderr.decode() == "es-simhash: cannot write dead letters to x.dead: File too large\n"
     assert (tmp_path / "x.dead").read_bytes() == before[room:]
 
 
-def test_a_dead_letter_that_was_cut_takes_no_other_with_it(tmp_path: Path) -> None:
+def test_a_dead_letter_after_a_cut_one_starts_on_its_own_line(tmp_path: Path) -> None:
     cut = b'{"dead_letter": 1, "outcome": "reje'
     (tmp_path / "x.dead").write_bytes(cut)
     es_simhash("ingest", "--dead-letter", "x.dead", cwd=tmp_path, stdin=b"6\n7\n")
@@ -97,7 +99,7 @@ def test_a_dead_letter_that_was_cut_takes_no_other_with_it(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("files", [["x.dead"], ["a.jsonl", "./x.dead"], ["link"], ["-"], ["/dev/stdin"]], ids=" ".join)
-def test_a_file_that_is_read_gets_no_dead_letters(tmp_path: Path, files: list[str]) -> None:
+def test_an_input_file_cannot_be_the_dead_letter_file(tmp_path: Path, files: list[str]) -> None:
     dead = tmp_path / "x.dead"
     dead.write_bytes(b"5\n5\n5")
     (tmp_path / "link").symlink_to(dead)
@@ -109,21 +111,21 @@ def test_a_file_that_is_read_gets_no_dead_letters(tmp_path: Path, files: list[st
         )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "es-simhash: the dead letters can't go to x.dead, which is an input: name another file (--dead-letter)\n"
+        "es-simhash: cannot write dead letters to x.dead: it is an input file; name another file (--dead-letter)\n"
     )
     assert dead.read_bytes() == b"5\n5\n5"
     assert not (tmp_path / "es-simhash.db").exists()
 
 
-def test_dead_letters_may_go_where_nothing_stays_and_nothing_is_read(tmp_path: Path) -> None:
+def test_dev_null_can_be_input_and_dead_letter_file(tmp_path: Path) -> None:
     done = es_simhash("ingest", "/dev/null", "--dead-letter", "/dev/null", cwd=tmp_path)
-    assert done.err == "es-simhash: no documents in /dev/null: JSON lines are wanted\n"
+    assert done.err == "es-simhash: no documents in /dev/null: give one JSON object per line\n"
 
 
 # --- the disk ----------------------------------------------------------------------------------------------
 
 
-def test_a_disk_that_fills_is_a_clear_error_and_every_line_that_was_read_has_an_outcome(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_clear_error_and_every_line_that_was_read_has_an_outcome(tmp_path: Path) -> None:
     data = news("a", 1_000)
     (tmp_path / "news.jsonl").write_bytes(data)
     done = subprocess.run(
@@ -144,7 +146,7 @@ def test_a_disk_that_fills_is_a_clear_error_and_every_line_that_was_read_has_an_
     assert stored(tmp_path).keys() == acknowledged
 
 
-def test_a_store_that_may_not_grow_is_said_to_be_full_and_goes_on_when_there_is_room() -> None:
+def test_an_ingest_into_a_full_store_continues_when_there_is_room() -> None:
     documents = Documents("sqlite:///:memory:")
     documents.setup()
     given = [{"id": number, "text": f"{STORM}{number}"} for number in range(200)]
@@ -162,7 +164,7 @@ def test_a_store_that_may_not_grow_is_said_to_be_full_and_goes_on_when_there_is_
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_several_ingests_into_one_new_file_lose_nothing_and_group_unites_their_copies(
+def test_several_ingests_into_one_new_file_lose_nothing_and_group_merges_their_duplicates(
     tmp_path: Path, count: int
 ) -> None:
     names = "abcd"[:count]
@@ -195,7 +197,9 @@ def test_a_line_that_is_cut_is_rejected_with_its_place_and_the_rest_is_stored(tm
     assert done.code == 3
     assert done.json[2]["outcome"] == "rejected"
     assert done.json[2]["reason"].startswith("news.jsonl:3: not ")
-    assert done.json[2]["reason"].endswith("and the input ends there without a line break: was it cut?")
+    assert done.json[2]["reason"].endswith(
+        "and the input ends there without a line break: check if the file is truncated"
+    )
     assert stored(tmp_path).keys() == {"a", "b"}
 
 

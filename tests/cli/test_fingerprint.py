@@ -64,13 +64,15 @@ def test_the_weights_are_part_of_the_fingerprint_and_of_the_scheme(tmp_path: Pat
     [("article.txt", b"\xef\xbb\xbf" + STORM.encode()), ("-", STORM.encode())],
     ids=["file with a BOM", "standard input"],
 )
-def test_a_file_and_standard_input_give_what_the_text_gives(tmp_path: Path, file: str, data: bytes) -> None:
+def test_a_file_and_standard_input_give_the_same_fingerprint_as_the_text(
+    tmp_path: Path, file: str, data: bytes
+) -> None:
     (tmp_path / "article.txt").write_bytes(data)
     done = es_simhash("fingerprint", "--file", file, "--json", cwd=tmp_path, stdin=data)
     assert [each["fingerprint"] for each in done.json] == [OURS.hex]
 
 
-def test_a_text_with_too_little_to_say_has_a_digest_and_no_fingerprint(tmp_path: Path) -> None:
+def test_a_short_text_has_a_digest_and_no_fingerprint(tmp_path: Path) -> None:
     [shown] = es_simhash("fingerprint", "你好。", "--json", cwd=tmp_path).json
     assert (shown["fingerprint"], shown["segments"], shown["digest"]) == (None, [], fingerprint("你好。").digest)
 
@@ -82,7 +84,7 @@ def test_the_text_form_says_why_there_is_no_fingerprint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], [STORM, "--file", "article.txt"]], ids=["neither", "both"])
-def test_a_text_or_a_file_is_wanted_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
+def test_a_text_or_a_file_must_be_given_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
     done = es_simhash("fingerprint", *arguments, cwd=tmp_path)
     assert done.code == 2
     assert "give a TEXT or --file FILE" in done.err

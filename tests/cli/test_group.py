@@ -1,4 +1,4 @@
-"""What ``es-simhash group`` shows while it works."""
+"""The progress bar of ``es-simhash group``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from io import StringIO
 
 from tqdm import tqdm
 
-from es_simhash.cli.group import by_stages
+from es_simhash.cli.group import show_stages
 
 
-def test_progress_starts_anew_with_each_stage() -> None:
+def test_the_progress_bar_starts_again_at_zero_with_each_stage() -> None:
     with tqdm(file=StringIO(), disable=False) as bar:
-        progress = by_stages(bar)
+        progress = show_stages(bar)
         shown = []
         for stage, count in (("read", 1_000), ("read", 500), ("compared", 20), ("written", 7), ("written", 3)):
             progress(stage, count)
@@ -19,8 +19,8 @@ def test_progress_starts_anew_with_each_stage() -> None:
     assert shown == [("read: ", 1_000), ("read: ", 1_500), ("compared: ", 20), ("written: ", 7), ("written: ", 10)]
 
 
-def test_progress_that_is_not_shown_is_no_trouble() -> None:
+def test_a_progress_bar_that_is_not_shown_raises_nothing() -> None:
     with tqdm(disable=True) as bar:
-        progress = by_stages(bar)
+        progress = show_stages(bar)
         progress("read", 1)
         progress("written", 1)

@@ -1,4 +1,4 @@
-"""``es-simhash idf`` makes the table that the library makes, and ``fingerprint --idf`` takes it."""
+"""``es-simhash idf`` prints the library's IDF table, and ``fingerprint --idf`` uses it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXTS = [STORM, STORM_NEAR, HARVEST]
 LINES = b"".join(line(n, text) for n, text in enumerate(TEXTS))
 
 
-def test_the_table_is_that_of_the_library(tmp_path: Path) -> None:
+def test_the_table_is_the_library_s_table(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(LINES)
     done = es_simhash("idf", "news.jsonl", cwd=tmp_path)
     table = idf_table(TEXTS)
@@ -27,7 +27,7 @@ def test_the_table_is_that_of_the_library(tmp_path: Path) -> None:
     assert es_simhash("idf", cwd=tmp_path, stdin=LINES).out == done.out
 
 
-def test_the_table_serves_fingerprints_and_is_named_in_their_scheme(tmp_path: Path) -> None:
+def test_fingerprints_can_use_the_table_and_their_scheme_names_it(tmp_path: Path) -> None:
     made = es_simhash("idf", "-", cwd=tmp_path, stdin=LINES)
     (tmp_path / "idf.txt").write_text(made.out, encoding="utf-8")
     (tmp_path / "stop.txt").write_text("暴雨\n居民\n", encoding="utf-8")
@@ -50,17 +50,17 @@ def test_several_fields_are_joined_and_tokens_can_be_chosen(tmp_path: Path) -> N
     assert done.out.splitlines() == list(idf_table(["预警\n暴雨", "停课"], "characters").lines())
 
 
-def test_a_line_that_can_not_be_used_is_reported_with_its_place_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_bad_line_is_reported_with_its_place_and_skipped(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(LINES + b"{\n" + b'["text"]\n' + b'{"title": "x"}\n' + line(9, 7))
     done = es_simhash("idf", "news.jsonl", cwd=tmp_path)
     assert done.code == 3
     assert done.out.splitlines() == list(idf_table(TEXTS).lines())
-    places = [said.split(": ")[1] for said in done.err.splitlines() if said.startswith("rejected: ")]
+    places = [message.split(": ")[1] for message in done.err.splitlines() if message.startswith("rejected: ")]
     assert places == [f"news.jsonl:{n}" for n in (4, 5, 6, 7)]
     assert "no text in the field 'text': name the field that holds the text (--text-field)" in done.err
 
 
-def test_when_more_words_come_than_may_be_held_it_is_said(tmp_path: Path) -> None:
+def test_a_message_says_that_there_were_more_words_than_max_words(tmp_path: Path) -> None:
     done = es_simhash("idf", "--max-words", "100", cwd=tmp_path, stdin=LINES)
     assert done.code == 0
     assert 0 < len(done.out.splitlines()) <= 100 < len(idf_table(TEXTS).units)
@@ -70,11 +70,11 @@ def test_when_more_words_come_than_may_be_held_it_is_said(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "no documents in stdin: JSON lines are wanted"),
-        (line(1, "，。！"), "no words in these documents: an IDF table needs some"),
+        (b"", "no documents in stdin: give one JSON object per line"),
+        (line(1, "，。！"), "cannot make an IDF table: the documents have no words"),
     ],
 )
-def test_nothing_to_count_is_an_error(tmp_path: Path, data: bytes, problem: str) -> None:
+def test_input_without_words_is_an_error(tmp_path: Path, data: bytes, problem: str) -> None:
     assert complaint(es_simhash("idf", cwd=tmp_path, stdin=data)) == f"es-simhash: {problem}"
 
 
@@ -84,29 +84,29 @@ def test_nothing_to_count_is_an_error(tmp_path: Path, data: bytes, problem: str)
         (
             ["--weights", "idf", "--idf", "table.txt"],
             b"word\n",
-            "table.txt:1: 1 columns: a word, a space and its IDF are wanted, such as '暴雨 7.25'",
+            "table.txt:1: the line has 1 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
         ),
         (
             ["--weights", "idf", "--idf", "table.txt"],
             b"word nan\n",
-            "table.txt:1: the IDF nan is not a positive finite number: mend it or take it out",
+            "table.txt:1: the IDF nan is not a positive finite number: correct or remove it",
         ),
         (["--stop-words", "table.txt"], b"\xff\n", "table.txt:1: not UTF-8 at byte 1: convert the file to UTF-8"),
-        (["--stop-words", "other.txt"], b"", "other.txt can't be read: No such file or directory"),
+        (["--stop-words", "other.txt"], b"", "cannot read other.txt: No such file or directory"),
         (
             ["--idf", "table.txt"],
             b"word 1\n",
-            "Scheme.idf is a table of its own, and Scheme.weights 'sqrt_tf' ask for none: use one of tf_idf, "
-            "sqrt_tf_idf, idf",
+            "Scheme.idf names a custom table, but Scheme.weights 'sqrt_tf' use no IDF: "
+            "use the weights tf_idf, sqrt_tf_idf, idf",
         ),
         (
             ["--bits", "128", "--hash", "fnv1a_64"],
             b"",
-            "Scheme.hash is 'fnv1a_64', which has no 128 bits: use one of murmur3, jenkins",
+            "Scheme.hash is 'fnv1a_64', which has fewer than 128 bits: use one of murmur3, jenkins",
         ),
     ],
 )
-def test_a_table_or_a_choice_that_can_not_be_used_is_one_line_with_the_fix(
+def test_a_table_or_a_choice_that_cannot_be_used_is_an_error_of_one_line_with_the_fix(
     tmp_path: Path, options: list[str], data: bytes, problem: str
 ) -> None:
     (tmp_path / "table.txt").write_bytes(data)

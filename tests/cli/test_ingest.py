@@ -80,7 +80,7 @@ def stored(folder: Path, text: str = STORM) -> set[str]:
         return {match.id for match in documents.similar(text, max_distance=7)}
 
 
-# --- what is said ------------------------------------------------------------------------------------------
+# --- output ------------------------------------------------------------------------------------------
 
 
 def test_each_document_is_a_line_of_json_in_its_order(first: tuple[Path, Done]) -> None:
@@ -98,7 +98,7 @@ def test_each_document_is_a_line_of_json_in_its_order(first: tuple[Path, Done]) 
     ]
 
 
-def test_the_texts_are_as_far_apart_as_the_tests_suppose() -> None:
+def test_the_texts_have_the_distances_that_the_tests_assume() -> None:
     assert 0 < NEAR <= 3 < FARTHEST <= 7
     assert fingerprint(STORM + "。").value == fingerprint(STORM).value
 
@@ -118,18 +118,18 @@ def test_the_counts_add_up_to_the_lines_that_are_not_empty(tmp_path: Path) -> No
     assert counts["total"] == sum(counts[outcome] for outcome in OUTCOMES) == len(done.json) - 1 == lines
 
 
-def test_text_mode_names_the_duplicates_and_sums_up(tmp_path: Path) -> None:
+def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path) -> None:
     done = es_simhash("ingest", cwd=tmp_path, stdin=NEWS)
     assert (done.code, done.err) == (0, "")
     assert re.sub(r"in \d+\.\d s.*", "in … s", done.out).splitlines() == [
-        f"n3  near duplicate of n1, {NEAR} bits",
-        "n4  near duplicate of n1, 0 bits",
+        "n3  near-duplicate of n1, 1 bit",
+        "n4  near-duplicate of n1, 0 bits",
         "n5  exact duplicate of n1",
         "6 documents in … s",
         "  new                         3",
         "  exact duplicates            1",
         "  near-duplicates             2",
-        "1 stored with too little to say: only exact copies of them can be found",
+        "1 stored without a fingerprint (text too short): only exact duplicates of them can be found",
     ]
 
 
@@ -147,7 +147,7 @@ def test_the_outcomes_don_t_depend_on_the_size_of_the_batches(first: tuple[Path,
 
 
 @pytest.mark.elasticsearch
-def test_elasticsearch_and_sqlite_say_the_same(
+def test_elasticsearch_and_sqlite_give_the_same_output(
     first: tuple[Path, Done], after: Path, elasticsearch_url: str, index_name: str
 ) -> None:
     again = NEWS + line(2, STORM_FARTHER) + b"{}\n" + line("n7", HARVEST)
@@ -159,7 +159,7 @@ def test_elasticsearch_and_sqlite_say_the_same(
 
 
 @pytest.mark.elasticsearch
-def test_what_was_ingested_is_found_at_once(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
+def test_ingested_documents_are_found_at_once(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
         documents.setup()
@@ -170,7 +170,7 @@ def test_what_was_ingested_is_found_at_once(tmp_path: Path, elasticsearch_url: s
 # --- the same id again -------------------------------------------------------------------------------------
 
 
-def test_the_same_again_is_unchanged_and_keeps_what_it_duplicates(first: tuple[Path, Done], after: Path) -> None:
+def test_the_same_document_again_is_unchanged_and_keeps_its_original(first: tuple[Path, Done], after: Path) -> None:
     second = ingest(after, NEWS)
     assert {outcome for _, outcome, _, _ in what(second)} == {"unchanged"}
     assert [(id, of) for id, _, of, _ in what(second)] == [(id, of) for id, _, of, _ in what(first[1])]
@@ -198,7 +198,7 @@ def by_policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return request.param, folder, ingest(folder, data, "--on-duplicate", request.param)
 
 
-def test_on_duplicate_decides_what_is_stored_and_the_exit_code(by_policy: tuple[str, Path, Done]) -> None:
+def test_the_policy_decides_which_documents_are_stored_and_the_exit_code(by_policy: tuple[str, Path, Done]) -> None:
     policy, folder, done = by_policy
     kept = {"index": {"n1", "n2", "n3", "n4", "n5"}, "skip": {"n1", "n2", "n5"}, "fail": {"n1", "n2"}}[policy]
     assert done.code == POLICIES[policy]
@@ -206,7 +206,9 @@ def test_on_duplicate_decides_what_is_stored_and_the_exit_code(by_policy: tuple[
     assert {each["id"] for each in done.json[:-1] if each["stored"]} == kept
 
 
-def test_under_each_policy_the_counts_are_of_the_documents_looked_at(by_policy: tuple[str, Path, Done]) -> None:
+def test_under_each_policy_the_counts_are_of_the_documents_that_were_processed(
+    by_policy: tuple[str, Path, Done],
+) -> None:
     policy, _, done = by_policy
     looked_at = ["n1", "n2", "n3", "n4", "n5"][: 3 if policy == "fail" else 5]
     assert [each["id"] for each in done.json[:-1]] == looked_at
@@ -214,7 +216,7 @@ def test_under_each_policy_the_counts_are_of_the_documents_looked_at(by_policy: 
     assert done.json[-1]["near_duplicate"] == 1
 
 
-def test_only_fail_says_which_document_stopped_it_and_what_it_duplicates(by_policy: tuple[str, Path, Done]) -> None:
+def test_only_fail_names_the_document_that_stopped_it_and_its_original(by_policy: tuple[str, Path, Done]) -> None:
     policy, _, done = by_policy
     if policy == "fail":
         assert done.err.startswith(f"es-simhash: stdin:3: 'n3' duplicates 'n1' at a distance of {NEAR} bits")
@@ -229,7 +231,7 @@ def test_skip_says_that_a_duplicate_was_not_stored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("max_distance", "outcome"), [(FARTHEST - 1, "new"), (FARTHEST, "near_duplicate")])
-def test_max_distance_is_the_last_that_counts(tmp_path: Path, max_distance: int, outcome: str) -> None:
+def test_max_distance_is_inclusive(tmp_path: Path, max_distance: int, outcome: str) -> None:
     done = ingest(tmp_path, line("n1") + line("n2", STORM_FARTHEST), "--max-distance", str(max_distance))
     assert [outcome for _, outcome, _, _ in what(done)] == ["new", outcome]
 
@@ -243,7 +245,7 @@ def test_id_and_text_come_from_the_fields_named_and_several_texts_are_joined(tmp
     assert (match.id, match.exact) == ("a/1", True)
 
 
-def test_max_text_is_the_last_length_that_counts(tmp_path: Path) -> None:
+def test_max_text_is_inclusive(tmp_path: Path) -> None:
     done = ingest(tmp_path, line("n1") + line("n2", STORM + "。"), "--max-text", str(len(STORM)))
     assert [outcome for _, outcome, _, _ in what(done)] == ["new", "rejected"]
     assert "--max-text" in done.json[1]["reason"]
@@ -335,13 +337,13 @@ def test_without_a_terminal_only_reasons_go_to_standard_error(tmp_path: Path) ->
     assert "\r" not in done.out
 
 
-def test_input_is_asked_for_when_nothing_is_piped_in(tmp_path: Path) -> None:
+def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
     code, _, shown = on_a_terminal(tmp_path, "ingest", stdin=True)
     assert code == 2
     assert "no input: name a file of JSON lines, or pipe them in" in shown
 
 
-def test_ids_that_the_terminal_can_t_show_stop_nothing(tmp_path: Path) -> None:
+def test_ids_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
     done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("😀"), env={"PYTHONIOENCODING": "gbk"})
     assert done.code == 0
     assert done.out.startswith("\\U0001f600  exact duplicate of n1\n")

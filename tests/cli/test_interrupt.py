@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during an ingest: what was read is finished and counted; a second one ends it at once."""
+"""Ctrl-C and SIGTERM during an ingest: it finishes what it has read. A second signal stops it at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SIGNALS = [pytest.param(signal.SIGINT, 130, id="SIGINT"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")]
-FINISHING = b"es-simhash: finishing what is in flight; once more to end at once\n"
+FINISHING = b"es-simhash: finishing the documents that are already read; a second signal stops at once\n"
 COUNT = 1_500
 
 
@@ -83,7 +83,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 @pytest.mark.parametrize("workers", ["0", "1"])
-def test_from_a_file_what_was_read_is_finished_and_the_next_call_goes_on(
+def test_from_a_file_lines_that_were_read_are_finished_and_the_next_run_continues(
     tmp_path: Path, number: int, code: int, workers: str
 ) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
@@ -103,7 +103,7 @@ def test_from_a_file_what_was_read_is_finished_and_the_next_call_goes_on(
 
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_from_a_pipe_what_was_read_is_finished(tmp_path: Path, number: int, code: int) -> None:
+def test_from_a_pipe_lines_that_were_read_are_finished(tmp_path: Path, number: int, code: int) -> None:
     with running(tmp_path, "--workers", "1") as process:
         process.stdin.write(news(330))
         process.stdin.flush()
@@ -117,7 +117,7 @@ def test_from_a_pipe_what_was_read_is_finished(tmp_path: Path, number: int, code
 
 @needs_proc
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_on_an_idle_pipe_it_ends_too(tmp_path: Path, number: int, code: int) -> None:
+def test_a_signal_ends_an_ingest_that_waits_for_a_pipe(tmp_path: Path, number: int, code: int) -> None:
     with running(tmp_path) as process:
         wait_for_handler(process.pid)
         time.sleep(0.3)  # until it waits for a line
@@ -129,7 +129,7 @@ def test_on_an_idle_pipe_it_ends_too(tmp_path: Path, number: int, code: int) -> 
 
 
 @needs_proc
-def test_while_it_passes_over_what_is_done_it_is_an_interruption_too(tmp_path: Path) -> None:
+def test_a_signal_during_the_skipping_of_finished_lines_is_an_interruption(tmp_path: Path) -> None:
     es_simhash("ingest", "--resume", "x.state", cwd=tmp_path, stdin=news(20))
     with running(tmp_path, "--resume", "x.state") as process:
         process.stdin.write(news(10))
@@ -146,7 +146,7 @@ def test_while_it_passes_over_what_is_done_it_is_an_interruption_too(tmp_path: P
 
 
 @pytest.mark.parametrize("moment", range(12))
-def test_once_it_came_nothing_is_waited_for_whatever_was_being_done(moment: int) -> None:
+def test_after_a_signal_at_any_line_of_code_no_more_input_is_waited_for(moment: int) -> None:
     """Just before each line that :meth:`until_interrupted` runs, in turn."""
     interruptible = Interruptible()
     waited: list[bool] = []
@@ -180,7 +180,7 @@ def test_once_it_came_nothing_is_waited_for_whatever_was_being_done(moment: int)
 @pytest.mark.parametrize(
     ("first", "second", "code"), [("SIGTERM", "SIGTERM", 143), ("SIGTERM", "SIGINT", 130), ("SIGINT", "SIGTERM", 143)]
 )
-def test_the_exit_code_is_that_of_the_second_one(tmp_path: Path, first: str, second: str, code: int) -> None:
+def test_the_exit_code_is_that_of_the_second_signal(tmp_path: Path, first: str, second: str, code: int) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
     with running(tmp_path, "news.jsonl", "--workers", "1", "--batch-size", "500") as process:
         process.stdout.readline()
@@ -191,7 +191,7 @@ def test_the_exit_code_is_that_of_the_second_one(tmp_path: Path, first: str, sec
     assert (returned, err) == (code, b"\nes-simhash: interrupted\n")
 
 
-def test_a_second_one_ends_it_at_once_and_nothing_is_lost_with_a_state(tmp_path: Path) -> None:
+def test_a_second_signal_stops_at_once_and_with_a_state_nothing_is_lost(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
     command = ["news.jsonl", "--resume", "x.state", "--workers", "1"]
     with running(tmp_path, *command, "--batch-size", "500") as process:
@@ -206,7 +206,7 @@ def test_a_second_one_ends_it_at_once_and_nothing_is_lost_with_a_state(tmp_path:
     assert stored(tmp_path) == {str(each) for each in range(COUNT)}
 
 
-def test_ctrl_c_reaches_workers_that_are_just_beginning_and_they_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_does_not_stop_workers_that_are_starting(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
     with running(tmp_path, "news.jsonl", "--workers", "2", start_new_session=True) as process:
         process.stdout.readline()

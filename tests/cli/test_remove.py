@@ -1,9 +1,11 @@
-"""``es-simhash remove``: what is left behind finds its other original where the ingest would have looked for it."""
+"""``es-simhash remove``: the duplicates of a removed document get a new original that matches the filter."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.cli import STORM, STORM_NEAR, es_simhash, line
 
@@ -15,19 +17,31 @@ def tenant(name: str) -> str:
     return json.dumps({"term": {"tenant": name}})
 
 
-def test_among_is_to_a_removal_what_the_filter_was_to_the_ingest(tmp_path: Path) -> None:
+def test_only_documents_that_match_the_filter_become_the_new_original(tmp_path: Path) -> None:
     for id, text in (("b1", STORM), ("a1", STORM), ("a2", STORM_NEAR), ("a3", STORM)):
         stdin = line(id, text, tenant=id[0])
         assert es_simhash("ingest", "-", "--filter", tenant(id[0]), cwd=tmp_path, stdin=stdin).code == 0
-    done = es_simhash("remove", "a1", "--among", tenant("a"), "--json", cwd=tmp_path)
+    done = es_simhash("remove", "a1", "--filter", tenant("a"), "--json", cwd=tmp_path)
     assert (done.code, done.json) == (0, [{"removed": 1}])
     links = {each["id"]: (each["group"], each["duplicate_of"]) for each in es_simhash("export", cwd=tmp_path).json}
     assert links == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
-    done = es_simhash("remove", "--filter", tenant("a"), "--among", tenant("a"), cwd=tmp_path)
-    assert (done.code, done.out) == (0, "2 documents removed\n")
+    done = es_simhash("remove", "--matching", tenant("a"), "--filter", tenant("a"), cwd=tmp_path)
+    assert (done.code, done.out) == (0, "removed 2 documents\n")
 
 
-def test_among_is_a_clause(tmp_path: Path) -> None:
-    done = es_simhash("remove", "a1", "--among", "tenant", cwd=tmp_path)
+def test_a_filter_that_is_not_json_is_a_usage_error(tmp_path: Path) -> None:
+    done = es_simhash("remove", "a1", "--filter", "tenant", cwd=tmp_path)
     assert done.code == 2
-    assert "'--among'" in done.err
+    assert "'--filter'" in done.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["a1", "--matching", tenant("a")], ["--filter", tenant("a")]])
+def test_ids_or_matching_must_be_given_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
+    done = es_simhash("remove", *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "give either ids or --matching" in done.err
+
+
+def test_the_number_of_removed_documents_has_the_right_plural(tmp_path: Path) -> None:
+    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=line("a1")).code == 0
+    assert es_simhash("remove", "a1", cwd=tmp_path).out == "removed 1 document\n"

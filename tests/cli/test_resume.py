@@ -1,4 +1,4 @@
-"""``es-simhash ingest --resume``: killed as often as you like, it ends as if it had never been."""
+"""``es-simhash ingest --resume``: a run that was killed and resumed gives the same result as one that was not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
-from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.ingest.checkpoint import Checkpoint
 from tests.cli import COMMAND, HARVEST, STORM, complaint, environment, es_simhash, line
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def killed_again_and_again(folder: Path, address: str, kills: int, seed: int) ->
     return done.json[-1], letters(folder)
 
 
-def test_killed_at_ten_moments_it_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_killed_ten_times_it_gives_the_same_result(tmp_path: Path) -> None:
     one, other = (f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "other"))
     wanted = uninterrupted(tmp_path / "one", one)
     assert killed_again_and_again(tmp_path / "other", other, 10, seed=1) == wanted
@@ -134,7 +134,9 @@ def test_killed_at_ten_moments_it_ends_as_if_it_had_not_been(tmp_path: Path) -> 
 
 
 @pytest.mark.elasticsearch
-def test_so_it_does_on_elasticsearch(tmp_path: Path, elasticsearch_url: str, make_index: Any) -> None:
+def test_killed_four_times_on_elasticsearch_it_gives_the_same_result(
+    tmp_path: Path, elasticsearch_url: str, make_index: Any
+) -> None:
     one, other = (f"{elasticsearch_url}/{make_index()}" for _ in range(2))
     wanted = uninterrupted(tmp_path / "one", one)
     assert killed_again_and_again(tmp_path / "other", other, 4, seed=2) == wanted
@@ -144,7 +146,7 @@ def test_so_it_does_on_elasticsearch(tmp_path: Path, elasticsearch_url: str, mak
 # --- dead letters ------------------------------------------------------------------------------------------
 
 
-def test_dead_letters_of_a_batch_that_was_not_done_come_once(tmp_path: Path) -> None:
+def test_dead_letters_of_an_unfinished_batch_are_written_once(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3 + line("a") + b"6\n" * 3)
     command = ["news.jsonl", "--json", "--workers", "0"]
     es_simhash("ingest", *command, "--dead-letter", "all.dead", cwd=tmp_path)
@@ -152,7 +154,7 @@ def test_dead_letters_of_a_batch_that_was_not_done_come_once(tmp_path: Path) -> 
     assert len(wanted) == 6
     before = b"of another run\n"
     (tmp_path / "x.dead").write_bytes(before)
-    with IngestState(str(tmp_path / "x.state")) as state:
+    with Checkpoint(str(tmp_path / "x.state")) as state:
         state.note = {"dead_letters": str(tmp_path / "x.dead"), "end": len(before)}
         state._keep()
     between = b"of one that ran meanwhile\n"
@@ -163,7 +165,7 @@ def test_dead_letters_of_a_batch_that_was_not_done_come_once(tmp_path: Path) -> 
     assert found == [before, wanted[0], between, *wanted[1:]]
 
 
-def test_killed_twice_in_one_batch_its_dead_letters_come_once(tmp_path: Path) -> None:
+def test_dead_letters_of_a_batch_that_was_killed_twice_are_written_once(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
     command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
     for after in (10, 30):
@@ -173,7 +175,7 @@ def test_killed_twice_in_one_batch_its_dead_letters_come_once(tmp_path: Path) ->
     assert places == [f"news.jsonl:{number}" for number in range(1, 3_001)]
 
 
-def test_what_others_put_into_the_file_stays(tmp_path: Path) -> None:
+def test_lines_that_others_append_to_the_dead_letter_file_stay(tmp_path: Path) -> None:
     dead, mended = tmp_path / "all.dead", b'{"id": "a", "text": "mended by hand"}\n'
     commands = []
     for day, lines in (("day1", b"5\n"), ("day2", b"6\n" * 2)):
@@ -188,7 +190,7 @@ def test_what_others_put_into_the_file_stays(tmp_path: Path) -> None:
         assert dead.read_bytes().splitlines() == all_of_them
 
 
-def test_the_end_is_known_before_the_first_batch_is_done(tmp_path: Path) -> None:
+def test_the_end_of_the_dead_letter_file_is_noted_before_the_first_batch(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
     (tmp_path / "x.dead").write_bytes(b"of another run\n")
     command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
@@ -210,7 +212,7 @@ def test_another_file_of_dead_letters_is_not_cut(tmp_path: Path) -> None:
 # --- going on ----------------------------------------------------------------------------------------------
 
 
-def test_when_nothing_is_left_the_counts_are_of_all(tmp_path: Path) -> None:
+def test_a_resumed_run_with_nothing_left_counts_all_documents(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a") + line("b"))
     command = ["ingest", "news.jsonl", "--resume", "x.state"]
     es_simhash(*command, cwd=tmp_path)
@@ -219,13 +221,13 @@ def test_when_nothing_is_left_the_counts_are_of_all(tmp_path: Path) -> None:
     first, *rest = done.out.splitlines()
     assert first.startswith("0 documents in ")
     assert rest == [
-        "2 with those before the interruption",
+        "2 including earlier runs with the same --resume file",
         "  new                         1",
         "  exact duplicates            1",
     ]
 
 
-def test_what_was_added_to_the_input_is_done(tmp_path: Path) -> None:
+def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a"))
     command = ["ingest", "news.jsonl", "--resume", "x.state", "--json"]
     es_simhash(*command, cwd=tmp_path)
@@ -248,7 +250,9 @@ def test_what_was_added_to_the_input_is_done(tmp_path: Path) -> None:
         (["news.jsonl", "--resume", "es-simhash.db"], "is not the state of an ingest"),
     ],
 )
-def test_what_is_not_the_same_run_is_one_clear_error(tmp_path: Path, more: list[str], says: str) -> None:
+def test_other_options_than_those_of_the_state_are_an_error_of_one_line(
+    tmp_path: Path, more: list[str], says: str
+) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a"))
     (tmp_path / "other.jsonl").write_bytes(line("b"))
     es_simhash("ingest", "news.jsonl", "--resume", "x.state", cwd=tmp_path)
@@ -258,8 +262,8 @@ def test_what_is_not_the_same_run_is_one_clear_error(tmp_path: Path, more: list[
     assert says in said[0]
 
 
-def test_a_state_that_another_is_using_is_one_clear_error(tmp_path: Path) -> None:
-    with IngestState(str(tmp_path / "x.state")):
+def test_a_state_that_another_ingest_is_using_is_an_error_of_one_line(tmp_path: Path) -> None:
+    with Checkpoint(str(tmp_path / "x.state")):
         done = es_simhash("ingest", "--resume", "x.state", cwd=tmp_path, stdin=line("a"))
     assert "another ingest is using it" in complaint(done)
     assert not (tmp_path / "es-simhash.db").exists()

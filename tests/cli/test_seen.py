@@ -1,4 +1,4 @@
-"""``es-simhash seen``: what users have seen, from arguments and from JSON lines; bad lines stop nothing."""
+"""``es-simhash seen``: the items that users have seen, from arguments and from JSON lines. Bad lines are skipped."""
 
 from __future__ import annotations
 
@@ -62,20 +62,20 @@ def called(folder: Path, *arguments: str, stdin: bytes = b"", terminal: bool = F
 
 
 def address(folder: Path) -> str:
-    """Where the commands store what users have seen, if they are told of no other place."""
+    """Where the commands store what users have seen, by default."""
     return f"sqlite:///{folder / 'es-simhash.db'}"
 
 
 def unseen(folder: Path, user: str, *items: Item) -> list[Item]:
     """What the library says of a user."""
-    with SeenItems(address(folder)) as door:
-        return door.unseen(user, items)
+    with SeenItems(address(folder)) as items_client:
+        return items_client.unseen(user, items)
 
 
 def fill(folder: Path, *items: Item, user: str = "ann", **configuration: Any) -> None:
     """Add items by the library: for commands that don't add."""
-    with SeenItems(address(folder), **configuration) as door:
-        door.add(user, items)
+    with SeenItems(address(folder), **configuration) as items_client:
+        items_client.add(user, items)
 
 
 def jsonl(*documents: Any) -> bytes:
@@ -93,32 +93,32 @@ NOTHING = {"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0}
 # --- one user, from arguments ------------------------------------------------------------------------------
 
 
-def test_what_is_added_is_not_among_the_unseen_which_keep_their_order(tmp_path: Path) -> None:
-    assert seen(tmp_path, "add", "--user", "ann", "n1", "n2").out == "2 of them not seen before\n"
+def test_added_items_are_seen_and_the_unseen_items_keep_their_order(tmp_path: Path) -> None:
+    assert seen(tmp_path, "add", "--user", "ann", "n1", "n2").out == "2 items not seen before\n"
     done = seen(tmp_path, "unseen", "--user", "ann", "n4", "n1", "新闻", "n2", "n3", "n4")
     assert (done.code, done.out, done.err) == (0, "n4\n新闻\nn3\nn4\n", "")
 
 
-def test_with_json_one_user_s_answers_are_an_object_each(tmp_path: Path) -> None:
+def test_with_json_each_answer_for_one_user_is_an_object(tmp_path: Path) -> None:
     assert called(tmp_path, "add", "--json", "--user", "ann", "n1", "n2").json == [{"changed": 2}]
     assert called(tmp_path, "forget", "--json", "--user", "ann", "n1", "n9").json == [{"changed": 1}]
     assert called(tmp_path, "unseen", "--json", "--user", "ann", "n1", "n2").json == [{"user": "ann", "items": ["n1"]}]
 
 
-def test_what_is_forgotten_is_unseen_until_it_is_added_again(tmp_path: Path) -> None:
+def test_a_forgotten_item_is_unseen_until_it_is_added_again(tmp_path: Path) -> None:
     fill(tmp_path, "n1", "n2")
-    assert seen(tmp_path, "forget", "--user", "ann", "n1", "n2").out == "2 of them forgotten\n"
-    assert seen(tmp_path, "add", "--user", "ann", "n1").out == "1 of them not seen before\n"
+    assert seen(tmp_path, "forget", "--user", "ann", "n1", "n2").out == "2 items forgotten\n"
+    assert seen(tmp_path, "add", "--user", "ann", "n1").out == "1 item not seen before\n"
     assert unseen(tmp_path, "ann", "n1", "n2") == ["n2"]
 
 
 def test_stats_are_a_table_of_generations(tmp_path: Path) -> None:
     fill(tmp_path, *range(1_500))
-    with SeenItems(address(tmp_path)) as door:
-        door.forget("ann", [1, 2])
-        (generation,) = door.stats("ann").generations
+    with SeenItems(address(tmp_path)) as items_client:
+        items_client.forget("ann", [1, 2])
+        (generation,) = items_client.stats("ann").generations
     head, row, forgotten = seen(tmp_path, "stats", "--user", "ann").out.splitlines()
-    assert head.split() == ["begun", "items", "layers", "bytes", "false", "positives"]
+    assert head.split() == ["started", "items", "layers", "bytes", "false", "positives"]
     begun = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(generation.started))
     assert re.split(r"\s{2,}", row)[:4] == [begun, f"{generation.count:,}", "2", f"{generation.bytes:,}"]
     assert row.endswith(f" {generation.false_positive_rate:.4%}")
@@ -134,15 +134,15 @@ def test_stats_as_json_have_the_same_figures(tmp_path: Path) -> None:
     assert generation["count"] == 150
 
 
-def test_stats_of_a_user_who_is_not_there_say_so(tmp_path: Path) -> None:
+def test_stats_of_an_unknown_user_say_so(tmp_path: Path) -> None:
     done = called(tmp_path, "stats", "--user", "nobody")
-    assert (done.code, done.out, done.err) == (0, "", "nobody: nothing seen\n")
+    assert (done.code, done.out, done.err) == (0, "", "nobody: no seen items\n")
     (stats,) = called(tmp_path, "stats", "--json", "--user", "nobody").json
     assert stats == {"user": "nobody", "exists": False, "generations": [], "forgotten": 0}
 
 
 @pytest.mark.parametrize("verb", ["clear", "remove"])
-def test_clearing_and_removing_forget_everything_of_one_user(tmp_path: Path, verb: str) -> None:
+def test_clear_and_remove_delete_all_items_of_one_user_only(tmp_path: Path, verb: str) -> None:
     fill(tmp_path, "n1")
     fill(tmp_path, "n1", user="bob")
     done = seen(tmp_path, verb, "--user", "ann")
@@ -150,9 +150,9 @@ def test_clearing_and_removing_forget_everything_of_one_user(tmp_path: Path, ver
     assert (unseen(tmp_path, "ann", "n1"), unseen(tmp_path, "bob", "n1")) == (["n1"], [])
 
 
-def test_removing_who_is_not_there_says_so(tmp_path: Path) -> None:
+def test_removing_an_unknown_user_says_so(tmp_path: Path) -> None:
     done = called(tmp_path, "remove", "--user", "nobody")
-    assert (done.code, done.err) == (0, "nobody: nothing seen\n")
+    assert (done.code, done.err) == (0, "nobody: no seen items\n")
 
 
 # --- generations -------------------------------------------------------------------------------------------
@@ -169,19 +169,17 @@ def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def generations(folder: Path, user: str) -> int:
-    with SeenItems(address(folder)) as door:
-        return len(door.stats(user).generations)
+    with SeenItems(address(folder)) as items_client:
+        return len(items_client.stats(user).generations)
 
 
-def test_a_rotation_begins_a_generation_for_everybody(old: Path) -> None:
+def test_a_rotation_starts_a_generation_for_every_user(old: Path) -> None:
     done = seen(old, "rotate")
-    assert (done.code, done.out, done.err) == (0, "2 users rotated\n", "")
+    assert (done.code, done.out, done.err) == (0, "rotated 2 users\n", "")
     assert [generations(old, user) for user in ("ann", "bob")] == [2, 2]
 
 
-def test_as_many_rotations_as_generations_forget_what_was_seen_before(
-    old: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_n_rotations_forget_all_items_when_n_generations_are_kept(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for now in (5_000, 6_000):
         monkeypatch.setattr("es_simhash.client.seen._now", lambda now=now: now)
@@ -190,21 +188,21 @@ def test_as_many_rotations_as_generations_forget_what_was_seen_before(
     assert found == [[], ["n1"]]
 
 
-def test_only_the_users_that_are_named_are_rotated(old: Path) -> None:
+def test_with_user_only_these_users_are_rotated(old: Path) -> None:
     assert called(old, "rotate", "--json", "--user", "ann", "--user", "nobody").json == [{"rotated": 1, "failed": {}}]
     assert [generations(old, user) for user in ("ann", "bob")] == [2, 1]
 
 
-def test_users_whose_generation_was_begun_later_are_not_rotated(old: Path) -> None:
+def test_users_whose_generation_started_after_before_are_not_rotated(old: Path) -> None:
     assert called(old, "rotate", "--json", "--before", "4000").json == [{"rotated": 0, "failed": {}}]
     assert called(old, "rotate", "--json", "--before", "4001").json == [{"rotated": 2, "failed": {}}]
     assert called(old, "rotate", "--json", "--before", "4001").json == [{"rotated": 0, "failed": {}}]
 
 
-def test_a_user_who_can_t_be_rotated_is_reported_and_the_others_are(old: Path) -> None:
+def test_a_user_who_cannot_be_rotated_is_reported_and_the_others_are_rotated(old: Path) -> None:
     spoil(old, "bob", newest=4_000)
     done = called(old, "rotate")
-    assert (done.code, done.out) == (3, "1 users rotated\n")
+    assert (done.code, done.out) == (3, "rotated 1 user\n")
     assert re.fullmatch(r"failed: the seen items of user 'bob' can't be read: .*\n", done.err)
     (result,) = called(old, "rotate", "--json").json
     assert (result["rotated"], list(result["failed"])) == (0, ["bob"])
@@ -212,18 +210,18 @@ def test_a_user_who_can_t_be_rotated_is_reported_and_the_others_are(old: Path) -
 
 def test_init_keeps_the_configuration_for_the_commands_that_follow(tmp_path: Path) -> None:
     chosen = ["--capacity", "50", "--error-rate", "0.001", "--generations", "3", "--period", "60"]
-    assert "created, ready for" in seen(tmp_path, "init", *chosen).out
-    assert "was set up already" in seen(tmp_path, "init").out
+    assert "created; next run" in seen(tmp_path, "init", *chosen).out
+    assert "already set up" in seen(tmp_path, "init").out
     seen(tmp_path, "add", "--user", "ann", "n1")
-    with SeenItems(address(tmp_path), capacity=50, error_rate=0.001, generations=3, period=60) as door:
-        assert door.unseen("ann", ["n1", "n2"]) == ["n2"]
+    with SeenItems(address(tmp_path), capacity=50, error_rate=0.001, generations=3, period=60) as items_client:
+        assert items_client.unseen("ann", ["n1", "n2"]) == ["n2"]
 
 
 def test_init_with_another_configuration_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     called(tmp_path, "init", "--capacity", "50")
     assert "set up with {'capacity': 50," in complaint(called(tmp_path, "init", "--capacity", "51"))
-    with SeenItems(address(tmp_path), capacity=50) as door:
-        assert door.setup() == "unchanged"
+    with SeenItems(address(tmp_path), capacity=50) as items_client:
+        assert items_client.setup() == "unchanged"
 
 
 # --- JSON lines --------------------------------------------------------------------------------------------
@@ -257,7 +255,7 @@ def test_files_and_a_pipe_are_read_one_after_the_other(tmp_path: Path) -> None:
     assert done.json == [{**NOTHING, "lines": 4, "items": 4, "changed": 4}]
 
 
-def test_each_question_is_answered_by_a_line_in_its_order(tmp_path: Path) -> None:
+def test_each_line_is_answered_by_a_line_in_the_same_order(tmp_path: Path) -> None:
     fill(tmp_path, "n1", 7)
     questions = [("ann", ["n1", 7, "n2"]), ("bob", ["n1"]), ("ann", ["n1"]), ("ann", [])]
     done = seen(tmp_path, "unseen", stdin=jsonl(*({"user": user, "items": items} for user, items in questions)))
@@ -267,7 +265,7 @@ def test_each_question_is_answered_by_a_line_in_its_order(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("size", ["1", "2", "3", "7", "500"])
-def test_the_size_of_a_batch_changes_no_answer_and_not_their_order(tmp_path: Path, size: str) -> None:
+def test_the_batch_size_changes_neither_the_answers_nor_their_order(tmp_path: Path, size: str) -> None:
     fill(tmp_path, "n1", 7, user="ann")
     fill(tmp_path, "n2", user="7")
     questions = jsonl(
@@ -286,13 +284,13 @@ def test_the_size_of_a_batch_changes_no_answer_and_not_their_order(tmp_path: Pat
     assert (done.code, done.err) == (3, "")
 
 
-def test_some_hundred_questions_are_one_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_read_serves_up_to_500_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     unseen_many = SeenItems.unseen_many
 
-    def counted(door: SeenItems, wanted: Any) -> Any:
+    def counted(self: SeenItems, wanted: Any) -> Any:
         asked.append(len(wanted))
-        return unseen_many(door, wanted)
+        return unseen_many(self, wanted)
 
     monkeypatch.setattr(SeenItems, "unseen_many", counted)
     done = called(tmp_path, "unseen", stdin=jsonl(*({"user": f"u{n % 600}", "items": [n]} for n in range(1_200))))
@@ -303,7 +301,7 @@ def test_some_hundred_questions_are_one_read(tmp_path: Path, monkeypatch: pytest
     assert asked[3:] == [3, 1]
 
 
-def test_of_a_pipe_that_trickles_each_question_can_be_answered_before_the_next_is_read(tmp_path: Path) -> None:
+def test_with_batch_size_1_each_line_is_answered_before_the_next_is_read(tmp_path: Path) -> None:
     command = [*COMMAND, "seen", "unseen", "--batch-size", "1"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, env=environment()
@@ -319,12 +317,14 @@ def test_of_a_pipe_that_trickles_each_question_can_be_answered_before_the_next_i
     assert process.returncode == 0
 
 
-def test_questions_come_from_a_file_as_well(tmp_path: Path) -> None:
+def test_unseen_reads_lines_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").write_bytes(log(ann=["n1"]))
     assert called(tmp_path, "unseen", "questions.jsonl").json == [{"user": "ann", "items": ["n1"]}]
 
 
-def test_the_batches_of_a_bulk_load_don_t_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_the_batches_does_not_change_what_add_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = jsonl(*({"user": f"u{n % 3}", "items": [n, n + 1, n // 2]} for n in range(60)))
     outputs = []
     for count, size in ((5_000, 50_000), (1, 50_000), (7, 50_000), (5_000, 10)):
@@ -332,8 +332,8 @@ def test_the_batches_of_a_bulk_load_don_t_matter(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(lines, "BATCH_ITEMS", size)
         url = f"sqlite:///{tmp_path}/{count}-{size}.db"
         done = called(tmp_path, "add", "--json", "--store", url, stdin=data)
-        with SeenItems(url) as door:
-            outputs.append((done, *(door.unseen(f"u{n}", range(65)) for n in range(3))))
+        with SeenItems(url) as items_client:
+            outputs.append((done, *(items_client.unseen(f"u{n}", range(65)) for n in range(3))))
     assert outputs == [outputs[0]] * 4
 
 
@@ -346,7 +346,7 @@ def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path
 
 
 @pytest.mark.parametrize("verb", ["add", "forget", "rebuild", "unseen"])
-def test_nothing_is_waited_for_on_a_terminal(tmp_path: Path, verb: str) -> None:
+def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path, verb: str) -> None:
     done = called(tmp_path, verb, terminal=True)
     assert (done.code, done.out) == (2, "")
     assert "no input: give --user USER ITEM…, name a file of JSON lines, or pipe them in" in done.err
@@ -355,16 +355,16 @@ def test_nothing_is_waited_for_on_a_terminal(tmp_path: Path, verb: str) -> None:
 # --- rebuilding --------------------------------------------------------------------------------------------
 
 
-def test_a_rebuild_drops_what_the_log_has_not_and_leaves_users_who_are_not_in_it(tmp_path: Path) -> None:
+def test_a_rebuild_drops_items_that_are_not_in_the_log_and_keeps_users_who_are_not_in_it(tmp_path: Path) -> None:
     fill(tmp_path, "old", "both")
     fill(tmp_path, "old", user="bob")
     done = seen(tmp_path, "rebuild", stdin=log(ann=["both", "new"]))
-    assert (done.code, done.out) == (0, "1 lines, 2 items, 2 added\n")
+    assert (done.code, done.out) == (0, "1 line, 2 items, 2 added\n")
     assert unseen(tmp_path, "ann", "old", "both", "new") == ["old"]
     assert unseen(tmp_path, "bob", "old") == []
 
 
-def test_a_rebuilt_user_whose_lines_are_spread_over_batches_keeps_all_of_them(
+def test_a_rebuild_keeps_all_lines_of_a_user_in_several_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(tmp_path, "old")
@@ -379,20 +379,20 @@ def test_a_rebuilt_user_whose_lines_are_spread_over_batches_keeps_all_of_them(
 
 def test_a_rebuild_forgets_the_list_of_forgotten_items(tmp_path: Path) -> None:
     fill(tmp_path, "n1")
-    with SeenItems(address(tmp_path)) as door:
-        door.forget("ann", ["n1"])
+    with SeenItems(address(tmp_path)) as items_client:
+        items_client.forget("ann", ["n1"])
         called(tmp_path, "rebuild", stdin=log(ann=["n1"]))
-        assert (door.unseen("ann", ["n1"]), door.stats("ann").forgotten) == ([], 0)
+        assert (items_client.unseen("ann", ["n1"]), items_client.stats("ann").forgotten) == ([], 0)
 
 
 # --- bad lines ---------------------------------------------------------------------------------------------
 
-WANTED = 'an object {"user": …, "items": […]} is wanted'
+NO_ENTRY = 'not a user with items: use an object {"user": …, "items": […]}'
 BAD_LINES: dict[str, tuple[bytes, str]] = {
     "broken JSON": (b'{"user": "bad" "items": []}', "not JSON: Expecting ',' delimiter at character 16"),
-    "no object": (b'["bad", ["n1"]]', WANTED),
-    "no user": (b'{"items": ["n1"]}', WANTED),
-    "no items": (b'{"user": "bad"}', WANTED),
+    "no object": (b'["bad", ["n1"]]', NO_ENTRY),
+    "no user": (b'{"items": ["n1"]}', NO_ENTRY),
+    "no items": (b'{"user": "bad"}', NO_ENTRY),
     "a user that is null": (b'{"user": null, "items": ["n1"]}', "the user None is a NoneType: use a string or"),
     "a user that is a fraction": (b'{"user": 1.5, "items": ["n1"]}', "the user 1.5 is a float: use a string or"),
     "a user that is true": (b'{"user": true, "items": ["n1"]}', "the user True is a bool: use a string or"),
@@ -400,8 +400,14 @@ BAD_LINES: dict[str, tuple[bytes, str]] = {
     "a user too long": (log(**{"号" * 171: ["n1"]}).strip(), "has 513 bytes: use from 1 to 512"),
     "a zero byte in the user": (b'{"user": "bad\\u0000", "items": ["n1"]}', "has a zero byte: use from 1 to 512"),
     "half a character in the user": (b'{"user": "bad\\ud83d", "items": ["n1"]}', "the user has a lone surrogate"),
-    "items that are one string": (b'{"user": "bad", "items": "n1"}', "the items are not a list"),
-    "items that are null": (b'{"user": "bad", "items": null}', "the items are not a list"),
+    "items that are one string": (
+        b'{"user": "bad", "items": "n1"}',
+        '"items" is not a list: use ["news-1", …], or "item" for one item',
+    ),
+    "items that are null": (
+        b'{"user": "bad", "items": null}',
+        '"items" is not a list: use ["news-1", …], or "item" for one item',
+    ),
     "an item that is a fraction": (b'{"user": "bad", "items": ["n1", 1.5]}', "the item 1.5 is a float"),
     "an item that is a list": (b'{"user": "bad", "items": [["n1"]]}', "the item ['n1'] is a list"),
     "a single item that is null": (b'{"user": "bad", "item": null}', "the item None is a NoneType"),
@@ -415,7 +421,7 @@ MIXED = log(good=["n0"]) + b"".join(
 
 
 @pytest.mark.parametrize("verb", ["add", "forget", "rebuild"])
-def test_bad_lines_are_reported_with_their_places_and_stop_nothing(tmp_path: Path, verb: str) -> None:
+def test_bad_lines_are_reported_with_their_places_and_skipped(tmp_path: Path, verb: str) -> None:
     (tmp_path / "log.jsonl").write_bytes(MIXED)
     done = (seen if verb == "add" else called)(tmp_path, verb, "log.jsonl")
     assert done.code == 3
@@ -429,7 +435,7 @@ def test_bad_lines_are_reported_with_their_places_and_stop_nothing(tmp_path: Pat
     assert unseen(tmp_path, "bad", "n1") == ["n1"]
 
 
-def test_bad_lines_are_lines_of_json_with_json_and_the_counts_add_up(tmp_path: Path) -> None:
+def test_with_json_each_bad_line_is_reported_as_json_and_the_counts_add_up(tmp_path: Path) -> None:
     done = called(tmp_path, "add", "--json", stdin=MIXED)
     *reports, counts = done.json
     assert (done.code, done.err) == (3, "")
@@ -439,13 +445,13 @@ def test_bad_lines_are_lines_of_json_with_json_and_the_counts_add_up(tmp_path: P
     assert counts == {**NOTHING, "lines": 2 * good - 1, "rejected": good - 1, "items": good, "changed": good}
 
 
-def test_questions_that_can_t_be_understood_are_reported_and_the_others_answered(tmp_path: Path) -> None:
+def test_unseen_reports_bad_lines_and_answers_the_others(tmp_path: Path) -> None:
     done = called(tmp_path, "unseen", stdin=MIXED)
     assert (done.code, len(done.json), len(done.err.splitlines())) == (3, len(BAD_LINES) + 1, len(BAD_LINES))
     assert all(re.match(r"rejected: stdin:\d+: ", report) for report in done.err.splitlines())
 
 
-def test_with_json_each_question_is_one_line_in_its_turn_whether_or_not_it_is_understood(tmp_path: Path) -> None:
+def test_unseen_with_json_prints_one_line_for_each_line_good_or_bad_in_the_same_order(tmp_path: Path) -> None:
     done = called(tmp_path, "unseen", "--json", stdin=MIXED)
     answers, reports = done.json[::2], done.json[1::2]
     assert (done.code, done.err) == (3, "")
@@ -458,29 +464,29 @@ def test_with_json_each_question_is_one_line_in_its_turn_whether_or_not_it_is_un
 
 
 @pytest.mark.parametrize("verb", ["add", "unseen"])
-def test_input_with_nothing_but_bad_lines_makes_no_store(tmp_path: Path, verb: str) -> None:
+def test_input_with_only_bad_lines_creates_no_store(tmp_path: Path, verb: str) -> None:
     called(tmp_path, verb, stdin=b"bad\n[]\n")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("verb", ["add", "forget", "rebuild", "unseen"])
-def test_input_with_nothing_but_bad_lines_is_a_failure(tmp_path: Path, verb: str) -> None:
+def test_input_with_only_bad_lines_exits_with_1(tmp_path: Path, verb: str) -> None:
     done = called(tmp_path, verb, "--json", stdin=b"bad\n[]\n")
     assert done.code == 1
     if verb != "unseen":
         assert done.json[-1] == {**NOTHING, "lines": 2, "rejected": 2}
 
 
-def test_input_without_a_line_is_a_failure(tmp_path: Path) -> None:
+def test_input_without_lines_exits_with_1(tmp_path: Path) -> None:
     done = seen(tmp_path, "add", stdin=b"\n  \n")
     assert (done.code, done.out) == (1, "0 lines, 0 items, 0 not seen before\n")
-    assert 'no lines: JSON lines {"user", "items"} are wanted' in done.err
+    assert 'no lines in the input: give JSON lines {"user", "items"}' in done.err
 
 
-def test_a_file_that_is_not_there_is_named_before_anything_is_done(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_before_anything_is_done(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_bytes(log(ann=["n1"]))
     done = seen(tmp_path, "add", "log.jsonl", "none.jsonl")
-    assert complaint(done) == "es-simhash: none.jsonl can't be read: No such file or directory"
+    assert complaint(done) == "es-simhash: cannot read none.jsonl: No such file or directory"
     assert unseen(tmp_path, "ann", "n1") == ["n1"]
 
 
@@ -490,14 +496,14 @@ def test_a_file_that_is_not_there_is_named_before_anything_is_done(tmp_path: Pat
 def spoil(folder: Path, user: str, value: bytes = b"what is this", newest: int = 1) -> None:
     """Put bytes of somebody else's in the place of a user's filter."""
     fill(folder, "n0", user=user)
-    with SeenItems(address(folder)) as door:
-        door.remove(user)
+    with SeenItems(address(folder)) as items_client:
+        items_client.remove(user)
     store = open_store(address(folder))
     store.perform(ChangeUsers({user: UserState((value,), newest)}))
     store.close()
 
 
-def test_a_user_who_can_t_be_read_is_reported_with_what_was_not_stored(tmp_path: Path) -> None:
+def test_a_user_who_cannot_be_read_is_reported_with_the_items_that_were_not_stored(tmp_path: Path) -> None:
     spoil(tmp_path, "bad")
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"])
     *reports, counts = called(tmp_path, "add", "--json", stdin=data).json
@@ -506,14 +512,12 @@ def test_a_user_who_can_t_be_read_is_reported_with_what_was_not_stored(tmp_path:
     assert (report["outcome"], report["user"], report["items"]) == ("failed", "bad", ["n1", 2])
     assert "user 'bad' can't be read: these bytes are no Bloom filter" in report["reason"]
     done = called(tmp_path, "add", stdin=data)
-    assert (done.code, done.out) == (3, "3 lines, 4 items, 0 not seen before\n1 users failed\n")
+    assert (done.code, done.out) == (3, "3 lines, 4 items, 0 not seen before\n1 user failed\n")
     assert re.fullmatch(r"failed: the seen items of user 'bad' can't be read: .*\n", done.err)
 
 
 @pytest.mark.parametrize("size", ["1", "3", "500"])
-def test_a_question_about_a_user_who_can_t_be_read_is_reported_and_the_others_answered(
-    tmp_path: Path, size: str
-) -> None:
+def test_unseen_reports_users_who_cannot_be_read_and_answers_the_others(tmp_path: Path, size: str) -> None:
     for user in ("bad", "worse"):
         spoil(tmp_path, user)
     data = log(ann=["n1"], bad=["n1", 2], bob=["n1"], worse=["n1"], eve=["n1"]) + log(bad=[])
@@ -534,13 +538,13 @@ def test_a_question_about_a_user_who_can_t_be_read_is_reported_and_the_others_an
         assert report["reason"].startswith(f"stdin:{line}: the seen items of user '{report['user']}' can't be read: ")
 
 
-def test_one_user_who_can_t_be_read_is_an_error_of_one_line(tmp_path: Path) -> None:
+def test_with_user_a_user_who_cannot_be_read_is_an_error_of_one_line(tmp_path: Path) -> None:
     spoil(tmp_path, "bad")
     for run, arguments in ((seen, ["stats"]), (called, ["clear"]), (called, ["unseen", "n1"]), (seen, ["add", "n1"])):
         assert "user 'bad' can't be read" in complaint(run(tmp_path, *arguments, "--user", "bad"))
 
 
-def test_a_user_who_can_t_be_read_is_mended_by_removing_and_rebuilding(tmp_path: Path) -> None:
+def test_remove_and_rebuild_repair_a_user_who_cannot_be_read(tmp_path: Path) -> None:
     spoil(tmp_path, "bad")
     called(tmp_path, "remove", "--user", "bad")
     assert called(tmp_path, "rebuild", stdin=log(bad=["n1"])).code == 0
@@ -576,12 +580,12 @@ def test_a_list_of_forgotten_items_that_is_full_is_reported_with_its_user(tmp_pa
         (["rotate", "--user", "x" * 513], "has 513 bytes: use from 1 to 512"),
     ],
 )
-def test_what_can_t_be_used_is_refused_in_one_line(tmp_path: Path, arguments: list[str], reason: str) -> None:
+def test_a_wrong_value_is_an_error_of_one_line(tmp_path: Path, arguments: list[str], reason: str) -> None:
     assert reason in complaint(called(tmp_path, *arguments))
 
 
 @pytest.mark.parametrize("arguments", [["add", "--user", "ann"], ["stats", "--user"]], ids=" ".join)
-def test_an_argument_that_is_no_text_is_refused_in_one_line(tmp_path: Path, arguments: list[str]) -> None:
+def test_an_argument_that_is_not_utf8_is_an_error_of_one_line(tmp_path: Path, arguments: list[str]) -> None:
     assert "has a lone surrogate" in complaint(seen(tmp_path, *arguments, os.fsdecode(b"\xff")))
 
 
@@ -599,7 +603,7 @@ def test_an_argument_that_is_no_text_is_refused_in_one_line(tmp_path: Path, argu
     ],
     ids=" ".join,
 )
-def test_a_command_that_is_not_understood_exits_with_2(tmp_path: Path, arguments: list[str]) -> None:
+def test_a_wrong_command_line_exits_with_2(tmp_path: Path, arguments: list[str]) -> None:
     done = called(tmp_path, *arguments)
     assert (done.code, done.out) == (2, "")
     assert "Error: " in done.err
@@ -610,7 +614,7 @@ def test_a_command_that_is_not_understood_exits_with_2(tmp_path: Path, arguments
 
 
 @pytest.mark.elasticsearch
-def test_elasticsearch_and_sqlite_say_the_same(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
+def test_elasticsearch_and_sqlite_give_the_same_output(tmp_path: Path, elasticsearch_url: str, index_name: str) -> None:
     commands: list[tuple[list[str], bytes]] = [
         (["add", "--json"], MIXED + log(ann=["n1", "n2"], bob=["n1"])),
         (["add"], log(ann=["n2", "n3"])),
@@ -623,7 +627,7 @@ def test_elasticsearch_and_sqlite_say_the_same(tmp_path: Path, elasticsearch_url
         (["remove", "--user", "bob"], b""),
     ]
     store = ["--store", f"{elasticsearch_url}/{index_name}"]
-    assert "created, ready for `es-simhash seen add`" in called(tmp_path, "init", *store).out
+    assert "created; next run `es-simhash seen add`" in called(tmp_path, "init", *store).out
     for arguments, data in commands:
         assert called(tmp_path, *arguments, *store, stdin=data) == called(tmp_path, *arguments, stdin=data)
 

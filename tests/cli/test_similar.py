@@ -73,7 +73,7 @@ def test_a_stored_document_is_not_among_its_own_matches(folder: Path) -> None:
     assert done.json == near(STORM_NEAR, 7, but="near")
 
 
-def test_the_text_form_is_a_table_of_what_is_within_three_bits_unless_told(folder: Path) -> None:
+def test_the_text_form_is_a_table_of_documents_within_three_bits_by_default(folder: Path) -> None:
     done = es_simhash("similar", STORM, cwd=folder)
     assert done.code == 0
     assert done.out.splitlines() == [
@@ -84,9 +84,9 @@ def test_the_text_form_is_a_table_of_what_is_within_three_bits_unless_told(folde
     ]
 
 
-def test_a_filter_leaves_what_satisfies_it(folder: Path) -> None:
-    clause = '{"bool": {"must": {"term": {"lang": "zh"}}, "must_not": {"ids": {"values": ["copy"]}}}}'
-    done = es_simhash("similar", STORM, "--json", "--max-distance", "7", "--filter", clause, cwd=folder)
+def test_a_filter_keeps_only_matching_documents(folder: Path) -> None:
+    filter = '{"bool": {"must": {"term": {"lang": "zh"}}, "must_not": {"ids": {"values": ["copy"]}}}}'
+    done = es_simhash("similar", STORM, "--json", "--max-distance", "7", "--filter", filter, cwd=folder)
     assert [match["id"] for match in done.json] == ["farther"]
 
 
@@ -96,30 +96,30 @@ def test_elasticsearch_finds_the_same(folder: Path, elasticsearch_url: str, inde
     with Documents(address) as documents:
         documents.setup()
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
-    clause = '{"term": {"lang": "zh"}}'
+    filter = '{"term": {"lang": "zh"}}'
     options = ["--json", "--max-distance", "7", "--store", address]
     by_id = es_simhash("similar", "--id", "farther", *options, cwd=folder)
     assert by_id.json == near(STORM_FARTHER, 7, but="farther")
-    by_text = es_simhash("similar", STORM, "--filter", clause, *options, cwd=folder)
+    by_text = es_simhash("similar", STORM, "--filter", filter, *options, cwd=folder)
     assert by_text.json == [match for match in near(STORM, 7) if LANGUAGES.get(match["id"]) == "zh"]
 
 
-def test_nothing_near_is_an_empty_answer_and_not_an_error(folder: Path) -> None:
+def test_no_near_document_is_an_empty_answer_and_not_an_error(folder: Path) -> None:
     done = es_simhash("similar", STORM[:30] + HARVEST[:30], cwd=folder)
-    assert (done.code, done.out, done.err) == (0, "", "nothing within 3 bits\n")
+    assert (done.code, done.out, done.err) == (0, "", "no documents within 3 bits\n")
 
 
-def test_of_a_text_with_too_little_to_say_copies_are_found_and_it_is_said(folder: Path) -> None:
+def test_for_a_short_text_only_exact_duplicates_are_found_and_a_message_says_so(folder: Path) -> None:
     done = es_simhash("similar", "你好", "--json", cwd=folder)
     assert (done.code, done.json) == (0, [{"id": "short", "distance": 0, "exact": True}])
-    assert done.err == "the text has too little to say: only exact copies of it can be found\n"
+    assert done.err == "the text is too short for a fingerprint: only exact duplicates of it can be found\n"
 
 
 @pytest.mark.parametrize("arguments", [[], [STORM, "--id", "near"]], ids=["nothing", "two"])
-def test_one_thing_to_look_for_is_wanted(folder: Path, arguments: list[str]) -> None:
+def test_a_text_or_an_id_or_a_file_must_be_given(folder: Path, arguments: list[str]) -> None:
     done = es_simhash("similar", *arguments, cwd=folder)
     assert (done.code, done.out) == (2, "")
-    assert "give one of: a TEXT, --id ID, --file FILE" in done.err
+    assert "give exactly one of: TEXT, --id ID, --file FILE" in done.err
 
 
 def test_an_id_that_is_not_stored_is_named(folder: Path) -> None:
@@ -127,7 +127,7 @@ def test_an_id_that_is_not_stored_is_named(folder: Path) -> None:
     assert "no document with the id 'nobody': ingest it first, or give its text" in said
 
 
-def test_a_store_that_was_not_set_up_is_named_with_the_command_that_does_it(tmp_path: Path) -> None:
+def test_a_store_that_is_not_set_up_is_named_with_the_init_command(tmp_path: Path) -> None:
     said = complaint(es_simhash("similar", STORM, "--store", "sqlite:///news.db", cwd=tmp_path))
     assert "sqlite:///news.db is not set up" in said
     assert "`es-simhash init --store sqlite:///news.db`" in said

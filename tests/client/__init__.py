@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
     from es_simhash import AsyncSeenItems
-    from es_simhash.contract import Op, Store
+    from es_simhash.contract import Request, Store
 
 # False positives so rare that each answer is the only right one.
 CONFIG: dict[str, Any] = {"capacity": 100, "error_rate": 1e-6, "generations": 3}
@@ -88,9 +88,9 @@ class Watched:
         self._store = store
         self.name, self.embedded = store.name, store.embedded
         self.happens, self.times = happens, times
-        self.asked: list[Op[Any]] = []
+        self.asked: list[Request[Any]] = []
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         self.asked.append(op)
         assert sum(isinstance(each, ListUsers) for each in self.asked) < 50, "users are listed for ever"
         if isinstance(op, ChangeUsers) and self.happens and self.times:
@@ -98,7 +98,7 @@ class Watched:
             self.happens()
         return self._store.perform(op)
 
-    def count(self, kind: type[Op[Any]]) -> int:
+    def count(self, kind: type[Request[Any]]) -> int:
         return sum(isinstance(op, kind) for op in self.asked)
 
     def close(self) -> None: ...

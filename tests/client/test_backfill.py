@@ -20,7 +20,7 @@ from es_simhash.stores.address import open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_simhash.contract import Op, Store
+    from es_simhash.contract import Request, Store
 
 pytestmark = pytest.mark.elasticsearch
 
@@ -227,7 +227,7 @@ class Interfering:
         self.name = store.name
         self.written: list[str] = []
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         if isinstance(op, Write | Relink) and self._times:
             self._times -= 1
             self._happens(op)

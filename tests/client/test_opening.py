@@ -71,7 +71,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address) as documents:
         assert documents.remove(["other"], max_distance=15) == {"other"}
     with Documents(address) as documents:
-        assert documents.fingerprinter.scheme == LONG
+        assert documents.fingerprinter().scheme == LONG
 
 
 def test_the_async_door_follows_it_too(address: str) -> None:
@@ -93,7 +93,7 @@ def test_the_async_door_follows_it_too(address: str) -> None:
             assert {outcome.outcome async for outcome in documents.backfill("text", again=True)} <= {"unchanged"}
         async with AsyncDocuments(address) as documents:
             assert await documents.setup() == "unchanged"
-            assert (await documents.fingerprinter).scheme == LONG
+            assert (await documents.fingerprinter()).scheme == LONG
 
     asyncio.run(main())
 
@@ -108,12 +108,12 @@ def test_a_new_store_gets_the_default() -> None:
 def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     store = linear()
     documents = Documents(store)
-    assert documents.fingerprinter.scheme == Scheme()
+    assert documents.fingerprinter().scheme == Scheme()
     with pytest.raises(NotSetUp):
         documents.similar(STORM)
     store.perform(SetUp(LONG))
     assert documents.similar(STORM, max_distance=15) == []
-    assert documents.fingerprinter.scheme == LONG
+    assert documents.fingerprinter().scheme == LONG
 
 
 def test_a_store_that_is_set_up_otherwise_after_the_call_is_not_written_to() -> None:
@@ -171,14 +171,15 @@ def test_a_fingerprinter_is_given_alone(door: Any, beside: Any) -> None:
 def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
     with pytest.raises(InputError, match="segmenter"):
         Documents(linear(), segmenter="none")
-    assert Documents(linear(LONG), segmenter="jieba").fingerprinter._segmenter == "jieba"
+    assert Documents(linear(LONG), segmenter="jieba").fingerprinter()._segmenter == "jieba"
 
 
 def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
     ours = Fingerprinter.using(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
         documents.setup()
-    wanted = f"{TABLE.identity}: give the Fingerprinter that list of stop words, .*; then open the store with that one"
+    fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); then open the store with that one"
+    wanted = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(SchemeError, match=wanted):
         documents.ingest(DOCUMENTS)
     with Documents(address, fingerprinter=ours) as documents:
@@ -196,7 +197,7 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
     assert store.asked == [Describe()]
     list(outcomes)
     documents.similar(STORM)
-    assert documents.fingerprinter.scheme == LONG
+    assert documents.fingerprinter().scheme == LONG
     assert store.count(Describe) == 1
 
 
@@ -206,7 +207,7 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
 def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> None:
     store = linear(LONG)
     documents = Documents(store, **given)
-    assert documents.fingerprinter.scheme == LONG
+    assert documents.fingerprinter().scheme == LONG
     outcomes = documents.ingest(DOCUMENTS)
     assert store.asked == []
     list(outcomes)

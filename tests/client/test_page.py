@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.errors import (
-    InputError,
-    StoreUnavailable,
-)
+from es_simhash.errors import InputError, StoreUnavailable
 from tests.client import Source, memory
-
-# --- a page of unseen items --------------------------------------------------------------------------------
 
 
 def test_a_page_is_full_of_unseen_hits_in_their_order(seen: Any, ann: str) -> None:
@@ -23,13 +18,13 @@ def test_a_page_is_full_of_unseen_hits_in_their_order(seen: Any, ann: str) -> No
     assert (page.hits, page.offset, page.exhausted) == ([*range(0, 30, 3)], 28, False)
 
 
-def test_the_item_of_a_hit_is_what_the_caller_says(seen: Any, ann: str) -> None:
+def test_the_caller_says_which_item_a_hit_has(seen: Any, ann: str) -> None:
     seen.add(ann, ["n1"])
     hits = [{"_id": f"n{n}"} for n in range(3)]
     assert seen.unseen_page(ann, Source(hits), 5, item=lambda hit: hit["_id"]).hits == [hits[0], hits[2]]
 
 
-def test_an_error_of_the_page_function_comes_through(seen: Any, ann: str) -> None:
+def test_an_error_of_the_fetch_function_is_raised_unchanged(seen: Any, ann: str) -> None:
     for error in (KeyError("theirs"), StoreUnavailable("theirs")):
 
         def fetch(offset: int, size: int) -> list[str]:
@@ -49,7 +44,7 @@ pages = given(
 
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_successive_pages_lose_no_hit_and_double_none(hits: list[int], added: set[int], size: int, rounds: int) -> None:
+def test_successive_pages_lose_no_hit_and_repeat_none(hits: list[int], added: set[int], size: int, rounds: int) -> None:
     source, found, offset, exhausted = Source(hits), [], 0, False
     with memory(added) as seen:
         while not exhausted:
@@ -63,7 +58,7 @@ def test_successive_pages_lose_no_hit_and_double_none(hits: list[int], added: se
 
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_a_page_is_full_unless_the_source_or_the_rounds_are_at_their_end(
+def test_a_page_is_full_unless_the_source_is_exhausted_or_the_rounds_are_used(
     hits: list[int], added: set[int], size: int, rounds: int
 ) -> None:
     source = Source(hits)
@@ -79,18 +74,20 @@ def test_a_page_is_full_unless_the_source_or_the_rounds_are_at_their_end(
 
 @pages
 @settings(max_examples=80, deadline=None, derandomize=True)
-def test_rounds_and_what_they_ask_for_are_bounded(hits: list[int], added: set[int], size: int, rounds: int) -> None:
+def test_the_number_and_the_size_of_requests_are_bounded(
+    hits: list[int], added: set[int], size: int, rounds: int
+) -> None:
     source = Source(hits)
     with memory(added) as seen:
         seen.unseen_page("ann", source, size, rounds=rounds)
     assert 1 <= len(source.asked) <= rounds
-    at = 0
-    for offset, wanted in source.asked:
-        assert (offset, 1 <= wanted <= 10 * size) == (at, True)
-        at += wanted
+    expected_offset = 0
+    for offset, requested in source.asked:
+        assert (offset, 1 <= requested <= 10 * size) == (expected_offset, True)
+        expected_offset += requested
 
 
-def test_a_source_of_seen_hits_only_ends_after_the_rounds_and_goes_on_behind_them() -> None:
+def test_a_page_of_seen_hits_ends_after_its_rounds_and_the_next_page_starts_behind_them() -> None:
     source = Source(range(100_000))
     with memory(set()) as seen:
         seen.add("ann", range(2_000))

@@ -19,7 +19,7 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, drive
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.contract import Changed, ChangeUsers, FetchUsers, Op
+from es_simhash.contract import Changed, ChangeUsers, FetchUsers, Request
 from es_simhash.errors import (
     ConflictError,
 )
@@ -201,7 +201,7 @@ def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
     while turns:
         now, number, work, request = heappop(turns)
         try:
-            reply = store.perform(request) if isinstance(request, Op) else None
+            reply = store.perform(request) if isinstance(request, Request) else None
             attempts += isinstance(request, ChangeUsers)
             request = work.send(reply)
         except StopIteration:

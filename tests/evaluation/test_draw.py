@@ -1,4 +1,4 @@
-"""Laws of drawing: the pairs are those that a plain loop over all pairs draws, whatever the order of the documents."""
+"""Laws of the sample: it equals that of the reference, a plain loop over all pairs, in any order of the documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.evaluation.draw import DrawnDocuments, draw_pairs, lot
+from es_simhash.evaluation.draw import DocumentSample, document_rank, draw_pairs
 from es_simhash.fingerprinting.encoding import to_array
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ each_length = pytest.mark.parametrize("bits", WIDEST)
 
 
 def stored(bits: int) -> st.SearchStrategy[dict[str, int]]:
-    """Documents. Few bits, so that most fingerprints are near each other and some are the same; of both words."""
+    """Draw documents with few different bits: most fingerprints are near each other and some are equal.
+
+    At 128 bits the differing bits are in both words.
+    """
     few = st.integers(0, 31)
     across = [few.map(lambda value: value << 62), few.map(lambda value: value << 62 | 0xFF)] if bits == 128 else []
     values = st.one_of(few, few.map(lambda value: value << bits - 5 | 0xFFFF), *across)
@@ -32,22 +35,22 @@ def stored(bits: int) -> st.SearchStrategy[dict[str, int]]:
 def drawn(
     documents: dict[str, int], size: int, seed: int, count: int = 100, max_distance: int = 3, bits: int = 64
 ) -> list[object]:
-    held = DrawnDocuments(count, seed, bits)
+    held = DocumentSample(count, seed, bits)
     for id, value in documents.items():
         held.add(id, value)
-    ids, fingerprints, lots = held.sorted()
-    return [(ids[a], ids[b], distance) for a, b, distance in draw_pairs(fingerprints, lots, size, max_distance)]
+    ids, fingerprints, ranks = held.sorted()
+    return [(ids[a], ids[b], distance) for a, b, distance in draw_pairs(fingerprints, ranks, size, max_distance)]
 
 
-def plain_mixed(left: int, right: int) -> int:
+def reference_pair_rank(left: int, right: int) -> int:
     mixed = (left * 0x9E3779B97F4A7C15 + right) % 2**64
     mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
     return mixed ^ mixed >> 31
 
 
-def plain_drawn(documents: dict[str, int], size: int, seed: int, count: int, max_distance: int) -> list[object]:
-    ids = sorted(documents, key=lambda id: lot(id, seed))[:count]
+def reference_draw(documents: dict[str, int], size: int, seed: int, count: int, max_distance: int) -> list[object]:
+    ids = sorted(documents, key=lambda id: document_rank(id, seed))[:count]
     first: dict[int, str] = {}
     for id in ids:
         first.setdefault(documents[id], id)
@@ -57,7 +60,7 @@ def plain_drawn(documents: dict[str, int], size: int, seed: int, count: int, max
         same_kind = distance == 0 and first[documents[a]] == a
         both_first = first[documents[a]] == a and first[documents[b]] == b
         if distance <= max_distance and (same_kind or both_first):
-            strata[distance].append((plain_mixed(lot(a, seed), lot(b, seed)), a, b))
+            strata[distance].append((reference_pair_rank(document_rank(a, seed), document_rank(b, seed)), a, b))
     taken: Counter[int] = Counter()
     while taken.total() < size and any(taken[distance] < len(pairs) for distance, pairs in strata.items()):
         for distance, pairs in strata.items():
@@ -68,12 +71,10 @@ def plain_drawn(documents: dict[str, int], size: int, seed: int, count: int, max
 
 @each_length
 @given(st.data(), st.integers(1, 30), st.integers(0, 3), st.integers(1, 20))
-def test_what_is_drawn_is_what_a_plain_loop_draws(
-    bits: int, data: st.DataObject, size: int, seed: int, count: int
-) -> None:
+def test_the_sample_equals_the_reference(bits: int, data: st.DataObject, size: int, seed: int, count: int) -> None:
     documents, max_distance = data.draw(stored(bits)), data.draw(st.integers(0, WIDEST[bits]))
-    wanted = plain_drawn(documents, size, seed, count, max_distance)
-    assert drawn(documents, size, seed, count, max_distance, bits) == wanted
+    expected = reference_draw(documents, size, seed, count, max_distance)
+    assert drawn(documents, size, seed, count, max_distance, bits) == expected
 
 
 @each_length
@@ -82,28 +83,28 @@ def test_the_order_of_the_documents_does_not_matter(
     bits: int, data: st.DataObject, size: int, shuffled: random.Random
 ) -> None:
     documents = data.draw(stored(bits))
-    items = list(documents.items())
-    shuffled.shuffle(items)
-    assert drawn(dict(items), size, 7, 8, bits=bits) == drawn(documents, size, 7, 8, bits=bits)
+    shuffled_items = list(documents.items())
+    shuffled.shuffle(shuffled_items)
+    assert drawn(dict(shuffled_items), size, 7, 8, bits=bits) == drawn(documents, size, 7, 8, bits=bits)
 
 
-def test_each_pair_is_drawn_about_as_often_as_another() -> None:
+def test_every_pair_is_drawn_about_equally_often() -> None:
     documents = {f"id{n}": 1 << n for n in range(6)}  # 15 pairs, all of them 2 bits apart
     times = Counter(pair for seed in range(600) for pair in map(frozenset, drawn_ids(documents, 3, seed)))
     assert len(times) == 15
-    assert all(70 <= count <= 175 for count in times.values()), times  # 120 each, on the average
+    assert all(70 <= count <= 175 for count in times.values()), times  # 120 each on average
 
 
 def drawn_ids(documents: dict[str, int], size: int, seed: int) -> list[tuple[str, str]]:
     return [(a, b) for a, b, _ in drawn(documents, size, seed)]  # type: ignore[misc]
 
 
-def test_each_distance_has_its_share_and_what_one_lacks_the_others_make_up_for() -> None:
+def test_each_distance_has_the_same_share_and_the_others_replace_missing_pairs() -> None:
     documents = {"a": 0, "b": 0, **{f"id{n}": 1 << n for n in range(20)}}
     assert Counter(distance for *_, distance in drawn(documents, 21, 0)) == {0: 1, 1: 10, 2: 10}  # type: ignore[misc]
 
 
 @each_length
-def test_of_few_documents_there_are_no_pairs(bits: int) -> None:
+def test_fewer_than_two_documents_have_no_pairs(bits: int) -> None:
     assert draw_pairs(to_array([], bits), np.array([], dtype=np.uint64), 5, WIDEST[bits]) == []
     assert drawn({"a": 3}, 5, 0, bits=bits) == []

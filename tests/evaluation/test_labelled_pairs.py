@@ -1,4 +1,4 @@
-"""Labelled pairs are read, or refused with their place; ids lead to what is stored."""
+"""Labelled pairs are read, or refused with their place; ids refer to stored documents."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_a_label_is_true_or_false_or_1_or_0(label: Any, duplicate: bool) -> None
     assert read(PairReader(OURS, truth=0.5), pair) == [labelled(STORM, STORM_NEAR, duplicate, OURS)]
 
 
-@pytest.mark.parametrize(("alike", "duplicate"), [(0.8, True), (0.79, False), (1, True), (0, False)])
-def test_a_similarity_is_a_label_from_the_truth_on(alike: float, duplicate: bool) -> None:
-    pair = {"a": STORM, "b": HARVEST, "similarity": alike}
+@pytest.mark.parametrize(("likeness", "duplicate"), [(0.8, True), (0.79, False), (1, True), (0, False)])
+def test_a_pair_is_a_duplicate_if_its_similarity_is_at_least_the_truth(likeness: float, duplicate: bool) -> None:
+    pair = {"a": STORM, "b": HARVEST, "similarity": likeness}
     assert read(PairReader(OURS, truth=0.8), pair) == [labelled(STORM, HARVEST, duplicate, OURS)]
 
 
 @pytest.mark.parametrize("measure", ["jaccard", "cosine"])
-def test_the_similarity_that_confirms_is_that_of_the_texts(measure: Any) -> None:
+def test_a_pair_has_the_similarity_of_its_texts(measure: Any) -> None:
     [pair] = read(PairReader(OURS, measure=measure), {"a": STORM, "b": STORM_NEAR, "duplicate": 1})
     assert pair == labelled(STORM, STORM_NEAR, True, OURS, measure)
 
@@ -67,19 +67,25 @@ GOOD = {"a": STORM, "b": HARVEST, "duplicate": False}
             {"a": "x", "b": "y", "duplicate": None},
             'no label: write "duplicate": true or false, or "similarity": a number',
         ),
-        ({**GOOD, "duplicate": "yes"}, "the label in 'duplicate' is neither true nor false, 1 nor 0: mend it"),
-        ({**GOOD, "duplicate": 2}, "the label in 'duplicate' is neither true nor false, 1 nor 0: mend it"),
-        ({"a": "x", "b": "y", "similarity": "0.8"}, "the label in 'similarity' is not a number: mend it"),
-        ({"a": "x", "b": "y", "similarity": True}, "the label in 'similarity' is not a number: mend it"),
-        (b'{"a": "x", "b": "y", "similarity": 1e999}\n', "the label in 'similarity' is not a number: mend it"),
+        ({**GOOD, "duplicate": "yes"}, "the label in 'duplicate' is 'yes': use true or false, 1 or 0"),
+        ({**GOOD, "duplicate": 2}, "the label in 'duplicate' is 2: use true or false, 1 or 0"),
+        (
+            {"a": "x", "b": "y", "similarity": "0.8"},
+            "the 'similarity' is not a finite number: use a number such as 0.8",
+        ),
+        ({"a": "x", "b": "y", "similarity": True}, "the 'similarity' is not a finite number: use a number such as 0.8"),
+        (
+            b'{"a": "x", "b": "y", "similarity": 1e999}\n',
+            "the 'similarity' is not a finite number: use a number such as 0.8",
+        ),
         (
             b'{"a": "x", "b": "y", "similarity": 1' + b"0" * 400 + b"}\n",
-            "the label in 'similarity' is not a number: mend it",
+            "the 'similarity' is not a finite number: use a number such as 0.8",
         ),
-        ({"a": "x", "duplicate": 1}, "neither 'b' nor 'b_id': give a text, or the id of a stored document"),
-        ({**GOOD, "a": 7}, "the text in 'a' is not a string: give a string"),
-        ({"a_id": [], "b_id": 1, "duplicate": 1}, "the id in 'a_id' can't be one: use a string or a whole number"),
-        ({"a_id": True, "b_id": 1, "duplicate": 1}, "the id in 'a_id' can't be one: use a string or a whole number"),
+        ({"a": "x", "duplicate": 1}, "neither 'b' nor 'b_id': add a text, or the id of a stored document"),
+        ({**GOOD, "a": 7}, "the text in 'a' is not a string: use a string"),
+        ({"a_id": [], "b_id": 1, "duplicate": 1}, "the id in 'a_id' is not an id: use a string or a whole number"),
+        ({"a_id": True, "b_id": 1, "duplicate": 1}, "the id in 'a_id' is not an id: use a string or a whole number"),
         (
             {"a_id": 1, "b_id": "1", "duplicate": 1},
             "'a_id' and 'b_id' are the same document, '1': pair it with another",
@@ -91,7 +97,7 @@ GOOD = {"a": STORM, "b": HARVEST, "duplicate": False}
         ),
     ],
 )
-def test_a_line_that_can_not_be_used_is_named_with_its_place_and_stops_nothing(wrong: Any, problem: str) -> None:
+def test_an_unusable_line_is_reported_with_its_place_and_the_next_line_is_read(wrong: Any, problem: str) -> None:
     good = labelled(STORM, HARVEST, False, OURS)
     assert read(PairReader(OURS), GOOD, wrong, GOOD) == [good, f"pairs.jsonl:2: {problem}", good]
 
@@ -99,20 +105,24 @@ def test_a_line_that_can_not_be_used_is_named_with_its_place_and_stops_nothing(w
 @pytest.mark.parametrize(
     ("options", "pair", "problem"),
     [
-        ({}, {"a": "x", "b": "y", "similarity": 1}, "a similarity and no label: say from which on it is one (--truth)"),
+        (
+            {},
+            {"a": "x", "b": "y", "similarity": 1},
+            "a pair has a similarity and no label: set the similarity from which a pair is a duplicate: --truth 0.8",
+        ),
         (
             {},
             {"a_id": 1, "b": "y", "duplicate": 1},
-            "ids and no texts: name the store of these documents (--store URL)",
+            "a pair has ids and no texts: name the store of the documents: --store URL",
         ),
         (
             {"measure": "cosine", "fetch": lambda ids: {}},
             {"a_id": 1, "b_id": 2, "duplicate": 1},
-            "ids and no texts to confirm: give texts, 'a' and 'b', or no --confirm",
+            "a pair has ids and no texts to confirm by: add the texts 'a' and 'b', or omit --confirm",
         ),
     ],
 )
-def test_what_all_pairs_lack_is_said_once(options: Any, pair: Any, problem: str) -> None:
+def test_a_missing_option_raises_at_the_first_line_that_needs_it(options: Any, pair: Any, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         read(PairReader(OURS, **options), GOOD | {"a_id": "x", "b_id": "y"}, pair)
     assert str(refused.value) in {f"pairs.jsonl:{n}: {problem}" for n in (1, 2)}
@@ -120,13 +130,13 @@ def test_what_all_pairs_lack_is_said_once(options: Any, pair: Any, problem: str)
 
 @pytest.mark.parametrize("truth", [float("nan"), float("inf")])
 def test_a_truth_that_is_no_number_is_refused(truth: float) -> None:
-    with pytest.raises(InputError, match="use the least similarity of duplicates"):
+    with pytest.raises(InputError, match="use the similarity from which a pair is a duplicate"):
         PairReader(OURS, truth=truth)
 
 
 @pytest.fixture
 def store() -> LinearStore:
-    """Fingerprints that no text of these tests has: a pair that has their distance comes from here."""
+    """Return a store whose fingerprints no text of these tests has, so that their distances can only come from it."""
     store = LinearStore()
     Documents(store).setup()
     blank = OURS.fingerprint("")
@@ -153,7 +163,7 @@ def store() -> LinearStore:
         ("empty", "void", None, False),
     ],
 )
-def test_of_stored_documents_the_stored_fingerprints_are_taken(
+def test_ids_are_compared_by_their_stored_fingerprints(
     store: LinearStore, a: Any, b: Any, distance: int | None, exact: bool
 ) -> None:
     reader = PairReader(OURS, measure="jaccard", fetch=Documents(store).fetch)
@@ -163,14 +173,14 @@ def test_of_stored_documents_the_stored_fingerprints_are_taken(
     assert read(reader, {"a_id": a, "b_id": b, "duplicate": 0}) == [LabelledPair(False, distance, exact)]
 
 
-def test_without_a_store_the_texts_count(store: LinearStore) -> None:
+def test_without_a_store_or_ids_the_texts_are_compared(store: LinearStore) -> None:
     pair = {"a_id": 1, "b_id": 2, "a": STORM, "b": STORM_NEAR, "duplicate": True}
     assert read(PairReader(OURS), pair) == [labelled(STORM, STORM_NEAR, True, OURS)]
     texts = {"a": STORM, "b": STORM_NEAR, "duplicate": True}
     assert read(PairReader(OURS, fetch=Documents(store).fetch), texts) == [labelled(STORM, STORM_NEAR, True, OURS)]
 
 
-def test_an_id_that_is_not_stored_or_has_no_fingerprint_is_named(store: LinearStore) -> None:
+def test_an_id_that_is_not_stored_or_has_no_fingerprint_is_reported(store: LinearStore) -> None:
     def fetch(ids: Iterable[str]) -> dict[str, Row]:
         rows = Documents(store).fetch(ids)
         return {**rows, "never": replace(rows["1"], id="never", fingerprint=None, digest="")}
@@ -178,9 +188,9 @@ def test_an_id_that_is_not_stored_or_has_no_fingerprint_is_named(store: LinearSt
     reader = PairReader(OURS, fetch=fetch)
     some = [{"a_id": 1, "b_id": id, "duplicate": True} for id in ("none", 2, "never")]
     assert read(reader, *some) == [
-        "pairs.jsonl:1: there is no document with the id 'none': ingest it first, or give the texts",
+        "pairs.jsonl:1: the store has no document 'none': ingest it first, or add the texts",
         LabelledPair(True, 4, False),
-        "pairs.jsonl:3: the document 'never' has no fingerprint: run es-simhash backfill",
+        "pairs.jsonl:3: the stored document 'never' has no fingerprint: run es-simhash backfill",
     ]
 
 

@@ -97,7 +97,7 @@ def test_where_the_node_stays_away_every_document_that_was_read_has_failed_and_i
     *repeated, last = done.err.splitlines()
     assert last.startswith(f"es-simhash: {address} can't be reached (")
     assert repeated
-    assert all("; it is tried again for up to " in line or "answers again, after" in line for line in repeated)
+    assert all("; retrying for up to " in line or "answers again, after" in line for line in repeated)
     read = len(outcomes)
     assert [each["id"] for each in outcomes if each["id"]] == [str(n) for n in range(min(read, 60))]
     assert counts["total"] == read >= 5 * BATCH

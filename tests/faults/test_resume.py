@@ -57,7 +57,7 @@ def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
         proxy.rule = gone_after(rng.randint(1, 2), done=rng.random() < 0.7)
         try:
             with Documents(address, max_retries=0) as door:
-                outcomes.extend(door.ingest(after, state=str(tmp_path / "state"), deadline=0, **options))
+                outcomes.extend(door.ingest(after, checkpoint=str(tmp_path / "state"), deadline=0, **options))
         except StoreUnavailable:
             broken += 1
         else:

@@ -1,4 +1,4 @@
-"""Laws of a fingerprint's forms: each holds every bit, and the way back gives the same number."""
+"""Laws of the forms of a fingerprint: each form holds every bit, and the conversion back gives the same integer."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from es_simhash.fingerprinting.encoding import (
     from_longs,
     from_signed,
     hex_segments,
+    segment_count,
     split,
     to_array,
     to_longs,
@@ -33,11 +34,15 @@ def plain_distance(left: int, right: int) -> int:
 
 @each_length
 @given(data=st.data())
-def test_segments_one_after_the_other_are_the_fingerprint(bits: int, data: st.DataObject) -> None:
+def test_joined_segments_are_the_fingerprint(bits: int, data: st.DataObject) -> None:
     value = data.draw(of_length(bits))
     parts = split(value, bits)
-    assert len(parts) == bits // 16
+    assert len(parts) == segment_count(bits)
     assert int("".join(f"{part:016b}" for part in parts), 2) == value
+
+
+def test_a_segment_has_16_bits() -> None:
+    assert (segment_count(64), segment_count(128)) == (4, 8)
 
 
 def test_segment_0_holds_the_highest_bits() -> None:
@@ -46,7 +51,7 @@ def test_segment_0_holds_the_highest_bits() -> None:
 
 @each_length
 @given(data=st.data())
-def test_hex_segments_one_after_the_other_are_the_hex_of_the_fingerprint(bits: int, data: st.DataObject) -> None:
+def test_joined_hex_segments_are_the_hex_of_the_fingerprint(bits: int, data: st.DataObject) -> None:
     value = data.draw(of_length(bits))
     parts = hex_segments(value, bits)
     assert "".join(parts) == hex(value)[2:].rjust(bits // 4, "0")
@@ -71,19 +76,21 @@ def test_a_signed_long_holds_the_same_bits(value: int) -> None:
 
 @given(fingerprints)
 @example(1 << 63)
-def test_the_way_to_a_signed_long_and_back_gives_the_same_fingerprint(value: int) -> None:
+def test_conversion_to_a_signed_long_and_back_gives_the_same_fingerprint(value: int) -> None:
     assert from_signed(to_signed(value)) == value
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
 @example(-(1 << 63))
-def test_the_way_from_a_signed_long_and_back_gives_the_same_long(value: int) -> None:
+def test_conversion_from_a_signed_long_and_back_gives_the_same_long(value: int) -> None:
     assert to_signed(from_signed(value)) == value
 
 
 @each_length
 @given(data=st.data())
-def test_longs_hold_the_same_bits_and_the_way_back_gives_the_same_fingerprint(bits: int, data: st.DataObject) -> None:
+def test_longs_hold_the_same_bits_and_conversion_back_gives_the_same_fingerprint(
+    bits: int, data: st.DataObject
+) -> None:
     value = data.draw(of_length(bits))
     longs = to_longs(value, bits)
     assert b"".join(long.to_bytes(8, "big", signed=True) for long in longs) == value.to_bytes(bits // 8, "big")
@@ -97,7 +104,7 @@ def test_64_bits_are_one_long(value: int) -> None:
 
 @given(st.lists(fingerprints))
 def test_an_array_holds_the_same_numbers_in_their_order(values: list[int]) -> None:
-    array = to_array(iter(values))
+    array = to_array(iter(values), 64)
     assert array.shape == (len(values),)
     assert array.tolist() == values
 

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError, SchemeError
 from es_simhash.fingerprinting import fingerprinter as module
+from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, aggregate, fingerprint
 from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
-from es_simhash.fingerprinting.tokens import OF_CHARACTERS, TOKENS, tokenize
+from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS, tokenize
 from es_simhash.fingerprinting.weights import WEIGHTS, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
 from tests.fingerprinting.test_hashing import PLAIN
@@ -36,7 +37,7 @@ features = st.text(st.characters(codec="utf-8"), max_size=6)
 huge = st.integers(0, 1 << 55) | st.sampled_from([1 << 52, (1 << 53) - 1, 1 << 53, (1 << 53) + 1])
 weighed = st.dictionaries(features, st.integers(0, 1 << 20) | huge, max_size=12)
 
-TOO_LITTLE = [
+TOO_FEW = [
     "",
     " \t\n",
     "\u200b\ufeff",
@@ -56,7 +57,7 @@ def plain_hash(feature: str, bits: int = 64, name: str = "murmur3") -> int:
 
 
 def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur3") -> int:
-    """One bit after the other, one feature after the other, in Python's own numbers."""
+    """Reference implementation: one bit after another, one feature after another, in Python integers."""
     hashes = {feature: plain_hash(feature, bits, name) for feature in weighed}
     value = 0
     for bit in range(bits):
@@ -68,7 +69,7 @@ def plain_aggregate(weighed: dict[str, int], bits: int = 64, name: str = "murmur
 
 
 def feature_that_hashes_to(bits: str) -> str:
-    """The first number whose hash begins so."""
+    """Return the first decimal number whose hash starts with these bits."""
     return next(word for word in map(str, count()) if f"{plain_hash(word):064b}".startswith(bits))
 
 
@@ -96,7 +97,7 @@ def test_a_feature_alone_gives_its_hash(feature: str, weight: int) -> None:
     ("name", "bits"), [("murmur3", 64), ("murmur3", 128), ("jenkins", 64), ("jenkins", 128), ("fnv1a_64", 64)]
 )
 @given(weighed=weighed)
-def test_aggregate_equals_its_plain_twin(name: str, bits: int, weighed: dict[str, int]) -> None:
+def test_aggregate_equals_its_reference(name: str, bits: int, weighed: dict[str, int]) -> None:
     assert aggregate(weighed, name, bits) == plain_aggregate(weighed, bits, name)
 
 
@@ -108,7 +109,7 @@ def test_a_majority_of_1_decides_even_where_doubles_do_not_tell_it(pair: list[st
 
 
 @given(st.dictionaries(features, st.integers(1 << 60, 1 << 70), min_size=1, max_size=8))
-def test_aggregate_equals_its_plain_twin_beyond_the_numbers_of_64_bits(weighed: dict[str, int]) -> None:
+def test_aggregate_equals_its_reference_for_weights_beyond_64_bits(weighed: dict[str, int]) -> None:
     assert aggregate(weighed, "murmur3", 64) == plain_aggregate(weighed)
 
 
@@ -174,7 +175,7 @@ print(json.dumps([hash("暴雨"), [one.hex for one in made], [one.digest for one
         ("新桥通车！首日车流八万辆次。", "新桥通车!\n\n首日车流八万辆次。"),
     ],
 )
-def test_what_a_reader_does_not_see_changes_bits_no_more_than_words(one: str, other: str) -> None:
+def test_invisible_differences_do_not_change_the_fingerprint(one: str, other: str) -> None:
     assert fingerprint(one).value == fingerprint(other).value is not None
 
 
@@ -184,18 +185,18 @@ def test_the_same_words_in_another_order_have_the_same_fingerprint_and_another_d
     assert one.digest != other.digest
 
 
-# --- too little to say ---------------------------------------------------------------------------------------
+# --- too few features ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", TOO_LITTLE, ids=ascii)
-def test_a_text_with_too_little_to_say_has_a_digest_and_nothing_else(text: str) -> None:
+@pytest.mark.parametrize("text", TOO_FEW, ids=ascii)
+def test_a_text_with_too_few_features_has_a_digest_and_no_fingerprint(text: str) -> None:
     made = fingerprint(text)
     assert (made.value, made.hex, made.segments, made.features) == (None, None, (), 0)
     assert made.digest == hashlib.md5(normalise(text).encode("utf-8")).hexdigest()
 
 
 @pytest.mark.parametrize("text", ENOUGH)
-def test_a_text_with_enough_to_say_has_a_fingerprint(text: str) -> None:
+def test_a_text_with_enough_features_has_a_fingerprint(text: str) -> None:
     made = fingerprint(text)
     assert made.value is not None
     assert made.features >= DEFAULT.min_features
@@ -208,8 +209,8 @@ def test_a_text_has_a_value_if_and_only_if_it_has_min_features(text: str, min_fe
     assert made.features == 0 or made.features >= min_features
 
 
-@pytest.mark.parametrize("text", [*TOO_LITTLE, *ENOUGH], ids=ascii)
-def test_a_text_is_blank_if_nothing_is_left_of_it(text: str) -> None:
+@pytest.mark.parametrize("text", [*TOO_FEW, *ENOUGH], ids=ascii)
+def test_a_text_is_blank_if_it_is_empty_after_normalisation(text: str) -> None:
     assert fingerprint(text).blank is (normalise(text) == "")
 
 
@@ -219,32 +220,37 @@ def test_a_digest_is_made_as_the_scheme_says() -> None:
 
 
 @pytest.mark.parametrize("text", [None, b"text", 7, "大桥\ud83d"], ids=repr)
-def test_what_is_not_text_is_refused(text: object) -> None:
+def test_a_text_that_is_not_a_string_or_has_a_lone_surrogate_is_refused(text: object) -> None:
     with pytest.raises(InputError, match="the text"):
         fingerprint(text)  # type: ignore[arg-type]
 
 
-# --- other choices, and tables of one's own ------------------------------------------------------------------------
+# --- other choices, and custom tables -----------------------------------------------------------------------
 
 TABLE = IdfTable.of({"暴雨": 7.5, "积水": 3, "f-35": 0.25})
 LIST = StopWords.of(["暴雨", "the", "小学"])
 
 
-def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
-    """One step after the other, by the slow twins of each."""
+def plain_weighed(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> dict[str, int]:
+    """Reference implementation of the weighed features of a text; ``table`` is in units of 1/1024."""
     normalised = plain_normalise(text)
-    if scheme.tokens in OF_CHARACTERS:
+    if scheme.tokens in CHARACTER_TOKENS:
         words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
-        weighed = plain_weigh(words, scheme.weights, scheme.min_features, set(), table, every=True)
-    else:
-        words = plain_tokenize(normalised) if scheme.tokens == "words" else plain_in_order(normalised)
-        weighed = plain_weigh(words, scheme.weights, scheme.min_features, stop_words, table)
+        return plain_weigh(words, scheme.weights, scheme.min_features, set(), table, keep_all=True)
+    words = plain_tokenize(normalised) if scheme.tokens == "words" else plain_in_order(normalised)
+    weighed = plain_weigh(words, scheme.weights, scheme.min_features, stop_words, table)
     if scheme.tokens == "words_with_neighbours":
         pairs = list(pairwise(word for word in words if word in weighed))
         weighed |= {
             "_".join(pair): max(plain_weight(word, pairs.count(pair), scheme.weights, table) for word in pair)
             for pair in pairs
         }
+    return weighed
+
+
+def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
+    """Reference implementation: the reference implementation of each step, one after another."""
+    weighed = plain_weighed(text, scheme, table, stop_words)
     return plain_aggregate(weighed, scheme.bits, scheme.hash) if weighed else None
 
 
@@ -258,12 +264,12 @@ def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, s
     own_stop_words=st.booleans(),
     min_features=st.integers(1, 6),
 )
-def test_a_fingerprint_under_any_scheme_equals_that_of_the_slow_twins(
+def test_a_fingerprint_under_any_scheme_equals_the_reference(
     text: str, tokens: str, own_idf: bool, own_stop_words: bool, **choices: Any
 ) -> None:
     scheme = Scheme(tokens=tokens, **choices)
     idf = TABLE if own_idf and WEIGHTS[scheme.weights].idf else None
-    stop_words = LIST if own_stop_words and tokens not in OF_CHARACTERS else None
+    stop_words = LIST if own_stop_words and tokens not in CHARACTER_TOKENS else None
     fingerprinter = Fingerprinter.using(scheme, idf=idf, stop_words=stop_words)
     made = fingerprinter.fingerprint(text)
     plain = plain_fingerprint(
@@ -273,7 +279,7 @@ def test_a_fingerprint_under_any_scheme_equals_that_of_the_slow_twins(
     assert made.hex is None or len(made.hex) == scheme.bits // 4
 
 
-def test_tables_of_ones_own_and_a_scheme_that_names_them_are_made_together() -> None:
+def test_using_makes_a_scheme_that_names_the_custom_tables() -> None:
     base = Scheme(weights="tf_idf", bits=128)
     made = Fingerprinter.using(base, idf=TABLE, stop_words=LIST)
     assert made.scheme == replace(base, idf=TABLE.identity, stop_words=LIST.identity)
@@ -288,25 +294,26 @@ def test_tables_of_ones_own_and_a_scheme_that_names_them_are_made_together() -> 
         (
             {"idf": TABLE.identity},
             {},
-            f"Scheme.idf is {TABLE.identity}: give the Fingerprinter that IDF table, idf=… (--idf FILE)",
+            f"Scheme.idf names the custom IDF table {TABLE.identity}, which is not loaded: "
+            "pass it to the Fingerprinter (idf=…, or --idf FILE)",
         ),
         (
             {"stop_words": LIST.identity},
             {},
-            f"Scheme.stop_words is {LIST.identity}: give the Fingerprinter that list of stop words, "
-            "stop_words=… (--stop-words FILE)",
+            f"Scheme.stop_words names the custom list of stop words {LIST.identity}, which is not loaded: "
+            "pass it to the Fingerprinter (stop_words=…, or --stop-words FILE)",
         ),
         (
             {"idf": "sha256:0123456789abcdef"},
             {"idf": TABLE},
-            f"Scheme.idf is sha256:0123456789abcdef, the IDF table given is {TABLE.identity}: "
-            "give the one that the Scheme names, or make both by Fingerprinter.using",
+            f"Scheme.idf is sha256:0123456789abcdef, but the IDF table that was passed is {TABLE.identity}: "
+            "pass the one that the Scheme names, or create both with Fingerprinter.using",
         ),
         (
             {},
             {"stop_words": LIST},
-            f"Scheme.stop_words is 1, the list of stop words given is {LIST.identity}: "
-            "give the one that the Scheme names, or make both by Fingerprinter.using",
+            f"Scheme.stop_words is 1, but the list of stop words that was passed is {LIST.identity}: "
+            "pass the one that the Scheme names, or create both with Fingerprinter.using",
         ),
     ],
 )
@@ -318,10 +325,10 @@ def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named
     assert str(refused.value) == problem
 
 
-def test_a_table_that_has_no_part_in_the_scheme_is_refused() -> None:
-    with pytest.raises(SchemeError, match="ask for none"):
+def test_a_table_that_the_scheme_does_not_use_is_refused() -> None:
+    with pytest.raises(SchemeError, match="'sqrt_tf' use no IDF"):
         Fingerprinter.using(idf=TABLE)
-    with pytest.raises(SchemeError, match="'characters' have none"):
+    with pytest.raises(SchemeError, match="'characters' use no stop words"):
         Fingerprinter.using(Scheme(tokens="characters"), stop_words=LIST)
 
 
@@ -334,14 +341,14 @@ def test_a_fingerprinter_with_tables_can_be_pickled() -> None:
     assert there.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
 
 
-# --- features of the caller's own ----------------------------------------------------------------------------------
+# --- features of the caller ---------------------------------------------------------------------------------
 
 levels = st.integers(1, 5) | st.floats(min_value=1e-3, max_value=1e300) | st.integers(1, 1 << 80)
 own_features = st.lists(st.tuples(features.filter(bool), levels), min_size=1, max_size=8)
 
 
 @given(own_features, st.sampled_from([Scheme(), Scheme(bits=128, hash="jenkins", digest="sha256")]))
-def test_features_of_ones_own_are_added_up_and_signed(pairs: list[tuple[str, float]], scheme: Scheme) -> None:
+def test_the_fingerprint_of_features_is_the_sign_of_their_votes(pairs: list[tuple[str, float]], scheme: Scheme) -> None:
     weighed: dict[str, int] = {}
     for feature, level in pairs:
         weighed[feature] = weighed.get(feature, 0) + max(1, round(Fraction(level) * 1024))
@@ -353,7 +360,7 @@ def test_features_of_ones_own_are_added_up_and_signed(pairs: list[tuple[str, flo
 
 
 @given(own_features, st.data())
-def test_neither_order_nor_form_of_features_matters(pairs: list[tuple[str, float]], data: st.DataObject) -> None:
+def test_the_order_and_the_form_of_features_do_not_matter(pairs: list[tuple[str, float]], data: st.DataObject) -> None:
     made = fingerprint(features=pairs)
     assert fingerprint(features=iter(data.draw(st.permutations(pairs)))) == made
     once = dict(pairs)
@@ -361,43 +368,43 @@ def test_neither_order_nor_form_of_features_matters(pairs: list[tuple[str, float
     assert Fingerprinter().fingerprint_features(pairs) == made
 
 
-def test_features_are_as_few_as_they_are_and_taken_as_they_are() -> None:
+def test_features_are_not_normalised_and_may_be_few() -> None:
     two = fingerprint(features=[("美国", 4), ("51区", 5)])
     assert (two.value, two.features) == (plain_hash("51区"), 2)
     assert fingerprint(features={"AB": 1}).value != fingerprint(features={"ab": 1}).value
 
 
 @pytest.mark.parametrize("weight", [-1, -0.5, 0, 0.0, float("inf"), -float("inf"), float("nan"), "4", None, True, 2j])
-def test_a_weight_that_is_no_positive_finite_number_is_refused_with_its_feature(weight: Any) -> None:
+def test_a_weight_that_is_not_a_positive_finite_number_is_refused_and_the_feature_is_named(weight: Any) -> None:
     with pytest.raises(InputError) as refused:
         fingerprint(features=[("美国", 4), ("51区", weight)])
-    said = f"feature 2, '51区', has the weight {weight!r}: a positive finite number is wanted"
+    said = f"feature 2, '51区', has the weight {weight!r}: pass a positive finite number"
     assert str(refused.value) == said
 
 
 @pytest.mark.parametrize(
     ("features", "problem"),
     [
-        ([], "there are no features: give one at least"),
-        ({}, "there are no features: give one at least"),
-        ([("", 1)], "feature 1 is '': a string is wanted that is not empty"),
-        ([("美国", 4), (51, 5)], "feature 2 is 51: a string is wanted that is not empty"),
-        (["美国"], "feature 1 is '美国': a pair is wanted, such as ('暴雨', 3)"),
-        ([("美国", 4, 1)], "feature 1 is ('美国', 4, 1): a pair is wanted, such as ('暴雨', 3)"),
-        ("美国", "features are wanted as pairs of a feature and a weight, this is a text"),
-        (7, "features are wanted as pairs of a feature and a weight, or a dict of them"),
+        ([], "there are no features: pass at least one"),
+        ({}, "there are no features: pass at least one"),
+        ([("", 1)], "feature 1 is '': pass a non-empty string"),
+        ([("美国", 4), (51, 5)], "feature 2 is 51: pass a non-empty string"),
+        (["美国"], "feature 1 is '美国': pass a pair of a feature and a weight, such as ('暴雨', 3)"),
+        ([("美国", 4, 1)], "feature 1 is ('美国', 4, 1): pass a pair of a feature and a weight, such as ('暴雨', 3)"),
+        ("美国", "features is a single string: pass pairs of a feature and a weight, such as [('暴雨', 3)]"),
+        (7, "features is of type int: pass pairs of a feature and a weight, or a dict"),
         ([("\ud83d", 1)], "feature 1 has a lone surrogate (\\ud83d) at character 1: "),
     ],
     ids=repr,
 )
-def test_features_that_can_not_be_used_are_refused(features: Any, problem: str) -> None:
+def test_invalid_features_are_refused(features: Any, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         Fingerprinter().fingerprint_features(features)
     assert str(refused.value).startswith(problem)
 
 
-def test_a_text_or_features_are_wanted_and_not_both() -> None:
-    with pytest.raises(InputError, match="the text and features are given: give one of them"):
+def test_exactly_one_of_text_and_features_is_required() -> None:
+    with pytest.raises(InputError, match="both a text and features are passed: pass one of them"):
         fingerprint("暴雨", features=[("暴雨", 1)])
     with pytest.raises(InputError, match="the text is of type NoneType"):
         fingerprint()
@@ -406,7 +413,7 @@ def test_a_text_or_features_are_wanted_and_not_both() -> None:
 # --- the segmenter ------------------------------------------------------------------------------------------------
 
 
-def test_a_fingerprinter_with_a_segmenter_that_nobody_knows_is_refused_at_once() -> None:
+def test_an_unknown_segmenter_is_refused_when_the_fingerprinter_is_made() -> None:
     with pytest.raises(InputError, match=r"'cppjieba': use one of jieba, rjieba"):
         Fingerprinter(segmenter="cppjieba")
 
@@ -427,7 +434,7 @@ def test_hex_is_the_segments_joined(bits: int, data: st.DataObject) -> None:
     made = of(value, bits)
     assert made.hex == "".join(made.segments)
     assert int(made.hex, 16) == value
-    assert len(made.segments) == bits // 16
+    assert len(made.segments) == segment_count(bits)
 
 
 @pytest.mark.parametrize("value", [0, 1, 0x00FF_0000_0000_0000, EVERY_BIT])
@@ -441,8 +448,8 @@ def test_distance_is_the_number_of_differing_bits(one: int, other: int) -> None:
 
 
 @given(values, st.sets(st.integers(0, 63)))
-def test_distance_grows_by_one_with_each_flipped_bit(value: int, places: set[int]) -> None:
-    assert of(value).distance(of(value ^ sum(1 << place for place in places))) == len(places)
+def test_distance_grows_by_one_with_each_flipped_bit(value: int, flipped: set[int]) -> None:
+    assert of(value).distance(of(value ^ sum(1 << bit for bit in flipped))) == len(flipped)
 
 
 @given(values, values)
@@ -451,7 +458,7 @@ def test_distance_is_the_same_both_ways(one: int, other: int) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [(None, 0), (0, None), (None, None)])
-def test_there_is_no_distance_from_a_text_with_too_little_to_say(one: int | None, other: int | None) -> None:
+def test_there_is_no_distance_to_a_text_without_a_fingerprint(one: int | None, other: int | None) -> None:
     assert of(one).distance(of(other)) is None
 
 
@@ -460,8 +467,10 @@ def test_distance_counts_all_128_bits(one: int, other: int) -> None:
     assert of(one, 128).distance(of(other, 128)) == bin(one ^ other).count("1")
 
 
-def test_fingerprints_of_different_lengths_do_not_compare() -> None:
-    with pytest.raises(InputError, match="fingerprints of 64 and 128 bits don't compare: use one Scheme"):
+def test_fingerprints_of_different_widths_cannot_be_compared() -> None:
+    with pytest.raises(
+        InputError, match="cannot compare a fingerprint of 64 bits with one of 128 bits: make both under one Scheme"
+    ):
         of(1).distance(of(1, bits=128))
 
 

@@ -1,4 +1,4 @@
-"""Laws of making an IDF table: it is the formula, of exact counts, unless there are more words than may be held."""
+"""Laws of building an IDF table: the formula with exact counts, unless there are more words than max_words."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ print(json.dumps(list(idf_table(sys.argv[1:], segmenter="jieba").lines())))
     assert there == list(idf_table(SENTENCES, segmenter="rjieba").lines())
 
 
-def test_a_table_can_be_of_characters_and_neighbours_have_that_of_their_words() -> None:
+def test_a_table_can_count_characters_and_neighbours_are_counted_as_words() -> None:
     assert set(idf_table(["你好，世界"], "characters").units) == {"你好", "好世", "世界"}
     assert idf_table(SENTENCES, "words_with_neighbours") == idf_table(SENTENCES)
 
@@ -69,7 +69,7 @@ def test_a_table_serves_the_fingerprinter_that_it_was_made_for() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), max_size=40), st.integers(2, 12))
-def test_however_few_words_may_be_held_no_count_is_too_high_nor_lower_than_it_says(
+def test_with_few_words_in_memory_no_count_is_too_high_nor_too_low_by_more_than_understated(
     documents: list[list[int]], max_words: int
 ) -> None:
     counts = Counter(f"w{word}" for document in documents for word in set(document))
@@ -84,14 +84,14 @@ def test_however_few_words_may_be_held_no_count_is_too_high_nor_lower_than_it_sa
         assert made.understated == 0
 
 
-def test_if_all_words_are_forgotten_it_is_said() -> None:
+def test_if_all_words_are_dropped_the_error_says_so() -> None:
     made = DocumentFrequencies(max_words=2)
     made.add("a b c")
-    with pytest.raises(InputError, match="no word is left of more than 2 distinct ones: raise max_words"):
+    with pytest.raises(InputError, match="there are more than 2 distinct words: raise max_words"):
         made.table()
 
 
-def test_a_text_that_can_not_be_used_is_refused_and_not_counted() -> None:
+def test_an_invalid_text_is_refused_and_not_counted() -> None:
     made = DocumentFrequencies()
     made.add("暴雨")
     with pytest.raises(InputError, match="lone surrogate"):
@@ -101,12 +101,12 @@ def test_a_text_that_can_not_be_used_is_refused_and_not_counted() -> None:
 
 @pytest.mark.parametrize("texts", [[], ["", "，。！"]])
 def test_without_words_there_is_no_table(texts: list[str]) -> None:
-    with pytest.raises(InputError, match="no words in these documents: an IDF table needs some"):
+    with pytest.raises(InputError, match="cannot make an IDF table: the documents have no words"):
         idf_table(texts)
 
 
-def test_arguments_that_can_not_be_used_are_refused() -> None:
-    with pytest.raises(InputError, match="max_words is 1: use a whole number from 2"):
+def test_invalid_arguments_are_refused() -> None:
+    with pytest.raises(InputError, match="max_words is 1: use an integer of 2 or more"):
         DocumentFrequencies(max_words=1)
     with pytest.raises(InputError, match="tokens 'letters': use one of words"):
         DocumentFrequencies("letters")

@@ -18,7 +18,7 @@ _ALL = (1 << 64) - 1
 
 
 def plain_murmur3(data: bytes) -> bytes:
-    """MurmurHash3_x64_128 with seed 0, step by step as its author, Austin Appleby, wrote it down."""
+    """Reference implementation: MurmurHash3_x64_128, seed 0, step by step as its author, Austin Appleby, wrote it."""
 
     def rotated(x: int, by: int) -> int:
         return (x << by | x >> (64 - by)) & _ALL
@@ -59,13 +59,13 @@ def plain_murmur3(data: bytes) -> bytes:
     ],
 )
 def test_murmur3_gives_the_published_values(word: str, published: str) -> None:
-    # They are published as two numbers, highest digit first.
+    # The source publishes each half as a number, highest digit first.
     halves = bytes.fromhex(published)
     assert hasher("murmur3", 16)(word) == halves[7::-1] + halves[:7:-1]
 
 
 def plain_hashlittle2(data: bytes, pc: int, pb: int) -> tuple[int, int]:
-    """Bob Jenkins' lookup3.c, the branch that reads a byte at a time, in C's unsigned numbers of 32 bits."""
+    """Reference implementation: Bob Jenkins' lookup3.c, the branch that reads single bytes, in C's 32-bit numbers."""
     u32 = np.uint32
 
     def rot(x: np.uint32, k: int) -> np.uint32:
@@ -84,13 +84,13 @@ def plain_hashlittle2(data: bytes, pc: int, pb: int) -> tuple[int, int]:
             key, length = key[12:], length - 12
         if not length:
             return int(c), int(b)
-        for place, byte in enumerate(key):
-            if place < 4:
-                a += u32(byte << 8 * place)
-            elif place < 8:
-                b += u32(byte << 8 * (place - 4))
+        for index, byte in enumerate(key):
+            if index < 4:
+                a += u32(byte << 8 * index)
+            elif index < 8:
+                b += u32(byte << 8 * (index - 4))
             else:
-                c += u32(byte << 8 * (place - 8))
+                c += u32(byte << 8 * (index - 8))
         c = (c ^ b) - rot(b, 14)
         a = (a ^ c) - rot(c, 11)
         b = (b ^ a) - rot(a, 25)
@@ -102,13 +102,13 @@ def plain_hashlittle2(data: bytes, pc: int, pb: int) -> tuple[int, int]:
 
 
 def _mixed_once(a: Any, b: Any, c: Any, rot: Any, k: int) -> tuple[Any, Any, Any]:
-    """One line of the macro mix, ``a -= c; a ^= rot(c, k); c += b``, and the names moved on for the next."""
+    """One line of the macro mix, ``a -= c; a ^= rot(c, k); c += b``, then a, b, c change places for the next line."""
     a = (a - c) ^ rot(c, k)
     return b, c + b, a
 
 
 @given(st.binary(max_size=60), st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 32) - 1))
-def test_hashlittle2_equals_its_plain_twin(data: bytes, primary: int, secondary: int) -> None:
+def test_hashlittle2_equals_its_reference(data: bytes, primary: int, secondary: int) -> None:
     assert hashlittle2(data, primary, secondary) == plain_hashlittle2(data, primary, secondary)
 
 
@@ -167,12 +167,12 @@ PLAIN = {"murmur3": plain_murmur3, "jenkins": plain_jenkins, "fnv1a_64": plain_f
 
 @each_hash
 @given(word=words)
-def test_every_hash_equals_its_plain_twin(name: str, word: str) -> None:
+def test_every_hash_equals_its_reference(name: str, word: str) -> None:
     assert hasher(name, HASH_BITS[name] // 8)(word) == PLAIN[name](word.encode("utf-8"))
 
 
 @given(words)
-def test_the_low_bits_of_fnv1a_from_another_offset_would_say_nothing_new(word: str) -> None:
+def test_the_low_bit_of_fnv1a_from_another_offset_basis_is_the_same_or_inverted(word: str) -> None:
     first, second = 14695981039346656037, 1
     for byte in word.encode("utf-8"):
         first, second = (first ^ byte) * 1099511628211 % 2**64, (second ^ byte) * 1099511628211 % 2**64
@@ -189,7 +189,7 @@ def test_a_shorter_hash_is_the_beginning_of_the_longer_one(name: str, word: str)
 
 @each_hash
 @given(word=words)
-def test_a_word_hashes_alike_every_time(name: str, word: str) -> None:
+def test_a_word_has_the_same_hash_every_time(name: str, word: str) -> None:
     assert hasher(name, 8)(word) == hasher(name, 8)("".join(list(word))) == HASHES[name](word.encode("utf-8"))[:8]
 
 

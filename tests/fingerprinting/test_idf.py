@@ -1,4 +1,4 @@
-"""Laws of IDF tables: what is written is read back, equal tables have one identity, and a broken line is named."""
+"""Laws of IDF tables: a written table reads back, equal tables have one identity, an error names the invalid line."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_words_are_normalised_and_empty_lines_and_a_byte_order_mark_do_not_count
     assert read(data).units == {"t恤": 2048, "暴雨": 3584} == IdfTable.of({"T恤": 2, "暴雨": 3.5}).units
 
 
-def test_the_table_that_jieba_brings_read_as_ones_own_has_the_same_words_and_weights() -> None:
+def test_the_table_of_jieba_read_as_a_custom_table_has_the_same_words_and_weights() -> None:
     own = read(jieba_folder().joinpath("analyse", "idf.txt").read_bytes())
     ours = {word.casefold(): weight for word, weight in jieba_idf().units.items()}
     assert {word.casefold() for word in own.units} == ours.keys()
@@ -76,28 +76,34 @@ GOOD = "暴雨 7.5\n".encode()
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "idf.txt has no words: write 'word idf' a line; es-simhash idf makes such a table"),
-        (b"\n \n", "idf.txt has no words: write 'word idf' a line; es-simhash idf makes such a table"),
-        (GOOD + b"word\n", "idf.txt:2: 1 columns: a word, a space and its IDF are wanted, such as '暴雨 7.25'"),
-        (GOOD + b"a 1 2\n", "idf.txt:2: 3 columns: a word, a space and its IDF are wanted, such as '暴雨 7.25'"),
-        (GOOD + b"a b\n", "idf.txt:2: the IDF 'b' is not a positive finite number: mend it or take it out"),
-        (GOOD + b"a nan\n", "idf.txt:2: the IDF nan is not a positive finite number: mend it or take it out"),
-        (GOOD + b"a inf\n", "idf.txt:2: the IDF inf is not a positive finite number: mend it or take it out"),
-        (GOOD + b"a 1e999\n", "idf.txt:2: the IDF inf is not a positive finite number: mend it or take it out"),
-        (GOOD + b"a -1\n", "idf.txt:2: the IDF -1.0 is not a positive finite number: mend it or take it out"),
-        (GOOD + b"a 0\n", "idf.txt:2: the IDF 0.0 is not a positive finite number: mend it or take it out"),
-        (GOOD + b"\n" + GOOD, "idf.txt:3: the word '暴雨' comes a second time: take one of them out"),
-        (b"ab 1\n\xef\xbc\xa1b 2\n", "idf.txt:2: the word 'ab' comes a second time: take one of them out"),
-        ("\u200b 1".encode(), "idf.txt:1: nothing is left of the word '\\u200b' once it is normalised: take it out"),
+        (b"", "idf.txt has no words: write one line 'word idf' for each word, or use es-simhash idf"),
+        (b"\n \n", "idf.txt has no words: write one line 'word idf' for each word, or use es-simhash idf"),
+        (
+            GOOD + b"word\n",
+            "idf.txt:2: the line has 1 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
+        ),
+        (
+            GOOD + b"a 1 2\n",
+            "idf.txt:2: the line has 3 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
+        ),
+        (GOOD + b"a b\n", "idf.txt:2: the IDF 'b' is not a positive finite number: correct or remove it"),
+        (GOOD + b"a nan\n", "idf.txt:2: the IDF nan is not a positive finite number: correct or remove it"),
+        (GOOD + b"a inf\n", "idf.txt:2: the IDF inf is not a positive finite number: correct or remove it"),
+        (GOOD + b"a 1e999\n", "idf.txt:2: the IDF inf is not a positive finite number: correct or remove it"),
+        (GOOD + b"a -1\n", "idf.txt:2: the IDF -1.0 is not a positive finite number: correct or remove it"),
+        (GOOD + b"a 0\n", "idf.txt:2: the IDF 0.0 is not a positive finite number: correct or remove it"),
+        (GOOD + b"\n" + GOOD, "idf.txt:3: the word '暴雨' occurs twice: remove one of the two"),
+        (b"ab 1\n\xef\xbc\xa1b 2\n", "idf.txt:2: the word 'ab' occurs twice: remove one of the two"),
+        ("\u200b 1".encode(), "idf.txt:1: the word '\\u200b' is empty after normalisation: remove it"),
         (GOOD + "预警 5\n".encode("gbk"), "idf.txt:2: not UTF-8 at byte 3: convert the file to UTF-8"),
         (
             "预警 5\n".encode("utf-16-le"),
-            "idf.txt:1: not UTF-8, it has zero bytes as UTF-16 has them: convert the file to UTF-8",
+            "idf.txt:1: not UTF-8: the line has zero bytes, as in UTF-16: convert the file to UTF-8",
         ),
-        (b"\x1f\x8b\x08\x00", "idf.txt:1: compressed by gzip: unpack it"),
+        (b"\x1f\x8b\x08\x00", "idf.txt:1: the file is compressed by gzip: decompress it"),
     ],
 )
-def test_a_table_that_can_not_be_used_is_refused_with_file_line_and_fix(data: bytes, problem: str) -> None:
+def test_an_invalid_table_is_refused_with_file_line_and_fix(data: bytes, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         read(data)
     assert str(refused.value) == problem
@@ -106,13 +112,13 @@ def test_a_table_that_can_not_be_used_is_refused_with_file_line_and_fix(data: by
 @pytest.mark.parametrize(
     ("numbers", "problem"),
     [
-        ({}, "no words in the IDF table: es-simhash idf makes one from documents"),
-        ({"暴雨": -1}, "the IDF of '暴雨': the IDF -1 is not a positive finite number: mend it or take it out"),
+        ({}, "the IDF table has no words: make a table from documents with es-simhash idf"),
+        ({"暴雨": -1}, "the IDF of '暴雨': the IDF -1 is not a positive finite number: correct or remove it"),
         ({7: 1}, "the IDF of 7: the word is of type int: give a string"),
-        ({"A": 1, "a": 1}, "the IDF of 'a': the word 'a' comes a second time: take one of them out"),
+        ({"A": 1, "a": 1}, "the IDF of 'a': the word 'a' occurs twice: remove one of the two"),
     ],
 )
-def test_numbers_that_can_not_be_used_are_refused_with_their_word(numbers: Any, problem: str) -> None:
+def test_invalid_numbers_are_refused_and_the_word_is_named(numbers: Any, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         IdfTable.of(numbers)
     assert str(refused.value) == problem

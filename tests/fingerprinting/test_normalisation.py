@@ -151,7 +151,7 @@ def widen(text: str) -> str:
     return "".join("\u3000" if c == " " else chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
 
 
-def test_every_character_that_folding_or_nfkc_changes_is_changed_as_by_the_plain_twin_and_once_for_all() -> None:
+def test_every_character_that_folding_or_nfkc_changes_is_changed_as_by_the_reference_and_once_for_all() -> None:
     every = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF)
     changing = [c for c in every if c.casefold() != c or not unicodedata.is_normalized("NFKC", c)]
     assert len(changing) > 5_000

@@ -1,4 +1,4 @@
-"""Laws of stop words: a list of one's own is a set of normalised words with an identity."""
+"""Laws of stop words: a custom list is a set of normalised words with an identity."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_other_lists_have_other_identities(one: list[str], other: list[str]) -> 
     assert (first.identity == second.identity) == (first.words == second.words)
 
 
-def test_the_lists_that_need_no_bringing_are_list_1_and_none() -> None:
+def test_the_lists_that_need_no_file_are_list_1_and_none() -> None:
     assert {"1": STOP_WORDS, "none": frozenset()} == LISTS
     assert len(STOP_WORDS) > 400
 
@@ -51,8 +51,8 @@ def test_a_list_can_be_pickled() -> None:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "stop.txt has no stop words: write one a line, or choose the list 'none'"),
-        (b" \n\n", "stop.txt has no stop words: write one a line, or choose the list 'none'"),
+        (b"", "stop.txt has no stop words: write one on each line, or choose the list 'none'"),
+        (b" \n\n", "stop.txt has no stop words: write one on each line, or choose the list 'none'"),
         (b"of\n" + "我们\n".encode("gb18030"), "stop.txt:2: not UTF-8 at byte 1: convert the file to UTF-8"),
         (
             "我们\n".encode("utf-16"),
@@ -60,7 +60,7 @@ def test_a_list_can_be_pickled() -> None:
         ),
     ],
 )
-def test_a_file_that_can_not_be_used_is_refused_with_line_and_fix(data: bytes, problem: str) -> None:
+def test_an_invalid_file_is_refused_with_line_and_fix(data: bytes, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         read(data)
     assert str(refused.value) == problem
@@ -69,13 +69,13 @@ def test_a_file_that_can_not_be_used_is_refused_with_line_and_fix(data: bytes, p
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ([], "no stop words: name some, or choose the list 'none'"),
-        ("我们", "stop words are wanted as a list of strings, this is one string"),
+        ([], "the list of stop words is empty: add words, or choose the list 'none'"),
+        ("我们", "stop words are passed as one string: pass a list of strings"),
         (["我们", 7], "stop word 2: the word is of type int: give a string"),
-        (["\u200b"], "stop word 1: nothing is left of the word '\\u200b' once it is normalised: take it out"),
+        (["\u200b"], "stop word 1: the word '\\u200b' is empty after normalisation: remove it"),
     ],
 )
-def test_words_that_can_not_be_used_are_refused(words: Any, problem: str) -> None:
+def test_invalid_words_are_refused(words: Any, problem: str) -> None:
     with pytest.raises(InputError) as refused:
         StopWords.of(words)
     assert str(refused.value) == problem

@@ -1,4 +1,4 @@
-"""Laws of tokenize: both segmenters give the same words, and nothing outside a text has a say in them."""
+"""Laws of tokenize: both segmenters give the same words, and the words depend on the text alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import TOKENS, known_tokens, tokenize
+from es_simhash.fingerprinting.tokens import TOKENS, check_tokens, tokenize
 from es_simhash.fingerprinting.word_segmenters import SEGMENTERS, segmenter
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ LONGEST_RUN = 512
 
 
 def jieba_folder() -> Path:
-    """Where jieba is installed; to import it would warn."""
+    """Return the folder where jieba is installed, without importing jieba (an import prints warnings)."""
     spec = find_spec("jieba")
     assert spec is not None
     assert spec.origin is not None
@@ -113,7 +113,7 @@ def jieba_folder() -> Path:
 
 
 def dictionary() -> list[str]:
-    """Every 61st word of jieba's dictionary."""
+    """Return every 61st word of jieba's dictionary."""
     lines = jieba_folder().joinpath("dict.txt").read_text(encoding="utf-8").splitlines()
     return [line.split()[0] for line in lines[::61]]
 
@@ -138,7 +138,7 @@ mixed_texts = st.lists(han_texts | other_texts, max_size=6).map("".join)
 
 @cache
 def plain_segment() -> Callable[[str], list[str]]:
-    """The segmenter as jieba documents it. It leaves a cache file, in a folder of its own."""
+    """Return the segmenter as jieba documents it. jieba writes its cache file into a temporary folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import jieba
@@ -149,7 +149,7 @@ def plain_segment() -> Callable[[str], list[str]]:
     from jieba import finalseg
 
     def segment(run: str) -> list[str]:
-        """The path through the dictionary, and what it leaves of single characters through the Markov model."""
+        """Split by the dictionary; then split each sequence of single characters by the Markov model."""
         words: list[str] = []
         for single, found in groupby(tokenizer.lcut(run, HMM=False), lambda word: len(word) == 1):
             pieces = list(found)
@@ -184,7 +184,7 @@ def is_digit(character: str) -> bool:
 
 
 def run_end(text: str, start: int, belongs: Callable[[str], bool]) -> int:
-    """Where the run of such characters that begins at ``start`` ends; ``start`` if there is none."""
+    """Return the end of the run of matching characters that begins at ``start``; ``start`` if there is none."""
     end = start
     while end < len(text) and belongs(text[end]):
         end += 1
@@ -192,7 +192,7 @@ def run_end(text: str, start: int, belongs: Callable[[str], bool]) -> int:
 
 
 def plain_words(text: str) -> Iterator[str]:
-    """The words outside of Han runs, character by character."""
+    """Reference implementation: scan the words outside Han runs, character by character."""
     start = 0
     while start < len(text):
         end = number_end(text, start) or word_end(text, start) or start
@@ -220,7 +220,7 @@ def word_end(text: str, start: int) -> int | None:
 
 
 def plain_tokenize(text: str) -> list[str]:
-    """Each Han run by itself through jieba, a piece of the longest length at a time; then the other words."""
+    """Reference implementation: split each Han run by jieba, LONGEST_RUN characters at a time; then the other words."""
     words = []
     for han, characters in groupby(text, is_han):
         run = "".join(characters)
@@ -231,7 +231,7 @@ def plain_tokenize(text: str) -> list[str]:
 
 
 def in_another_process(code: str, *arguments: object, options: Iterable[str] = (), hash_seed: int = 0) -> Any:
-    """Run the code in a fresh interpreter that sees the same packages; what it prints as JSON, and its stderr."""
+    """Run the code in a new interpreter with the same packages; return the JSON that it prints, and its stderr."""
     done = subprocess.run(
         [sys.executable, *options, "-c", code, *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": str(hash_seed)},
@@ -246,7 +246,7 @@ def in_another_process(code: str, *arguments: object, options: Iterable[str] = (
 # --- either segmenter ----------------------------------------------------------------------------------------
 
 
-def test_both_segmenters_cut_sentences_into_the_same_words() -> None:
+def test_both_segmenters_split_sentences_into_the_same_words() -> None:
     jieba, rjieba = segmenter("jieba"), segmenter("rjieba")
     normalised = [normalise(sentence) for sentence in SENTENCES]
     assert [text for text in normalised if tokenize(text, jieba) != tokenize(text, rjieba)] == []
@@ -254,12 +254,12 @@ def test_both_segmenters_cut_sentences_into_the_same_words() -> None:
 
 @settings(max_examples=300)
 @given(mixed_texts)
-def test_both_segmenters_cut_any_text_into_the_same_words(text: str) -> None:
+def test_both_segmenters_split_any_text_into_the_same_words(text: str) -> None:
     assert tokenize(text, segmenter("jieba")) == tokenize(text, segmenter("rjieba"))
 
 
-def test_both_segmenters_cut_repeated_characters_alike() -> None:
-    """Where two ways to cut are equally probable, each must choose the same one."""
+def test_both_segmenters_split_repeated_characters_in_the_same_way() -> None:
+    """If two paths are equally probable, both segmenters choose the same one."""
     draw = random.Random(1)
     characters = "".join(filter(is_han, "".join(SENTENCES)))
     texts = ["".join(draw.choices(draw.choices(characters, k=3), k=draw.randint(2, 9))) for _ in range(5_000)]
@@ -268,7 +268,7 @@ def test_both_segmenters_cut_repeated_characters_alike() -> None:
 
 @pytest.mark.parametrize("name", SEGMENTERS)
 @pytest.mark.parametrize("length", [LONGEST_RUN, LONGEST_RUN + 1, 5_000])
-def test_a_very_long_han_run_is_cut_as_its_pieces_are(length: int, name: str) -> None:
+def test_a_very_long_han_run_has_the_words_of_its_pieces(length: int, name: str) -> None:
     run = "".join(random.Random(length).choices("".join(filter(is_han, "".join(SENTENCES))), k=length))
     pieces = [run[start : start + LONGEST_RUN] for start in range(0, length, LONGEST_RUN)]
     words = tokenize(run, segmenter(name))
@@ -276,19 +276,21 @@ def test_a_very_long_han_run_is_cut_as_its_pieces_are(length: int, name: str) ->
     assert "".join(words) == run
 
 
-def test_without_a_name_the_faster_segmenter_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_name_the_faster_segmenter_is_used_if_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert segmenter() is segmenter("rjieba")
     monkeypatch.setitem(sys.modules, "rjieba", None)
     assert segmenter() is segmenter("jieba")
 
 
-def test_a_segmenter_that_is_not_installed_is_refused_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_segmenter_that_is_not_installed_is_refused_and_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "rjieba", None)
     with pytest.raises(InputError, match=r"rjieba is not installed: pip install 'es-simhash\[fast\]'"):
         segmenter("rjieba")
 
 
-def test_a_segmenter_that_nobody_knows_is_refused_with_those_there_are() -> None:
+def test_an_unknown_segmenter_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"'cppjieba': use one of jieba, rjieba"):
         segmenter("cppjieba")
 
@@ -297,13 +299,13 @@ def test_a_segmenter_that_nobody_knows_is_refused_with_those_there_are() -> None
 
 
 @given(mixed_texts)
-def test_tokenize_equals_its_plain_twin(text: str) -> None:
+def test_tokenize_equals_its_reference(text: str) -> None:
     assert tokenize(text, segmenter()) == plain_tokenize(text)
 
 
 @settings(max_examples=300)
 @given(other_texts)
-def test_words_outside_of_han_runs_equal_those_of_a_scanner(text: str) -> None:
+def test_words_outside_han_runs_equal_the_reference(text: str) -> None:
     text = "".join(character for character in text if not is_han(character))
     assert tokenize(text, segmenter()) == list(plain_words(text))
 
@@ -348,7 +350,7 @@ def test_no_word_mixes_han_with_anything_else(text: str) -> None:
         ("b超", ["超", "b"]),
     ],
 )
-def test_words_are_cut_by_the_rule(text: str, words: list[str]) -> None:
+def test_words_follow_the_rule(text: str, words: list[str]) -> None:
     assert tokenize(text, segmenter()) == words
 
 
@@ -359,29 +361,29 @@ def test_a_han_character_that_the_segmenters_know_goes_to_them(name: str, han: s
 
 
 @pytest.mark.parametrize("rare", "〇㐀\u4dbf\u9fd6\u9fff\uf900\ufaff\U00020000\U0003fffd", ids=ascii)
-def test_any_other_han_character_is_a_word_in_its_place(rare: str) -> None:
+def test_any_other_han_character_is_a_word_by_itself(rare: str) -> None:
     assert tokenize(f"x{rare}{rare}y", segmenter()) == ["x", rare, rare, "y"]
 
 
 @pytest.mark.parametrize("letter", "〆々\ua000あㄅ가", ids=ascii)
-def test_a_letter_of_east_asia_that_is_not_han_is_part_of_a_word(letter: str) -> None:
+def test_an_east_asian_letter_that_is_not_han_is_part_of_a_word(letter: str) -> None:
     assert tokenize(f"x{letter}{letter}y", segmenter()) == [f"x{letter}{letter}y"]
 
 
-def test_punctuation_and_other_words_part_han_runs() -> None:
+def test_punctuation_and_other_words_separate_han_runs() -> None:
     assert tokenize("北京大学", segmenter()) == ["北京大学"]
     assert tokenize("北京，大学", segmenter()) == tokenize("北京 大学", segmenter()) == ["北京", "大学"]
     assert tokenize("北京a大学", segmenter()) == ["北京", "大学", "a"]
 
 
-# --- nothing outside -----------------------------------------------------------------------------------------
+# --- nothing outside the text matters ------------------------------------------------------------------------
 
 WORDS = ["他", "来到", "了", "网易", "杭研", "大厦"]
 # The first argument is the folder in which jieba keeps its cache file.
 OURS = """
 import json, logging, os, sys, tempfile
 from es_simhash.fingerprinting.word_segmenters import segmenter
-from es_simhash.fingerprinting.tokens import TOKENS, known_tokens, tokenize
+from es_simhash.fingerprinting.tokens import tokenize
 text = "他来到了网易杭研大厦"
 folder = tempfile.tempdir = sys.argv[1]
 def ours():
@@ -390,7 +392,7 @@ def ours():
 
 
 def write_cache_file(folder: Path, *words: str) -> None:
-    """A cache file of jieba's, as good as its own, with a dictionary of these words only."""
+    """Write a valid cache file of jieba, with a dictionary of these words only."""
     prefixes = {word[:end]: 0 for word in words for end in range(1, len(word))}
     content = (prefixes | dict.fromkeys(words, 1000), 1000 * len(words))
     (folder / "jieba.cache").write_bytes(marshal.dumps(content))
@@ -398,7 +400,7 @@ def write_cache_file(folder: Path, *words: str) -> None:
 
 @pytest.fixture(scope="module")
 def program_without_jieba(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The levels of jieba's logger and the cache files after our work, and the files once jieba itself is used."""
+    """Return jieba's log levels and cache files after our segmenter runs, and the cache files after jieba runs."""
     code = """
 logger = logging.getLogger("jieba")
 logger.setLevel(35)
@@ -414,7 +416,7 @@ print(json.dumps({"levels": levels, "files": files, "files of jieba": jieba.lcut
 
 @pytest.fixture(scope="module")
 def program_with_jieba(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The words that jieba gives and those that we give: with a foreign cache file, a word more, two words less."""
+    """Return the words of jieba and ours: with a foreign cache file, with one word added, with two words deleted."""
     code = """
 import jieba
 from_file = jieba.lcut(text), ours()
@@ -442,7 +444,7 @@ print(json.dumps(jieba.lcut("我们")))
     _, stderr = in_another_process(theirs, tmp_path)
     assert "Loading model from cache" in stderr, "jieba logs nothing any more"
 
-    # Compiled afresh, for a compiler's warnings are not repeated.
+    # A new folder for compiled files, because Python prints a compiler warning only when it compiles.
     code = """
 sys.pycache_prefix = folder
 print(json.dumps([ours(), tokenize(text, segmenter("rjieba"))]))
@@ -479,11 +481,11 @@ def test_words_deleted_from_the_global_dictionary_of_jieba_do_not_change_ours(pr
     assert ours == WORDS
 
 
-# --- other tokens than words -----------------------------------------------------------------------------------
+# --- tokens other than words ---------------------------------------------------------------------------------
 
 
 def plain_in_order(text: str) -> list[str]:
-    """Han runs and what is between them, one piece after the other."""
+    """Reference implementation: the words of each Han run and of each text between two, in order."""
     words = []
     for han, characters in groupby(text, is_han):
         piece = "".join(characters)
@@ -499,19 +501,19 @@ def test_words_with_neighbours_are_the_words_in_the_order_of_the_text(text: str)
 
 
 @given(mixed_texts)
-def test_characters_are_every_two_letters_that_follow_each_other_once_all_else_is_taken_out(text: str) -> None:
+def test_characters_are_the_adjacent_pairs_of_letters_and_digits(text: str) -> None:
     kept = [character for character in text if is_han(character) or is_rare_han(character) or is_letter(character)]
     pairs = [one + other for one, other in pairwise(kept)]
     assert tokenize(text, segmenter(), "characters") == (pairs if len(kept) != 1 else kept)
 
 
 @given(mixed_texts)
-def test_han_characters_are_those_and_the_other_words(text: str) -> None:
-    wanted: list[str] = []
+def test_han_characters_are_single_han_characters_and_the_other_words(text: str) -> None:
+    expected: list[str] = []
     for han, characters in groupby(text, is_han):
         piece = "".join(characters)
-        wanted += piece if han else plain_words(piece)
-    assert tokenize(text, segmenter(), "han_characters") == wanted
+        expected += piece if han else plain_words(piece)
+    assert tokenize(text, segmenter(), "han_characters") == expected
 
 
 @pytest.mark.parametrize(
@@ -526,11 +528,12 @@ def test_han_characters_are_those_and_the_other_words(text: str) -> None:
         ("!?", "characters", []),
     ],
 )
-def test_a_text_is_cut_as_the_scheme_says(text: str, tokens: str, cut: list[str]) -> None:
+def test_a_text_is_split_into_the_tokens_of_the_scheme(text: str, tokens: str, cut: list[str]) -> None:
     assert tokenize(text, segmenter(), tokens) == cut
 
 
-def test_tokens_that_nobody_knows_are_refused_with_those_there_are() -> None:
+def test_unknown_tokens_are_refused_with_the_known_ones() -> None:
     with pytest.raises(InputError, match=r"'trigrams': use one of words, words_with_neighbours, characters"):
-        known_tokens("trigrams")
-    assert [known_tokens(name) for name in TOKENS] == list(TOKENS)
+        check_tokens("trigrams")
+    for name in TOKENS:
+        check_tokens(name)

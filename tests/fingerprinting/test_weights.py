@@ -1,4 +1,4 @@
-"""Laws of weigh: a count becomes a whole number, and words that say nothing go first, while others remain."""
+"""Laws of weigh: a weight is an integer, and stop words are dropped only if enough other words remain."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tests.fingerprinting.test_tokens import jieba_folder
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-TELLING = ["暴雨", "预警", "气象台", "积水", "路段", "f-35", "市场", "𠮷野家"]
+CONTENT = ["暴雨", "预警", "气象台", "积水", "路段", "f-35", "市场", "𠮷野家"]
 STOP = ["我们", "因为", "the", "记者"]
 ONE_CHARACTER = ["雨", "的", "a", "7", "𠮷"]
 
-some_words = st.lists(st.sampled_from(TELLING + STOP + ONE_CHARACTER), max_size=30)
+some_words = st.lists(st.sampled_from(CONTENT + STOP + ONE_CHARACTER), max_size=30)
 each_weights = pytest.mark.parametrize("weights", WEIGHTS)
 
 
 @cache
 def idf() -> dict[str, Decimal]:
-    """The table that jieba brings, as exact as it is written."""
+    """Return jieba's IDF table with the exact decimal numbers of the file."""
     lines = jieba_folder().joinpath("analyse", "idf.txt").read_text(encoding="utf-8").split("\n")
     return {word: Decimal(number) for word, number in (line.split(" ") for line in lines if line)}
 
@@ -41,7 +41,7 @@ def mean_idf() -> Decimal:
 
 
 def plain_weight(word: str, count: int, weights: str, table: dict[str, int] | None = None) -> int:
-    """By definition, with a hundred digits; ``table`` in units of 1/1024."""
+    """Reference implementation: the definition, with a hundred digits; ``table`` is in units of 1/1024."""
     if table is not None:
         one = table.get(word, round(sum(table.values()) / len(table)))
     else:
@@ -66,12 +66,12 @@ def plain_weigh(
     min_features: int,
     stop_words: Collection[str] = STOP_WORDS,
     table: dict[str, int] | None = None,
-    every: bool = False,
+    keep_all: bool = False,
 ) -> dict[str, int]:
-    """One word after the other, counted again each time."""
-    telling = [word for word in words if word not in stop_words and len(word) >= 2]
-    if len(set(telling)) >= min_features and not every:
-        words = telling
+    """Reference implementation: each word is counted separately."""
+    content = [word for word in words if word not in stop_words and len(word) >= 2]
+    if len(set(content)) >= min_features and not keep_all:
+        words = content
     if len(set(words)) < min_features:
         return {}
     return {word: plain_weight(word, words.count(word), weights, table) for word in set(words)}
@@ -81,15 +81,15 @@ def weight_of(weights: str, word: str, count: int) -> int:
     return weigh([word] * count, weights, 1)[word]
 
 
-def test_the_words_of_these_tests_are_what_they_are_taken_for() -> None:
+def test_the_words_of_these_tests_are_in_the_right_lists() -> None:
     assert STOP_WORDS.issuperset(STOP)
-    assert STOP_WORDS.isdisjoint(TELLING + ONE_CHARACTER)
+    assert STOP_WORDS.isdisjoint(CONTENT + ONE_CHARACTER)
     assert {len(word) for word in ONE_CHARACTER} == {1}
 
 
 @each_weights
 @given(words=some_words, min_features=st.integers(1, 10))
-def test_weigh_equals_its_plain_twin(weights: str, words: list[str], min_features: int) -> None:
+def test_weigh_equals_its_reference(weights: str, words: list[str], min_features: int) -> None:
     assert weigh(words, weights, min_features) == plain_weigh(words, weights, min_features)
 
 
@@ -103,10 +103,10 @@ def test_the_order_of_words_does_not_matter(weights: str, words: list[str], data
 @given(
     words=some_words,
     min_features=st.integers(1, 10),
-    stop_words=st.frozensets(st.sampled_from(TELLING + ONE_CHARACTER)),
-    table=st.dictionaries(st.sampled_from(TELLING + ONE_CHARACTER), st.integers(1, 20_000), min_size=1),
+    stop_words=st.frozensets(st.sampled_from(CONTENT + ONE_CHARACTER)),
+    table=st.dictionaries(st.sampled_from(CONTENT + ONE_CHARACTER), st.integers(1, 20_000), min_size=1),
 )
-def test_weigh_with_tables_of_ones_own_equals_its_plain_twin(
+def test_weigh_with_custom_tables_equals_its_reference(
     weights: str, words: list[str], min_features: int, stop_words: frozenset[str], table: dict[str, int]
 ) -> None:
     made = weigh(words, weights, min_features, stop_words, IdfTable(table))
@@ -115,7 +115,7 @@ def test_weigh_with_tables_of_ones_own_equals_its_plain_twin(
 
 @each_weights
 @given(words=some_words, min_features=st.integers(1, 10))
-def test_with_neighbours_pairs_of_the_remaining_words_are_features_too(
+def test_with_neighbours_adjacent_pairs_of_the_remaining_words_are_features_too(
     weights: str, words: list[str], min_features: int
 ) -> None:
     alone = weigh(words, weights, min_features)
@@ -132,12 +132,12 @@ def test_with_neighbours_pairs_of_the_remaining_words_are_features_too(
 @given(count=st.integers(1, 1 << 100))
 def test_every_kind_of_weights_is_its_formula_rounded_down(weights: str, count: int) -> None:
     one = round(idf()["暴雨"] * 1024) if WEIGHTS[weights].idf else UNIT
-    assert WEIGHTS[weights].of(count, one) == plain_weight("暴雨", count, weights)
+    assert WEIGHTS[weights].total(count, one) == plain_weight("暴雨", count, weights)
 
 
 @given(st.integers(1, 1 << 100))
 def test_sqrt_tf_is_the_square_root_of_the_count_rounded_down(count: int) -> None:
-    weight = WEIGHTS["sqrt_tf"].of(count, UNIT)
+    weight = WEIGHTS["sqrt_tf"].total(count, UNIT)
     assert weight**2 <= count * UNIT**2 < (weight + 1) ** 2
 
 
@@ -145,7 +145,7 @@ def test_log_tf_is_the_same_in_every_context_of_decimal() -> None:
     _log.cache_clear()
     with localcontext() as context:
         context.prec = 3
-        assert WEIGHTS["log_tf"].of(1000, UNIT) == int((1 + Decimal("6.907755278982")) * 1024)
+        assert WEIGHTS["log_tf"].total(1000, UNIT) == int((1 + Decimal("6.907755278982")) * 1024)
 
 
 def test_tf_idf_of_every_word_in_the_table_is_the_nearest_whole_number() -> None:
@@ -160,42 +160,42 @@ def test_tf_idf_of_a_word_that_is_not_in_the_table_is_the_mean_of_the_table(word
 
 
 @pytest.mark.parametrize("weights", ["tf_idf", "tf"])
-@given(word=st.sampled_from(TELLING), count=st.integers(1, 100))
+@given(word=st.sampled_from(CONTENT), count=st.integers(1, 100))
 def test_weights_by_tf_grow_with_the_count(weights: str, word: str, count: int) -> None:
     assert weight_of(weights, word, count) == count * weight_of(weights, word, 1)
 
 
 @pytest.mark.parametrize("weights", ["idf", "equal"])
-@given(word=st.sampled_from(TELLING), count=st.integers(1, 100))
+@given(word=st.sampled_from(CONTENT), count=st.integers(1, 100))
 def test_other_weights_do_not_grow_with_the_count(weights: str, word: str, count: int) -> None:
     assert weight_of(weights, word, count) == weight_of(weights, word, 1)
 
 
 @each_weights
-def test_no_word_weighs_nothing(weights: str) -> None:
+def test_every_word_has_some_weight(weights: str) -> None:
     assert min(jieba_idf().units.values()) >= 1
-    assert WEIGHTS[weights].of(1, 1) >= 1
+    assert WEIGHTS[weights].total(1, 1) >= 1
 
 
 @each_weights
-@pytest.mark.parametrize("idle", STOP + ONE_CHARACTER)
-def test_stop_words_and_words_of_one_character_are_dropped_while_enough_others_remain(idle: str, weights: str) -> None:
-    assert weigh([*TELLING[:4], idle, idle], weights, 4) == weigh(TELLING[:4], weights, 4)
-    assert set(weigh(TELLING[:4], weights, 4)) == set(TELLING[:4])
+@pytest.mark.parametrize("word", STOP + ONE_CHARACTER)
+def test_stop_words_and_words_of_one_character_are_dropped_while_enough_others_remain(word: str, weights: str) -> None:
+    assert weigh([*CONTENT[:4], word, word], weights, 4) == weigh(CONTENT[:4], weights, 4)
+    assert set(weigh(CONTENT[:4], weights, 4)) == set(CONTENT[:4])
 
 
 @each_weights
-@pytest.mark.parametrize("idle", STOP + ONE_CHARACTER)
-def test_stop_words_and_words_of_one_character_are_kept_where_too_few_others_remain(idle: str, weights: str) -> None:
-    assert set(weigh([*TELLING[:3], idle], weights, 4)) == {*TELLING[:3], idle}
+@pytest.mark.parametrize("word", STOP + ONE_CHARACTER)
+def test_stop_words_and_words_of_one_character_are_kept_where_too_few_others_remain(word: str, weights: str) -> None:
+    assert set(weigh([*CONTENT[:3], word], weights, 4)) == {*CONTENT[:3], word}
 
 
 @each_weights
 def test_too_few_distinct_words_have_no_features(weights: str) -> None:
     assert weigh([], weights, 1) == {}
-    assert weigh(TELLING[:3] * 50, weights, 4) == {}
-    assert weigh(TELLING[:4], weights, 4) != {}
+    assert weigh(CONTENT[:3] * 50, weights, 4) == {}
+    assert weigh(CONTENT[:4], weights, 4) != {}
 
 
 def test_counting_takes_any_iterable_of_words() -> None:
-    assert weigh(iter(TELLING * 2), "tf", 4) == dict.fromkeys(TELLING, 2 * UNIT)
+    assert weigh(iter(CONTENT * 2), "tf", 4) == dict.fromkeys(CONTENT, 2 * UNIT)

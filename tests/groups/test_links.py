@@ -1,20 +1,23 @@
-"""The links of many fingerprints are those that an obvious twin finds, which compares each with each."""
+"""Laws of the links: they equal those of the reference, which compares every document with every other."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.groups import links as module
-from es_simhash.groups.links import HEADS, confirmed_links, links
+from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.testing.documents import flip
 
-# A digest stands for a text, which has one fingerprint, or none if it is short; an empty text has no digest either.
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# A digest stands for a text. A text has one fingerprint, or none if it is short. An empty text has no digest.
 TEXTS: dict[str | None, int | None] = {
     f"d{n}": flip(base, bits)
     for n, (base, bits) in enumerate(
@@ -33,7 +36,7 @@ texts = st.one_of(
 
 
 def nearness_of(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | None:
-    """How near two texts are; exact copies before all others. None if not near enough."""
+    """Return how near two texts are, as a value to sort by; exact duplicates come first. None if not near enough."""
     if one[1] is not None and one[1] == other[1]:
         return False, 0
     if one[0] is None or other[0] is None or (distance := (one[0] ^ other[0]).bit_count()) > max_distance:
@@ -41,7 +44,7 @@ def nearness_of(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | N
     return True, distance
 
 
-def twin(
+def reference_links(
     texts: list[Any], groups: list[str], max_distance: int, head: str, disagree: set[frozenset[Any]] = frozenset()
 ) -> tuple[list[int], list[int]]:
     def near(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | None:
@@ -49,99 +52,101 @@ def twin(
 
     count = len(texts)
     originals = []
-    for place in range(count):
+    for position in range(count):
         found = [
             (*nearness, earlier)
-            for earlier in range(place)
-            if (nearness := near(texts[place], texts[earlier], max_distance)) is not None
+            for earlier in range(position)
+            if (nearness := near(texts[position], texts[earlier], max_distance)) is not None
         ]
         originals.append(min(found)[2] if found else -1)
-    members = [{place} for place in range(count)]
-    for place in range(count):
-        for other in range(place):
-            if near(texts[place], texts[other], max_distance) is not None and members[place] is not members[other]:
-                members[place] |= members[other]
+    members = [{position} for position in range(count)]
+    for position in range(count):
+        for other in range(position):
+            if (
+                near(texts[position], texts[other], max_distance) is not None
+                and members[position] is not members[other]
+            ):
+                members[position] |= members[other]
                 for each in members[other]:
-                    members[each] = members[place]
-    return [_head(sorted(members[place]), groups, head) for place in range(count)], originals
+                    members[each] = members[position]
+    return [_head(sorted(members[position]), groups, head) for position in range(count)], originals
+
+
+def group_input(texts: list[Any], groups: list[str]) -> GroupInput:
+    fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
+    return GroupInput(fingerprints, 64, digests, [str(position) for position in range(len(texts))], groups)
 
 
 def _head(members: list[int], groups: list[str], head: str) -> int:
     if head == "kept":
-        named = Counter(groups[place] for place in members)
-        return max(members, key=lambda place: (named[str(place)], -place))
+        named = Counter(groups[position] for position in members)
+        return max(members, key=lambda position: (named[str(position)], -position))
     return members[0 if head == "earliest" else -1]
 
 
 @given(drawn=st.lists(st.tuples(texts, st.integers(0, 20)), max_size=20), max_distance=st.integers(0, 7))
 @settings(max_examples=300, deadline=None)
 @pytest.mark.parametrize("head", HEADS)
-def test_links_are_those_of_comparing_each_with_each(drawn: list[Any], max_distance: int, head: str) -> None:
+def test_links_equal_the_reference(drawn: list[Any], max_distance: int, head: str) -> None:
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
-    ids = [str(place) for place in range(len(texts))]
-    fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
-    heads, originals = links(fingerprints, 64, digests, ids, groups, max_distance, head)
-    assert (heads.tolist(), originals.tolist()) == twin(texts, groups, max_distance, head)
+    heads, originals = links(group_input(texts, groups), max_distance, head)
+    assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head)
 
 
 @given(
     drawn=st.lists(st.tuples(texts, st.integers(0, 20)), max_size=20),
     max_distance=st.integers(-1, 7),
     agreeing=st.randoms(use_true_random=False),
-    asked=st.integers(1, 4) | st.just(250),
+    pairs_a_request=st.integers(1, 4) | st.just(250),
+    pairs_a_chunk=st.integers(1, 9) | st.just(50_000),
 )
 @settings(max_examples=300, deadline=None)
 @pytest.mark.parametrize("head", HEADS)
-def test_confirmed_links_are_those_of_comparing_each_with_each(
-    drawn: list[Any], max_distance: int, agreeing: Any, asked: int, head: str
+def test_confirmed_links_equal_the_reference(
+    drawn: list[Any], max_distance: int, agreeing: Any, pairs_a_request: int, pairs_a_chunk: int, head: str
 ) -> None:
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
-    fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
-    kinds = sorted(set(map(str, digests)))
+    documents = group_input(texts, groups)
+    kinds = sorted(set(map(str, documents.digests)))
     disagree = {frozenset(pair) for pair in combinations(kinds, 2) if agreeing.random() < 0.5}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_ASKED", asked)
-        asking = confirmed_links(
-            fingerprints, 64, digests, [str(place) for place in range(len(texts))], groups, max_distance, head
-        )
-        answers = answered(asking, digests, disagree)
-    assert answers == twin(texts, groups, max_distance, head, disagree)
+        patch.setattr(module, "_PAIRS_A_REQUEST", pairs_a_request)
+        patch.setattr(module, "_PAIRS_A_CHUNK", pairs_a_chunk)
+        confirmed = ConfirmedLinks(documents, max_distance)
+        decide_all(confirmed, documents.digests, disagree)
+        heads, originals = confirmed.result(head)
+    assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head, disagree)
 
 
-def answered(asking: Any, digests: list[Any], disagree: set[frozenset[Any]]) -> tuple[list[int], list[int]]:
-    def agree(one: int, other: int) -> bool:
-        assert {one, other} <= set(places), "only texts that were asked for"
-        assert one < other
-        return frozenset((digests[one], digests[other])) not in disagree
+def decide_all(confirmed: ConfirmedLinks, digests: Sequence[str | None], disagree: set[frozenset[Any]]) -> None:
+    while (positions := confirmed.needed()) is not None:
 
-    try:
-        places = next(asking)
-        while True:
-            places = asking.send(agree)
-    except StopIteration as end:
-        heads, originals = end.value
-        return heads.tolist(), originals.tolist()
+        def agree(one: int, other: int) -> bool:
+            assert {one, other} <= set(positions or ()), "only texts that are needed"
+            assert one < other
+            return frozenset((digests[one], digests[other])) not in disagree
+
+        assert confirmed.needed() == positions, "to ask twice changes nothing"
+        confirmed.decide(agree)
+    assert confirmed.needed() is None
 
 
 def test_two_texts_that_belong_together_already_are_not_compared() -> None:
-    values, digests = [0] * 50, [f"d{n}" for n in range(50)]
-    asked: list[tuple[int, int]] = []
-    asking = confirmed_links(values, 64, digests, digests, digests, 3, "earliest")
-    try:
-        next(asking)
-        while True:
-            asking.send(lambda one, other: asked.append((one, other)) is None)
-    except StopIteration:
-        pass
-    assert asked == [(0, n) for n in range(1, 50)]
+    digests = [f"d{n}" for n in range(50)]
+    compared: list[tuple[int, int]] = []
+    confirmed = ConfirmedLinks(GroupInput([0] * 50, 64, digests, digests, digests), 3)
+    while confirmed.needed() is not None:
+        confirmed.decide(lambda one, other: compared.append((one, other)) is None)
+    assert compared == [(0, n) for n in range(1, 50)]
 
 
 @pytest.mark.parametrize("head", HEADS)
 def test_blank_texts_are_alone(head: str) -> None:
-    heads, originals = links([None] * 3, 64, [None] * 3, list("abc"), list("aaa"), 7, head)
+    heads, originals = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
     assert (heads.tolist(), originals.tolist()) == ([0, 1, 2], [-1, -1, -1])
 
 
-def test_an_exact_copy_comes_before_an_earlier_text_with_the_same_fingerprint() -> None:
-    _, originals = links([7, 7, 7], 64, ["other", "same", "same"], list("abc"), list("abc"), 3, "earliest")
+def test_an_exact_duplicate_comes_before_an_earlier_text_with_the_same_fingerprint() -> None:
+    documents = GroupInput([7, 7, 7], 64, ["other", "same", "same"], list("abc"), list("abc"))
+    _, originals = links(documents, 3, "earliest")
     assert originals.tolist() == [-1, 0, 1]

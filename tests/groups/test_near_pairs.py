@@ -1,4 +1,4 @@
-"""The self-join finds every near pair, and uniting gives the groups that following links one by one gives."""
+"""Laws of near pairs and groups: every near pair is found, and the groups equal those of the reference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.encoding import to_array
-from es_simhash.groups import near_pairs as groups
+from es_simhash.groups import near_pairs as module
 from es_simhash.groups.links import unite
 from es_simhash.groups.near_pairs import every_near_pair, near_pairs
 from es_simhash.testing.documents import flip
@@ -18,14 +18,14 @@ each_length = pytest.mark.parametrize("bits", DISTANCES)
 
 
 def fingerprints(bits: int) -> st.SearchStrategy[list[int]]:
-    """Some that are near each other, or nearly so, and some that aren't."""
+    """Draw fingerprints: some are near each other, some almost, some not."""
     centres = st.sampled_from([0, (1 << bits) - 1, 0x0123_4567_89AB_CDEF << bits - 64 | 0x0F1E_2D3C])
     flips = st.sets(st.integers(0, bits - 1), max_size=bits // 8 + 1)
     return st.lists(st.tuples(centres, flips).map(lambda drawn: flip(*drawn)), max_size=30)
 
 
-def linked(values: list[int], max_distance: int) -> list[int]:
-    """The slow twin: for each the lowest place that can be reached by steps of at most max_distance."""
+def reference_groups(values: list[int], max_distance: int) -> list[int]:
+    """Return for each fingerprint the lowest index that steps of at most max_distance bits reach."""
     lowest = list(range(len(values)))
     for start in reversed(range(len(values))):
         reached, todo = {start}, [start]
@@ -35,18 +35,18 @@ def linked(values: list[int], max_distance: int) -> list[int]:
                 if there not in reached and (value ^ values[here]).bit_count() <= max_distance:
                     reached.add(there)
                     todo.append(there)
-        for place in reached:
-            lowest[place] = min(reached)
+        for index in reached:
+            lowest[index] = min(reached)
     return lowest
 
 
 @each_length
 @given(data=st.data())
 @settings(deadline=None, max_examples=200)
-def test_groups_are_those_of_following_links_one_by_one(bits: int, data: st.DataObject) -> None:
+def test_groups_equal_the_reference(bits: int, data: st.DataObject) -> None:
     values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits])
     array = to_array(values, bits)
-    assert unite(len(values), near_pairs(array, max_distance)).tolist() == linked(values, max_distance)
+    assert unite(len(values), near_pairs(array, max_distance)).tolist() == reference_groups(values, max_distance)
 
 
 @each_length
@@ -56,8 +56,8 @@ def test_groups_are_those_of_following_links_one_by_one(bits: int, data: st.Data
 def test_every_near_pair_is_found_and_no_other(bits: int, equal: int | None, data: st.DataObject) -> None:
     values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits])
     with pytest.MonkeyPatch.context() as patch:
-        if equal is not None:  # as if so many equal blocks were the cheapest
-            patch.setattr(groups, "_nanoseconds", lambda *choice: abs(choice[2] - equal))
+        if equal is not None:  # makes this number of equal blocks the cheapest
+            patch.setattr(module, "_nanoseconds", lambda *choice: abs(choice[2] - equal))
         arrays = list(near_pairs(to_array(values, bits), max_distance))
     found = {frozenset((values[a], values[b])) for pairs in arrays for a, b in pairs.tolist()}
     near = {frozenset((a, b)) for a in values for b in values if (a ^ b).bit_count() <= max_distance}
@@ -67,7 +67,7 @@ def test_every_near_pair_is_found_and_no_other(bits: int, equal: int | None, dat
 @each_length
 @given(data=st.data())
 @settings(deadline=None, max_examples=200)
-def test_every_near_pair_is_given_once_with_its_distance(bits: int, data: st.DataObject) -> None:
+def test_every_near_pair_is_returned_once_with_its_distance(bits: int, data: st.DataObject) -> None:
     values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits] | st.just(-1))
     pairs, distances = every_near_pair(to_array(values, bits), max_distance)
     found = [(a, b, d) for (a, b), d in zip(pairs.tolist(), distances.tolist(), strict=True)]
@@ -101,11 +101,11 @@ def test_many_equal_fingerprints_cost_no_more_than_one_pair_each(bits: int) -> N
 
 
 @each_length
-def test_at_no_distance_nothing_is_near(bits: int) -> None:
+def test_below_distance_0_nothing_is_near(bits: int) -> None:
     assert list(near_pairs(to_array([0, 0], bits), -1)) == []
 
 
 @each_length
-def test_nothing_has_no_groups(bits: int) -> None:
+def test_no_fingerprints_have_no_pairs_and_no_groups(bits: int) -> None:
     assert every_near_pair(to_array([], bits), 3)[0].tolist() == []
     assert unite(0, near_pairs(to_array([], bits), 3)).tolist() == []

@@ -13,7 +13,7 @@ import pytest
 from es_simhash import Documents
 from es_simhash.contract import Remove, Write
 from es_simhash.errors import InputError, StoreError
-from es_simhash.ingest.checkpoint import FORMAT, IngestState
+from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def test_what_a_store_that_died_did_not_do_is_done_by_the_next_call(
     store.dies_at, store.after = dies_at, after
     found: list[Outcome] = []
     with pytest.raises(StoreError, match="it died"):
-        found.extend(Documents(store).ingest(INPUT, batch_size=3, state=str(path), workers=workers))
+        found.extend(Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path), workers=workers))
     assert len(found) == 3 * (dies_at - 1)
     found += ingest(store, path)
     assert [outcome.outcome for outcome in found] == OUTCOMES
@@ -105,7 +105,7 @@ def test_after_a_break_the_next_call_gives_the_batch_again_and_all_that_follow(
     path: Path, whole: list[Any], taken: int
 ) -> None:
     store = set_up(LinearStore())
-    outcomes: Iterator[Outcome] = Documents(store).ingest(INPUT, batch_size=3, state=str(path))
+    outcomes: Iterator[Outcome] = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path))
     for _ in range(taken):
         next(outcomes)
     outcomes.close()  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ def test_after_a_break_the_next_call_gives_the_batch_again_and_all_that_follow(
 
 def test_an_error_of_the_caller_s_loses_nothing(path: Path, whole: list[Any]) -> None:
     store = set_up(LinearStore())
-    outcomes = Documents(store).ingest(INPUT, batch_size=3, state=str(path))
+    outcomes = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path))
     with pytest.raises(ZeroDivisionError):
         [1 / (outcome.id != "4") for outcome in outcomes]
     outcomes.close()  # type: ignore[attr-defined]
@@ -211,7 +211,7 @@ def test_a_run_that_fails_at_a_duplicate_has_no_state(path: Path) -> None:
 def test_a_file_that_is_something_else_is_refused_and_left_alone(path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(InputError, match="can't be used"):
-        IngestState(str(path))
+        Checkpoint(str(path))
     assert path.read_bytes() == data
 
 
@@ -220,7 +220,7 @@ def test_another_program_s_database_is_refused_and_left_alone(path: Path) -> Non
         documents.setup()
     before = path.read_bytes()
     with pytest.raises(InputError, match="is not the state of an ingest: name another file"):
-        IngestState(str(path))
+        Checkpoint(str(path))
     assert path.read_bytes() == before
 
 
@@ -234,19 +234,19 @@ def test_a_damaged_state_is_refused(path: Path, kept: int) -> None:
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no folder for the state .*: make it first"):
-        IngestState(str(tmp_path / "missing" / "x.state"))
+        Checkpoint(str(tmp_path / "missing" / "x.state"))
     with pytest.raises(InputError, match="can't be used"):
-        IngestState(str(tmp_path))
+        Checkpoint(str(tmp_path))
 
 
 def test_a_state_in_use_is_refused(path: Path) -> None:
-    with IngestState(str(path)), pytest.raises(InputError, match="another ingest is using it"):
-        IngestState(str(path))
-    IngestState(str(path)).close()
+    with Checkpoint(str(path)), pytest.raises(InputError, match="another ingest is using it"):
+        Checkpoint(str(path))
+    Checkpoint(str(path)).close()
 
 
 def test_a_disk_that_fills_under_the_state_is_an_error_of_ours(path: Path) -> None:
-    with IngestState(str(path)) as state:
+    with Checkpoint(str(path)) as state:
         state._db.execute("PRAGMA max_page_count = 5")
         with pytest.raises(InputError, match=r"can't be used \(database or disk is full\)"):
             state.decided(1, "m", [("x" * 9_000, "p")] * 9, {})
@@ -254,7 +254,7 @@ def test_a_disk_that_fills_under_the_state_is_an_error_of_ours(path: Path) -> No
 
 def test_an_empty_file_becomes_a_state(path: Path) -> None:
     path.touch()
-    IngestState(str(path)).close()
+    Checkpoint(str(path)).close()
     assert path.stat().st_size > 0
 
 
@@ -316,10 +316,10 @@ def untimed(decisions: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_later_format_is_refused_with_both_named(path: Path) -> None:
-    IngestState(str(path)).close()
+    Checkpoint(str(path)).close()
     db = sqlite3.connect(path)
     db.execute("UPDATE about SET value = '2' WHERE key = 'format'")
     db.commit()
     db.close()
     with pytest.raises(InputError, match="has format 2, this release reads 1"):
-        IngestState(str(path))
+        Checkpoint(str(path))

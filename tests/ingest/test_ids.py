@@ -92,7 +92,7 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprint
 
 class Same:
     def fingerprint(self, text):
-        return Fingerprint(1, "d", 4)
+        return Fingerprint(1, "d", 4, 64)
 
 if sys.argv[1] == "in memory":
     connect = sqlite3.connect

@@ -13,7 +13,7 @@ from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.contract import Candidates, Fetch, Write
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCandidates
 from es_simhash.ingest import run as client_runs
-from es_simhash.ingest.checkpoint import IngestState
+from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
@@ -108,12 +108,12 @@ def test_the_async_door_reads_no_farther() -> None:
 def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path: Path, workers: int) -> None:
     path = str(tmp_path / "x.state")
     threads = threading.active_count()
-    outcomes: Any = Documents(LinearStore()).ingest(Endless(), workers=workers, batch_size=BATCH, state=path)
+    outcomes: Any = Documents(LinearStore()).ingest(Endless(), workers=workers, batch_size=BATCH, checkpoint=path)
     for _ in range(3 * BATCH):
         next(outcomes)
     outcomes.close()
     assert (active_children(), threading.active_count()) == ([], threads)
-    IngestState(path).close()
+    Checkpoint(path).close()
 
 
 def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
 
     async def main() -> int:
         documents = AsyncDocuments(Async(LinearStore()))
-        outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, state=path)
+        outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path)
         for _ in range(3 * BATCH):
             await outcomes.__anext__()
         await outcomes.aclose()
@@ -129,7 +129,7 @@ def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
 
     assert asyncio.run(main()) == 1
     assert active_children() == []
-    IngestState(path).close()
+    Checkpoint(path).close()
 
 
 def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
 
     async def take() -> None:
         documents = AsyncDocuments(Async(LinearStore()))
-        async for _ in documents.ingest(Endless(), workers=1, batch_size=BATCH, state=path):
+        async for _ in documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path):
             await asyncio.sleep(0)
 
     async def main() -> None:
@@ -149,7 +149,7 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
 
     asyncio.run(main())
     assert active_children() == []
-    IngestState(path).close()
+    Checkpoint(path).close()
 
 
 def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
@@ -263,5 +263,5 @@ def test_a_document_without_a_json_form_at_the_end_of_a_batch_is_only_rejected()
 
 
 def test_input_that_is_no_iterable_is_an_error_of_the_caller_s() -> None:
-    with pytest.raises(InputError, match="the documents are int: give an iterable of dicts"):
+    with pytest.raises(InputError, match="the documents are of type int: use an iterable of dicts"):
         list(Documents(LinearStore()).ingest(5))  # type: ignore[arg-type]

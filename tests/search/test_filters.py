@@ -1,4 +1,4 @@
-"""A clause says the same of a document in memory as it does in a store."""
+"""A filter matches the same documents in memory, in SQLite and in Elasticsearch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from es_simhash.contract import Scan, SetUp, Write
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.search.filters import satisfies
+from es_simhash.search.filters import matches
 from es_simhash.stores.address import open_store
 from es_simhash.testing.documents import entry, scan
 
@@ -37,18 +37,18 @@ limits = st.one_of(
     st.dictionaries(st.sampled_from(["gt", "gte", "lt", "lte"]), numbers, max_size=2),
     st.dictionaries(st.sampled_from(["gt", "gte", "lt", "lte"]), strings, max_size=2),
 )
-of_all = st.one_of(
+match_all_or_ids = st.one_of(
     st.just({"match_all": {}}),
     st.builds(lambda values: {"ids": {"values": values}}, st.lists(st.sampled_from(["0", "1", "7"]), max_size=2)),
 )
 leaves = st.one_of(
-    of_all,
+    match_all_or_ids,
     st.builds(lambda field: {"exists": {"field": field}}, fields),
     st.builds(lambda field, value: {"term": {field: value}}, fields, strings | numbers),
     st.builds(lambda field, values: {"terms": {field: values}}, fields, st.lists(strings | numbers, max_size=3)),
     st.builds(lambda field, limits: {"range": {field: limits}}, fields, limits),
 )
-clauses = st.recursive(
+filters = st.recursive(
     leaves,
     lambda inner: st.dictionaries(
         st.sampled_from(["must", "filter", "must_not", "should"]), inner | st.lists(inner, max_size=2), max_size=3
@@ -57,29 +57,29 @@ clauses = st.recursive(
 )
 
 
-def in_memory(documents: list[dict[str, Any]], clause: dict[str, Any]) -> set[str]:
-    return {str(n) for n, document in enumerate(documents) if satisfies(document, str(n), clause)}
+def in_memory(documents: list[dict[str, Any]], filter: dict[str, Any]) -> set[str]:
+    return {str(n) for n, document in enumerate(documents) if matches(document, str(n), filter)}
 
 
-@given(documents=st.lists(documents, min_size=1, max_size=4), clause=clauses)
-@example(documents=[{"who": [{"name": "zh"}, {"name": "en"}]}], clause={"term": {"who.name": "en"}})
-@example(documents=[{"who": {"name": "zh"}}], clause={"term": {"who": "zh"}})
-@example(documents=[{"who": {}}, {"who": [{}]}, {"who": [{"name": 1}]}], clause={"exists": {"field": "who"}})
-@example(documents=[{"lang": "zh"}], clause={"range": {"lang": {"gt": 1}}})
-@example(documents=[{}], clause={"bool": {"filter": {"match_all": {}}, "should": {"exists": {"field": "lang"}}}})
+@given(documents=st.lists(documents, min_size=1, max_size=4), filter=filters)
+@example(documents=[{"who": [{"name": "zh"}, {"name": "en"}]}], filter={"term": {"who.name": "en"}})
+@example(documents=[{"who": {"name": "zh"}}], filter={"term": {"who": "zh"}})
+@example(documents=[{"who": {}}, {"who": [{}]}, {"who": [{"name": 1}]}], filter={"exists": {"field": "who"}})
+@example(documents=[{"lang": "zh"}], filter={"range": {"lang": {"gt": 1}}})
+@example(documents=[{}], filter={"bool": {"filter": {"match_all": {}}, "should": {"exists": {"field": "lang"}}}})
 @settings(max_examples=400, deadline=None)
-def test_sqlite_finds_what_satisfies_the_clause_in_memory(
-    documents: list[dict[str, Any]], clause: dict[str, Any]
+def test_sqlite_finds_what_matches_the_filter_in_memory(
+    documents: list[dict[str, Any]], filter: dict[str, Any]
 ) -> None:
     store = open_store("sqlite:///:memory:")
     store.perform(SetUp(DEFAULT))
     store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents))))
-    assert {row.id for row in scan(store, filter=clause)} == in_memory(documents, clause)
+    assert {row.id for row in scan(store, filter=filter)} == in_memory(documents, filter)
     store.close()
 
 
 @pytest.mark.elasticsearch
-def test_elasticsearch_finds_what_satisfies_the_clause_in_memory(
+def test_elasticsearch_finds_what_matches_the_filter_in_memory(
     elasticsearch_url: str, make_index: Callable[[], str]
 ) -> None:
     index = make_index()
@@ -90,7 +90,7 @@ def test_elasticsearch_finds_what_satisfies_the_clause_in_memory(
     store = open_store(f"{elasticsearch_url}/{index}")
     store.perform(SetUp(DEFAULT))
 
-    # Elasticsearch reads a number where a keyword is wanted, and the other way round: kinds are kept apart here.
+    # Elasticsearch converts a number to a keyword and a keyword to a number. Here each field is compared with its type.
     def typed(inner: st.SearchStrategy[Any], field: str) -> st.SearchStrategy[Any]:
         return st.one_of(
             st.builds(lambda value: {"term": {field: value}}, inner),
@@ -102,7 +102,7 @@ def test_elasticsearch_finds_what_satisfies_the_clause_in_memory(
             st.just({"exists": {"field": field}}),
         )
 
-    leaf = st.one_of(typed(strings, "lang"), typed(numbers, "year"), typed(strings, "who.name"), of_all)
+    leaf = st.one_of(typed(strings, "lang"), typed(numbers, "year"), typed(strings, "who.name"), match_all_or_ids)
     person = st.fixed_dictionaries({}, optional={"name": strings | st.none() | st.lists(strings, max_size=2)})
     people = st.fixed_dictionaries(
         {},
@@ -112,18 +112,20 @@ def test_elasticsearch_finds_what_satisfies_the_clause_in_memory(
             "who": person | st.lists(person, max_size=2),
         },
     )
-    occurs = st.sampled_from(["must", "filter", "must_not", "should"])
-    nested = leaf | st.dictionaries(occurs, st.lists(leaf, max_size=2), max_size=3).map(lambda body: {"bool": body})
+    occurrences = st.sampled_from(["must", "filter", "must_not", "should"])
+    nested = leaf | st.dictionaries(occurrences, st.lists(leaf, max_size=2), max_size=3).map(
+        lambda body: {"bool": body}
+    )
 
-    @given(documents=st.lists(people, min_size=8, max_size=8), asked=st.lists(nested, min_size=8, max_size=8))
+    @given(documents=st.lists(people, min_size=8, max_size=8), drawn=st.lists(nested, min_size=8, max_size=8))
     @settings(max_examples=15, deadline=None, derandomize=True)
-    def law(documents: list[dict[str, Any]], asked: list[dict[str, Any]]) -> None:
+    def law(documents: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> None:
         store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents))))
         with Elasticsearch(elasticsearch_url) as client:
             client.indices.refresh(index=index)
-        for clause in asked:
-            found = {row.id for row in store.perform(Scan(filter=clause)).rows}
-            assert found == in_memory(documents, clause), clause
+        for filter in drawn:
+            found = {row.id for row in store.perform(Scan(filter=filter)).rows}
+            assert found == in_memory(documents, filter), filter
 
     law()
     store.close()
@@ -157,23 +159,23 @@ MALFORMED: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("clause", MALFORMED, ids=json.dumps)
-def test_a_malformed_clause_is_refused_whatever_the_document(clause: Any) -> None:
+@pytest.mark.parametrize("filter", MALFORMED, ids=json.dumps)
+def test_a_malformed_filter_is_refused_whatever_the_document(filter: Any) -> None:
     for document in ({}, {"a": 1}, {"a": "zh"}):
-        with pytest.raises(InputError, match="clause"):
-            satisfies(document, "1", clause)
+        with pytest.raises(InputError, match="filter"):
+            matches(document, "1", filter)
 
 
-@pytest.mark.parametrize("clause", MALFORMED, ids=json.dumps)
-def test_sqlite_refuses_a_malformed_clause_too(clause: Any) -> None:
+@pytest.mark.parametrize("filter", MALFORMED, ids=json.dumps)
+def test_sqlite_refuses_a_malformed_filter_too(filter: Any) -> None:
     store = open_store("sqlite:///:memory:")
     store.perform(SetUp(DEFAULT))
-    with pytest.raises(InputError, match="clause"):
-        store.perform(Scan(filter=clause))
+    with pytest.raises(InputError, match="filter"):
+        store.perform(Scan(filter=filter))
     store.close()
 
 
 @pytest.mark.parametrize("kind", ["match", "prefix", "nested", "script", "query_string"])
-def test_a_clause_that_only_a_server_can_judge_is_refused_with_those_that_are_known(kind: str) -> None:
+def test_a_filter_type_that_needs_elasticsearch_is_refused_with_the_known_types(kind: str) -> None:
     with pytest.raises(InputError, match=f"{kind}.*use bool, exists, ids, match_all, range, term, terms"):
-        satisfies({}, "1", {"bool": {"must_not": {kind: {"a": "b"}}}})
+        matches({}, "1", {"bool": {"must_not": {kind: {"a": "b"}}}})

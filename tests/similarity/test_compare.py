@@ -1,4 +1,4 @@
-"""Laws of comparing two texts: the measures are their definitions, and every difference has its place."""
+"""Laws of the comparison of two texts: the measures equal their definitions, and every difference is reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONG = "市气象台今晨六时发布暴雨橙色预警，预计未来三小时
 LIKE = LONG.replace("橙色", "红色").replace("及", "和")
 
 
-def plain_jaccard(a: str, b: str, width: int) -> Fraction:
+def reference_jaccard(a: str, b: str, width: int) -> Fraction:
     def cut(text: str) -> list[str]:
         text = plain_normalise(text)
         return [text[i : i + width] for i in range(len(text)) if i + width <= len(text)] or [text]
@@ -43,21 +43,21 @@ def plain_jaccard(a: str, b: str, width: int) -> Fraction:
 
 
 @given(texts, texts, st.integers(1, 8))
-def test_jaccard_equals_its_plain_twin(a: str, b: str, width: int) -> None:
-    assert jaccard(a, b, width) == float(plain_jaccard(a, b, width))
+def test_jaccard_equals_its_reference(a: str, b: str, width: int) -> None:
+    assert jaccard(a, b, width) == float(reference_jaccard(a, b, width))
     assert jaccard(a, b, width) == jaccard(b, a, width)
 
 
-def test_a_shingle_has_five_characters_unless_told_otherwise() -> None:
+def test_a_shingle_has_five_characters_by_default() -> None:
     assert SHINGLE == 5
     assert shingles("abcdefg") == {"abcde", "bcdef", "cdefg"}
     assert shingles("abc") == {"abc"}
-    with pytest.raises(InputError, match="a shingle of 0 characters: use a whole number from 1"):
+    with pytest.raises(InputError, match="the width of a shingle is 0: use a whole number from 1"):
         jaccard("a", "b", 0)
 
 
 @given(some_weights, some_weights)
-def test_cosine_is_the_product_over_the_lengths(a: dict[str, int], b: dict[str, int]) -> None:
+def test_cosine_is_the_dot_product_divided_by_the_lengths(a: dict[str, int], b: dict[str, int]) -> None:
     dot = sum(a[feature] * b[feature] for feature in a if feature in b)
     lengths = [sum(weight**2 for weight in each.values()) ** 0.5 for each in (a, b)]
     assert isclose(cosine(a, b), dot / (lengths[0] * lengths[1]) if dot else 0, rel_tol=1e-9)
@@ -72,7 +72,7 @@ def test_cosine_of_the_same_proportions_is_1_exactly(weights: dict[str, int], fa
 
 @each_scheme
 @given(text=texts)
-def test_texts_that_differ_in_normalisation_only_agree_in_all(scheme: Scheme, text: str) -> None:
+def test_texts_that_are_equal_after_normalisation_have_no_difference(scheme: Scheme, text: str) -> None:
     wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text).replace(" ", "\u3000\u200b")
     assume(normalise(wide) == normalise(text))
     made = compare(text, wide, scheme)
@@ -84,7 +84,7 @@ def test_texts_that_differ_in_normalisation_only_agree_in_all(scheme: Scheme, te
 
 @each_scheme
 @given(a=texts, b=texts)
-def test_a_comparison_puts_every_difference_in_its_place(scheme: Scheme, a: str, b: str) -> None:
+def test_a_comparison_lists_every_bit_and_segment_that_differs(scheme: Scheme, a: str, b: str) -> None:
     made = compare(a, b, scheme)
     ours, theirs = Fingerprinter(scheme).fingerprints([a, b])
     assert (made.scheme, made.a.fingerprint, made.b.fingerprint) == (scheme, ours, theirs)
@@ -96,7 +96,7 @@ def test_a_comparison_puts_every_difference_in_its_place(scheme: Scheme, a: str,
     assert ours.value is not None
     assert theirs.value is not None
     one, other = (f"{value:0{scheme.bits}b}" for value in (ours.value, theirs.value))
-    assert list(made.differing) == [place for place in range(scheme.bits) if one[place] != other[place]]
+    assert list(made.differing) == [bit for bit in range(scheme.bits) if one[bit] != other[bit]]
     parts = [(one[start : start + 16], other[start : start + 16]) for start in range(0, scheme.bits, 16)]
     assert list(made.matching) == [first == second for first, second in parts]
     for max_distance, verdict in enumerate(made.verdicts):
@@ -105,7 +105,7 @@ def test_a_comparison_puts_every_difference_in_its_place(scheme: Scheme, a: str,
 
 
 @given(texts, texts)
-def test_pulls_are_what_weighs_more_on_each_side_the_largest_difference_first(a: str, b: str) -> None:
+def test_pulls_are_the_features_that_weigh_more_in_one_text_the_largest_difference_first(a: str, b: str) -> None:
     made = compare(a, b)
     least = 4 if all(weigh(plain_tokenize(plain_normalise(text)), "sqrt_tf", 4) for text in (a, b)) else 1
     ours, theirs = (weigh(plain_tokenize(plain_normalise(text)), "sqrt_tf", least) for text in (a, b))
@@ -117,7 +117,7 @@ def test_pulls_are_what_weighs_more_on_each_side_the_largest_difference_first(a:
 
 
 @given(texts, texts)
-def test_what_was_dropped_is_all_words_that_are_no_features(a: str, b: str) -> None:
+def test_a_word_is_a_feature_a_stop_word_or_a_short_word(a: str, b: str) -> None:
     made = compare(a, b)
     for text, side in ((a, made.a), (b, made.b)):
         assert STOP_WORDS.issuperset(side.stop_words)
@@ -127,7 +127,7 @@ def test_what_was_dropped_is_all_words_that_are_no_features(a: str, b: str) -> N
             assert len(kept) == side.fingerprint.features or made.distance is None
 
 
-def test_two_texts_of_which_a_word_differs() -> None:
+def test_two_texts_that_differ_in_one_word() -> None:
     made = compare(LONG, LIKE)
     assert [pull.feature for pull in made.a.pulls] == ["橙色"]
     assert [pull.feature for pull in made.b.pulls] == ["红色"]
@@ -136,7 +136,7 @@ def test_two_texts_of_which_a_word_differs() -> None:
     assert made.verdicts == ("different",) * 6 + ("near_duplicate",) * 2
 
 
-def test_a_fingerprinter_with_tables_of_ones_own_is_taken_as_it_is() -> None:
+def test_a_fingerprinter_compares_by_its_own_tables() -> None:
     table, stop_words = IdfTable.of({"橙色": 90, "红色": 0.5}), StopWords.of(["预警"])
     fingerprinter = Fingerprinter.using(Scheme(weights="idf"), idf=table, stop_words=stop_words)
     made = compare(LONG, LIKE, fingerprinter)
@@ -146,16 +146,16 @@ def test_a_fingerprinter_with_tables_of_ones_own_is_taken_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), [("", ""), ("\u200b", "  ")])
-def test_blank_texts_are_alike_and_nobodys_copy(a: str, b: str) -> None:
+def test_blank_texts_have_similarity_1_and_are_no_duplicates(a: str, b: str) -> None:
     made = compare(a, b)
     assert (made.distance, made.jaccard, made.cosine, set(made.verdicts)) == (None, 1, 1, {"different"})
 
 
-def test_what_is_not_text_is_refused() -> None:
+def test_a_text_that_is_no_string_is_refused() -> None:
     with pytest.raises(InputError, match="the text is of type NoneType"):
         compare("暴雨", None)  # type: ignore[arg-type]
 
 
-def test_the_examples_in_the_documentation_are_true() -> None:
+def test_the_examples_in_the_docstrings_hold() -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

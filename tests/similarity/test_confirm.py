@@ -1,4 +1,4 @@
-"""Laws of confirm: it gives what ``compare`` gives, whose sets of strings are the slow obvious twin."""
+"""Laws of confirm: its similarities equal those of ``measures``, whose sets of strings are the reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ anything = st.text(max_size=12)
 
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[str, str]:
-    """A text, and the same with a piece replaced."""
+    """Draw a text, and the same text with a piece replaced."""
     text = draw(letters)
     start = draw(st.integers(0, len(text)))
     return text, text[:start] + draw(letters) + text[start + draw(st.integers(0, 6)) :]
@@ -33,28 +33,28 @@ def edited(draw: st.DrawFn) -> tuple[str, str]:
 @example(texts=("ab", "abab"))
 @example(texts=("ＡＢＣ　ｄｅｆｇ", "abc defg"))
 @example(texts=("\U0001f600" * 9, "\U0001f600" * 6 + "\U0001f601"))
-def test_the_similarity_is_that_of_compare(measure: str, texts: tuple[str, str]) -> None:
+def test_the_similarity_equals_the_reference(measure: str, texts: tuple[str, str]) -> None:
     confirm = Confirm(0.5, measure, FINGERPRINTER)  # type: ignore[arg-type]
     one, other = map(confirm.features, texts)
-    wanted = similarity(*texts, measure, FINGERPRINTER)  # type: ignore[arg-type]
+    expected = similarity(*texts, measure, FINGERPRINTER)  # type: ignore[arg-type]
     found = confirm.similarity(one, other)
-    assert found == wanted or (measure == "levenshtein" and found == 0 and wanted < 0.5)
+    assert found == expected or (measure == "levenshtein" and found == 0 and expected < 0.5)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 @given(text=letters)
-def test_texts_that_differ_only_in_normalisation_agree_at_1(measure: str, text: str) -> None:
+def test_texts_that_are_equal_after_normalisation_have_similarity_1(measure: str, text: str) -> None:
     confirm = Confirm(1.0, measure, FINGERPRINTER)  # type: ignore[arg-type]
     wide = "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
     assert confirm.similarity(confirm.features(text), confirm.features(f"  {wide}\u200b ")) == 1.0
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), "0.8", True, None])
-def test_a_similarity_that_is_none_is_refused(wrong: float) -> None:
+def test_a_confirm_outside_0_to_1_is_refused(wrong: float) -> None:
     with pytest.raises(InputError, match="use a similarity from 0 to 1"):
         Confirm(wrong, "jaccard", FINGERPRINTER)
 
 
-def test_a_measure_that_is_not_known_is_refused() -> None:
+def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(InputError, match="use one of jaccard, cosine"):
         Confirm(0.8, "dice", FINGERPRINTER)  # type: ignore[arg-type]

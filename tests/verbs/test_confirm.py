@@ -300,11 +300,11 @@ def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
     state = str(tmp_path / "run.state")
     items = [{"id": id, "text": text} for id, text in TEXTS.items()]
     with Documents("sqlite:///:memory:") as door:
-        list(door.ingest(items, confirm=0.8, state=state))
+        list(door.ingest(items, confirm=0.8, checkpoint=state))
         with pytest.raises(InputError, match=r"an ingest with confirm 0.8, not 0.9"):
-            list(door.ingest(items, confirm=0.9, state=state))
+            list(door.ingest(items, confirm=0.9, checkpoint=state))
         with pytest.raises(InputError, match="confirm"):
-            list(door.ingest(items, max_distance=7, state=state))
+            list(door.ingest(items, max_distance=7, checkpoint=state))
 
 
 def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from es_simhash.testing.documents import entry, flip, scan, write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_simhash.contract import Op, Store
+    from es_simhash.contract import Request, Store
 
 
 @pytest.fixture(params=["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
@@ -177,12 +177,12 @@ class Interrupting:
 
     embedded = True
 
-    def __init__(self, store: Store, meanwhile: Op[Any]) -> None:
+    def __init__(self, store: Store, meanwhile: Request[Any]) -> None:
         self._store = store
-        self._meanwhile: Op[Any] | None = meanwhile
+        self._meanwhile: Request[Any] | None = meanwhile
         self.name = store.name
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         if isinstance(op, Relink) and self._meanwhile is not None:
             self._store.perform(self._meanwhile)
             self._meanwhile = None

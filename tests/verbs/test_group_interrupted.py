@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from es_simhash.contract import Entry, Op, Store
+    from es_simhash.contract import Entry, Request, Store
 
 
 class Breaking:
@@ -34,7 +34,7 @@ class Breaking:
         self._store, self._left, self._done = store, after, done
         self.name = store.name
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         if isinstance(op, Relink):
             self._left -= 1
             if self._left < 0:
@@ -166,7 +166,7 @@ def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> Non
     write(store, entry("a", 0), entry("b", 1), entry("c", 2))
 
     class Meanwhile(Breaking):
-        def perform(self, op: Op[Any]) -> Any:
+        def perform(self, op: Request[Any]) -> Any:
             if isinstance(op, Relink):
                 store.perform(Write((entry("b", 0xFFFF), entry("d", 0xFFFE))))
             return store.perform(op)

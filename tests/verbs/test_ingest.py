@@ -16,15 +16,15 @@ from es_simhash.ingest import run as client_runs
 from es_simhash.similarity.measures import jaccard
 from es_simhash.testing import LinearStore
 from es_simhash.verbs import ingest as flow
+from es_simhash.verbs import memory as flow_confirm
 from es_simhash.verbs import neighbours as flow_neighbours
-from es_simhash.verbs import texts as flow_confirm
 from es_simhash.verbs.similar import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
 
 # Words that jieba keeps whole; texts that share most of them are near.
 WORDS = (
@@ -373,7 +373,7 @@ class Counting(LinearStore):
 
     writes = 0
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         self.writes += len(op.entries) if isinstance(op, Write) else 0
         return super().perform(op)
 
@@ -385,7 +385,7 @@ class Refusing(LinearStore):
         super().__init__()
         self._refused = ids
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         if not isinstance(op, Write):
             return super().perform(op)
         taken = tuple(entry for entry in op.entries if entry.id not in self._refused)

@@ -24,7 +24,7 @@ from tests.verbs.test_ingest import LONG, Plain, Refusing, text, texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
 
 CLAUSE = {"bool": {"filter": [{"term": {"lang": "zh"}}], "must_not": {"ids": {"values": ["12"]}}}}
 
@@ -154,7 +154,7 @@ def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Call
 class LaggingRefusing(Refusing):
     """Takes all documents but some, and search finds them late."""
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         self._lagging = True
         reply = super().perform(op)
         return replace(reply, searchable=False) if isinstance(reply, Written) else reply
@@ -173,5 +173,5 @@ def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pyte
 
 @pytest.mark.parametrize("clause", [{"match": {"text": "x"}}, {"term": {}}, {"range": {"n": {"over": 1}}}, {}])
 def test_a_clause_that_cannot_be_judged_is_refused_before_anything_is_stored(clause: Any) -> None:
-    with Documents("sqlite:///:memory:") as door, pytest.raises(InputError, match="clause"):
+    with Documents("sqlite:///:memory:") as door, pytest.raises(InputError, match="filter"):
         door.ingest([{"id": 1, "text": "x"}], filter=clause)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from es_simhash.contract import Entry, Op, Row, Store
+    from es_simhash.contract import Entry, Request, Row, Store
 
 K = 3
 
@@ -188,11 +188,11 @@ class Meanwhile:
 
     embedded = True
 
-    def __init__(self, store: Store, kind: type[Op[Any]], happens: Callable[[], Any]) -> None:
+    def __init__(self, store: Store, kind: type[Request[Any]], happens: Callable[[], Any]) -> None:
         self._store, self._kind, self._happens = store, kind, happens
         self.name = store.name
 
-    def perform(self, op: Op[Any]) -> Any:
+    def perform(self, op: Request[Any]) -> Any:
         if isinstance(op, self._kind):
             happens, self._happens = self._happens, lambda: None
             happens()
@@ -251,9 +251,9 @@ def test_what_is_left_behind_is_linked_only_among_those_that_match(store: Store,
     write(store, *(entry(f"a{n}", value, group="a1", duplicate_of="a1", tenant="a") for n, value in ((2, 3), (3, 7))))
     door, among = Documents(store), {"term": {"tenant": "a"}}
     if verb == "by id":
-        assert door.remove(["a1"], among=among) == {"a1"}
+        assert door.remove(["a1"], filter=among) == {"a1"}
     else:
-        assert door.remove_matching({"ids": {"values": ["a1"]}}, among=among) == 1
+        assert door.remove_matching({"ids": {"values": ["a1"]}}, filter=among) == 1
     assert found(store) == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
     door.remove(["a2"])
     assert found(store) == {"b1": ("b1", None), "a3": ("b1", "b1")}, "without it all are looked at"
@@ -270,9 +270,9 @@ def test_an_async_removal_looks_among_the_same(tmp_path: Path, verb: str) -> Non
         async with AsyncDocuments(address) as door:
             among = {"bool": {"must_not": {"ids": {"values": ["b"]}}}}
             if verb == "by id":
-                assert await door.remove(["a"], among=among) == {"a"}
+                assert await door.remove(["a"], filter=among) == {"a"}
             else:
-                assert await door.remove_matching({"ids": {"values": ["a"]}}, among=among) == 1
+                assert await door.remove_matching({"ids": {"values": ["a"]}}, filter=among) == 1
 
     asyncio.run(main())
     with Documents(address) as door:

@@ -17,7 +17,7 @@ from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
     from es_simhash.verbs.sample import SampledPair
 
 TEXTS = {
@@ -142,7 +142,7 @@ def test_a_store_that_was_not_set_up_is_an_error() -> None:
 
 def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
     class Removing(LinearStore):
-        def perform(self, op: Op[Any]) -> Any:
+        def perform(self, op: Request[Any]) -> Any:
             if getattr(op, "fields", None):
                 self._rows.pop("copy", None)
                 self._searchable.pop("copy", None)

@@ -1,4 +1,4 @@
-"""``es-simhash seen``: what users have seen."""
+"""``es-simhash seen``: the items that users have seen."""
 
 import click
 
@@ -7,16 +7,27 @@ from es_simhash.cli.seen.init import init
 from es_simhash.cli.seen.unseen import unseen
 from es_simhash.cli.seen.users import clear, remove, rotate, stats
 
+EPILOG = """\b
+Exit codes of the seen commands:
+0    done
+1    stopped by an error; or all lines were rejected
+     (unseen: all lines were rejected or failed)
+2    the command line is wrong
+3    done, but some lines were rejected or some users failed"""
 
-@click.group()
+
+@click.group(epilog=EPILOG)
 def seen() -> None:
-    """Never show it twice: what each user has seen, in Bloom filters on user documents.
+    """Remember which items each user has seen.
 
-    "Not seen" is certain, "seen" is wrong at a rate that you choose. The items 1 and "1" are the same.
+    The items are kept in Bloom filters, one field in each user's document. The answer "not seen" is always right. The
+    answer "seen" is wrong at a rate that you choose (seen init --error-rate). The items 1 and "1" are the same.
+
+    The second example prints news-3:
 
     \b
     es-simhash seen add --user ann news-1 news-2
-    es-simhash seen unseen --user ann news-1 news-3          prints news-3
+    es-simhash seen unseen --user ann news-1 news-3
     zcat log.jsonl.gz | es-simhash seen add --store http://localhost:9200/users
     """
 

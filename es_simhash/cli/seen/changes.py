@@ -1,4 +1,4 @@
-"""``es-simhash seen add|forget|rebuild``: change what users have seen, from arguments or from JSON lines."""
+"""``es-simhash seen add|forget|rebuild``: change the seen items of users, from arguments or from JSON lines."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
 from es_simhash.cli.input import input_paths
-from es_simhash.cli.options import client_options, json_option, print_json, store_options
-from es_simhash.cli.seen.lines import apply
+from es_simhash.cli.options import client_options, json_option, store_options
+from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.seen.lines import apply_lines
 from es_simhash.client import SeenItems
 from es_simhash.errors import InputError
 from es_simhash.ingest.ids import FirstPlaces
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from es_simhash.cli.seen.lines import Batch
     from es_simhash.verbs.seen import Report
 
-user_option = click.option("--user", metavar="USER", help="One user; the arguments are items then.")
+user_option = click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
 
 
 @click.command()
@@ -30,21 +31,21 @@ user_option = click.option("--user", metavar="USER", help="One user; the argumen
 @store_options
 @json_option
 def add(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: Any) -> None:
-    """Add items to what users have seen.
+    """Record that users have seen items.
+
+    With --user the arguments are items. Without --user it reads JSON lines {"user", "items"} from files or standard
+    input. A bad line is reported with its place and skipped. With --json the last line holds the counts.
 
     \b
     es-simhash seen add --user ann news-1 news-2
     es-simhash seen add log.jsonl --store http://localhost:9200/users
-
-    Without --user, files or standard input are read: JSON lines {"user", "items"}. A line that can't be used is
-    reported with its place and stops nothing. With --json the counts are the last line.
     """
     url, options = client_options(**store)
     with SeenItems(url, **options) as items:
         if user is not None:
-            _print({"changed": items.add(user, arguments)}, as_json, "{changed} of them not seen before")
+            _print_changed(items.add(user, arguments), as_json, "not seen before")
         else:
-            _finish(apply(_paths(arguments), items.add_many, as_json), as_json, "not seen before")
+            _finish(apply_lines(_paths(arguments), items.add_many, as_json), as_json, "not seen before")
 
 
 @click.command()
@@ -53,9 +54,10 @@ def add(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: An
 @store_options
 @json_option
 def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: Any) -> None:
-    """Take items for not seen, until they are added again.
+    """Treat items as not seen until they are added again.
 
-    They go on an exact list beside the user's filter, of a thousand at most: a bit can't be cleared for one item.
+    A Bloom filter cannot remove one item. So the item goes on a list beside the user's filter. The list holds at most a
+    thousand items for each user. Input and output are as for `seen add`.
 
     \b
     es-simhash seen forget --user ann news-1
@@ -64,9 +66,9 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store:
     url, options = client_options(**store)
     with SeenItems(url, **options) as items:
         if user is not None:
-            _print({"changed": items.forget(user, arguments)}, as_json, "{changed} of them forgotten")
+            _print_changed(items.forget(user, arguments), as_json, "forgotten")
         else:
-            _finish(apply(_paths(arguments), items.forget_many, as_json), as_json, "forgotten")
+            _finish(apply_lines(_paths(arguments), items.forget_many, as_json), as_json, "forgotten")
 
 
 @click.command()
@@ -74,52 +76,56 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store:
 @store_options
 @json_option
 def rebuild(files: tuple[str, ...], as_json: bool, **store: Any) -> None:
-    """Make users' filters anew, from a log of what they have seen.
+    """Build the filters of users again, from a log.
 
-    Reads JSON lines {"user", "items"}. The first line of a user drops what was stored of that user, the others add to
-    it; users that are not in the log stay as they are. What is added by others before the first line of a user is read
-    must be in the log too.
+    Reads JSON lines {"user", "items"} from files or standard input. The first line of a user deletes the stored items
+    of that user. Each line adds its items. Users that are not in the log do not change. Items that other programs add
+    before the first line of their user is read are lost, unless they are in the log.
 
     \b
     es-simhash seen rebuild log.jsonl --store http://localhost:9200/users
     """
     url, options = client_options(**store)
-    with SeenItems(url, **options) as items, FirstPlaces() as known:
+    with SeenItems(url, **options) as items, FirstPlaces() as first_places:
 
         def change(batch: Batch) -> Report:
-            first = {user: theirs for user, theirs in batch.items() if known.claim(user, "") is None}
-            again = {user: theirs for user, theirs in batch.items() if user not in first}
-            report = items.rebuild_many(first)
-            more = items.add_many(again)
-            report.results.update(more.results)
-            report.failed.update(more.failed)
+            new_users = {user: seen for user, seen in batch.items() if first_places.claim(user, "") is None}
+            known_users = {user: seen for user, seen in batch.items() if user not in new_users}
+            report = items.rebuild_many(new_users)
+            added = items.add_many(known_users)
+            report.results.update(added.results)
+            report.failed.update(added.failed)
             return report
 
-        _finish(apply(_paths(files), change, as_json), as_json, "added")
+        _finish(apply_lines(_paths(files), change, as_json), as_json, "added")
 
 
 def _paths(arguments: tuple[str, ...]) -> tuple[str, ...]:
     return input_paths(arguments, "give --user USER ITEM…, name a file of JSON lines, or pipe them in")
 
 
-def _print(values: dict[str, Any], as_json: bool, words: str) -> None:
+def _print_changed(changed: int, as_json: bool, change: str) -> None:
     if as_json:
-        print_json(values)
+        print_json({"changed": changed})
     else:
-        click.echo(words.format(**values))
+        click.echo(f"{count_of(changed, 'item')} {change}")
 
 
-def _finish(counts: Counter[str], as_json: bool, what: str) -> None:
-    """Print the counts, and exit by them."""
+def _finish(counts: Counter[str], as_json: bool, change: str) -> None:
+    """Print the counts, and exit with the code that they call for.
+
+    :param change: what happened to the changed items, such as ``forgotten``.
+    """
     if as_json:
         print_json(counts)
     else:
-        click.echo(f"{counts['lines']:,} lines, {counts['items']:,} items, {counts['changed']:,} {what}")
-        for name, of in (("rejected", "lines"), ("failed", "users")):
+        lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
+        click.echo(f"{lines}, {items}, {counts['changed']:,} {change}")
+        for name, noun in (("rejected", "line"), ("failed", "user")):
             if counts[name]:
-                click.echo(f"{counts[name]:,} {of} {name}")
+                click.echo(f"{count_of(counts[name], noun)} {name}")
     if not counts["lines"]:
-        raise InputError('no lines: JSON lines {"user", "items"} are wanted')
+        raise InputError('no lines in the input: give JSON lines {"user", "items"}')
     if counts["rejected"] == counts["lines"]:
         sys.exit(STOPPED_BY_ERROR)
     if counts["rejected"] or counts["failed"]:

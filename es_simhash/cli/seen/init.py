@@ -1,4 +1,4 @@
-"""``es-simhash seen init``: set a store up for seen items, with its configuration."""
+"""``es-simhash seen init``: set up a store for seen items and keep the configuration in it."""
 
 from __future__ import annotations
 
@@ -11,37 +11,56 @@ from es_simhash.cli.options import client_options, store_options
 from es_simhash.client import SeenItems
 
 _DEFAULT = SeenConfig()
-_SAYS = {
-    "created": "created, ready for `es-simhash seen add`",
-    "added": "the field for seen items was added to what was there",
-    "unchanged": "was set up already; nothing to do",
+_MESSAGES = {
+    "created": "created; next run `es-simhash seen add`",
+    "added": "added the field for seen items to the existing index",
+    "unchanged": "already set up; nothing to do",
 }
 
 
 @click.command()
 @store_options
-@click.option("--capacity", type=int, metavar="N", help=f"Items of a first filter.  [default: {_DEFAULT.capacity}]")
-@click.option("--error-rate", type=float, metavar="P", help=f"Unseen taken for seen.  [default: {_DEFAULT.error_rate}]")
 @click.option(
-    "--generations", type=int, metavar="N", help=f"Filters kept for a user.  [default: {_DEFAULT.generations}]"
+    "--capacity",
+    type=int,
+    metavar="N",
+    help=f"Items that a user's first Bloom filter is sized for.  [default: {_DEFAULT.capacity}]",
 )
 @click.option(
-    "--period", type=int, metavar="SECONDS", help="Begin a generation this often by itself.  [default: never]"
+    "--error-rate",
+    type=float,
+    metavar="P",
+    help=f"Largest share of unseen items that are reported as seen.  [default: {_DEFAULT.error_rate}]",
+)
+@click.option(
+    "--generations",
+    type=int,
+    metavar="N",
+    help=f"How many Bloom filters a user keeps: the newest N.  [default: {_DEFAULT.generations}]",
+)
+@click.option(
+    "--period",
+    type=int,
+    metavar="SECONDS",
+    help="Begin a new generation automatically after this time.  [default: never]",
 )
 def init(
     capacity: int | None, error_rate: float | None, generations: int | None, period: int | None, **store: Any
 ) -> None:
-    """Set a store up for seen items.
+    """Set up a store for seen items.
 
-    Makes the index (or the SQLite file), or adds the object `seen` to the mapping of an index that exists; other fields
-    stay as they are. What is chosen here is kept in the store. May be repeated.
+    Creates the index or the SQLite file. If the index exists, adds the object `seen` to its mapping and changes no
+    other field. The store keeps the options, and the other seen commands use them. You can run it again with the same
+    options.
+
+    The second example remembers an item for three to four weeks:
 
     \b
     es-simhash seen init --store http://localhost:9200/users --error-rate 0.001
-    es-simhash seen init --generations 4 --period 604800      remember for three to four weeks
+    es-simhash seen init --generations 4 --period 604800
     """
     url, options = client_options(**store)
     chosen = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
     with SeenItems(url, **chosen, **options) as items:  # type: ignore[arg-type]
         result = items.setup()
-        click.echo(f"{items.name}: {_SAYS[result]}")
+        click.echo(f"{items.name}: {_MESSAGES[result]}")

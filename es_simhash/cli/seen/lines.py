@@ -1,4 +1,4 @@
-"""JSON lines of users and items: ``{"user": "ann", "items": ["news-1", 2]}``."""
+"""Read JSON lines of users and items: ``{"user": "ann", "items": ["news-1", 2]}``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import click
 
 from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.seen import user_id
-from es_simhash.cli.input import lines_of, progress_bar
-from es_simhash.cli.options import print_json
+from es_simhash.cli.input import progress_bar, read_lines
+from es_simhash.cli.output import print_json
 from es_simhash.errors import InputError
 from es_simhash.lines import parsed
 
@@ -25,14 +25,17 @@ if TYPE_CHECKING:
     Batch = dict[str, list[Item]]
 
 BATCH_LINES = 5_000
+"""Largest number of lines in a batch."""
 BATCH_ITEMS = 50_000
+"""A batch ends when it has this many items."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a line says, or why it can't be used.
+    """The user and the items of a line, or why the line cannot be used.
 
-    :param place: the file's name and the number of the line.
+    :param place: name of the file and number of the line: ``log.jsonl:12``.
+    :param problem: why the line cannot be used; None if it can.
     """
 
     place: str
@@ -42,36 +45,38 @@ class Entry:
 
 
 def user_and_items(line: Line) -> tuple[str, list[Item]]:
-    """What a line says; ``item`` may stand for ``items`` with a single one.
+    """Return the user and the items of a line. A line may have ``item`` (one item) instead of ``items``.
 
-    :raises InputError: saying what is wrong with it.
+    :raises InputError: if the line cannot be used. The message says why.
     """
     if line.problem is not None:
         raise InputError(line.problem)
     document = line.document
     if not isinstance(document, dict) or "user" not in document or not {"items", "item"} & document.keys():
-        raise InputError('an object {"user": …, "items": […]} is wanted')
+        raise InputError('not a user with items: use an object {"user": …, "items": […]}')
     user = user_id(document["user"])
     items = document["items"] if "items" in document else [document["item"]]
     if not isinstance(items, list):
-        raise InputError("the items are not a list")
+        raise InputError('"items" is not a list: use ["news-1", …], or "item" for one item')
     for item in items:
-        hash_item(item, 0)  # refuses what is no item
+        hash_item(item, 0)  # raises for a value that cannot be an item
     return user, items
 
 
-def each_batch(lines: Iterable[Line], most: int | None = None) -> Iterator[list[Entry]]:
-    """What the lines say, bad ones too, in their order and by some of them: a batch ends where it has enough items.
+def each_batch(lines: Iterable[Line], max_lines: int | None = None) -> Iterator[list[Entry]]:
+    """Yield the entries of the lines in batches, in the order of the lines. Bad lines are included.
 
-    :param most: lines of a batch; by default BATCH_LINES.
+    A batch ends when it has ``max_lines`` lines or BATCH_ITEMS items.
+
+    :param max_lines: BATCH_LINES by default.
     """
-    most = most or BATCH_LINES
+    max_lines = max_lines or BATCH_LINES
     batch: list[Entry] = []
     size = 0
     for line in lines:
         batch.append(_entry(line))
         size += len(batch[-1].items)
-        if len(batch) >= most or size >= BATCH_ITEMS:
+        if len(batch) >= max_lines or size >= BATCH_ITEMS:
             yield batch
             batch, size = [], 0
     if batch:
@@ -86,7 +91,7 @@ def _entry(line: Line) -> Entry:
 
 
 def by_user(entries: Iterable[Entry]) -> Batch:
-    """The items of each user; what several lines say of one is put together, bad lines are left out."""
+    """Return the items of each user, from all of that user's lines. Bad lines are left out."""
     batch: defaultdict[str, list[Item]] = defaultdict(list)
     for entry in entries:
         if entry.problem is None:
@@ -94,14 +99,14 @@ def by_user(entries: Iterable[Entry]) -> Batch:
     return dict(batch)
 
 
-def apply(paths: tuple[str, ...], change: Callable[[Batch], Report], as_json: bool) -> Counter[str]:
-    """Apply a change to all lines of the files, batch by batch.
+def apply_lines(paths: tuple[str, ...], change: Callable[[Batch], Report], as_json: bool) -> Counter[str]:
+    """Apply a change to all lines of the files, batch by batch, and report rejected lines and failed users.
 
-    :returns: counts: ``lines``, ``rejected`` lines, ``items`` given, ``changed`` items, and ``failed`` users.
+    :returns: counts: ``lines``, ``rejected`` lines, ``items`` in good lines, ``changed`` items, and ``failed`` users.
     """
     counts: Counter[str] = Counter(lines=0, rejected=0, items=0, changed=0, failed=0)
     with progress_bar(paths) as progress:
-        for entries in each_batch(map(parsed, lines_of(paths, progress))):
+        for entries in each_batch(map(parsed, read_lines(paths, progress))):
             for entry in entries:
                 if entry.problem is not None:
                     counts["rejected"] += 1
@@ -119,12 +124,12 @@ def apply(paths: tuple[str, ...], change: Callable[[Batch], Report], as_json: bo
 
 
 def report_rejected(entry: Entry, as_json: bool) -> None:
-    """Say why a line can't be used."""
+    """Report why a line cannot be used."""
     _report({"outcome": "rejected", "reason": f"{entry.place}: {entry.problem}"}, as_json)
 
 
 def report_failed(user: str, items: list[Item], reason: str, as_json: bool) -> None:
-    """Say why what a line says can't be done."""
+    """Report why a user could not be read or changed."""
     _report({"outcome": "failed", "user": user, "items": items, "reason": reason}, as_json)
 
 

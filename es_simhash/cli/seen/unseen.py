@@ -1,4 +1,4 @@
-"""``es-simhash seen unseen``: which items has a user certainly not seen? From arguments, or from JSON lines."""
+"""``es-simhash seen unseen``: print the items that a user has not seen, from arguments or from JSON lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import click
 
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.input import input_paths, open_input
-from es_simhash.cli.options import client_options, display, json_option, print_json, store_options
+from es_simhash.cli.options import client_options, json_option, store_options
+from es_simhash.cli.output import display, print_json
 from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected
 from es_simhash.client import SeenItems
 from es_simhash.errors import FilterFormatError
@@ -27,21 +28,25 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
-@click.option("--user", metavar="USER", help="One user; the arguments are items then.")
-@click.option("--batch-size", type=click.IntRange(1), default=USERS, show_default=True, help="Lines of a request.")
+@click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
+@click.option(
+    "--batch-size", type=click.IntRange(1), default=USERS, show_default=True, help="Number of lines in one request."
+)
 @store_options
 @json_option
 def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_json: bool, **store: Any) -> None:
-    """Print the items that a user has certainly not seen, in their order.
+    """Print the items that a user has not seen, in their order. An item that is printed is certainly not seen.
+
+    With --user the arguments are items. Without --user it reads JSON lines {"user", "items"} from files or standard
+    input. For each line it prints a line {"user", "items"} with the unseen items, in the order of the lines.
 
     \b
     es-simhash seen unseen --user ann news-1 news-2 news-3
     echo '{"user": "ann", "items": ["news-1", "news-3"]}' | es-simhash seen unseen
 
-    Without --user, files or standard input are read: each JSON line {"user", "items"} is answered by such a line with
-    the unseen ones, in the order of the lines. A line that can't be answered is reported with its place and stops
-    nothing; with --json in its turn, as a line {"outcome", "reason"}. Of a pipe that only trickles, use --batch-size 1:
-    each line is answered before the next is read.
+    A line that cannot be answered is reported with its place on standard error, and the other lines are answered. With
+    --json the report is a line {"outcome", "reason"} in place of the answer. For a slow pipe use --batch-size 1: each
+    line is answered before the next one is read.
     """
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:
@@ -58,13 +63,13 @@ def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_jso
 
 def _answer_lines(seen: SeenItems, files: tuple[str, ...], batch_size: int, as_json: bool) -> None:
     paths = input_paths(files, "give --user USER ITEM…, name a file of JSON lines, or pipe them in")
-    answered = count = 0
+    answered = total = 0
     for entries in each_batch(_lines(paths), batch_size):
-        wanted = by_user(entries)
-        answers = _unseen(seen, wanted) if wanted else {}
+        items = by_user(entries)
+        answers = _unseen(seen, items) if items else {}
         answered += sum(_answer(entry, answers, as_json) for entry in entries)
-        count += len(entries)
-    exit_unless_all_done(count - answered, count)
+        total += len(entries)
+    exit_unless_all_done(total - answered, total)
 
 
 def _lines(paths: tuple[str, ...]) -> Iterator[Line]:
@@ -73,24 +78,25 @@ def _lines(paths: tuple[str, ...]) -> Iterator[Line]:
             yield from json_lines(stream, display(path))
 
 
-def _unseen(seen: SeenItems, wanted: Batch) -> dict[str, Answer]:
-    """The unseen ones of each user's items, or why that user's filters can't be read.
+def _unseen(seen: SeenItems, items: Batch) -> dict[str, Answer]:
+    """Return the unseen items of each user, or why that user's filters cannot be read.
 
-    By halves, until whoever can't be read is alone: it happens rarely, and the others are to have their answers.
+    One user whose filters cannot be read makes the whole request raise. So the batch is halved until that user is
+    alone: the other users get their answers. It happens rarely.
     """
     try:
-        return {user: set(items) for user, items in seen.unseen_many(wanted).items()}
+        return {user: set(found) for user, found in seen.unseen_many(items).items()}
     except FilterFormatError as error:
-        if len(wanted) == 1:
-            return dict.fromkeys(wanted, error)
-    users = list(wanted)
+        if len(items) == 1:
+            return dict.fromkeys(items, error)
+    users = list(items)
     middle = len(users) // 2
-    halves = ({user: wanted[user] for user in half} for half in (users[:middle], users[middle:]))
+    halves = ({user: items[user] for user in half} for half in (users[:middle], users[middle:]))
     return {user: answer for half in halves for user, answer in _unseen(seen, half).items()}
 
 
 def _answer(entry: Entry, answers: dict[str, Answer], as_json: bool) -> bool:
-    """Answer a line, or report why it can't be answered; whether it was."""
+    """Print the answer to a line, or report why there is none. Return whether the line was answered."""
     if entry.problem is not None:
         report_rejected(entry, as_json)
         return False
@@ -98,6 +104,6 @@ def _answer(entry: Entry, answers: dict[str, Answer], as_json: bool) -> bool:
     if isinstance(found, FilterFormatError):
         report_failed(entry.user, entry.items, f"{entry.place}: {found}", as_json)
         return False
-    # What was asked, not what was found: the next line may ask about the same user again.
+    # Only the items of this line: `found` has those of all lines about this user.
     print_json({"user": entry.user, "items": [item for item in entry.items if item in found]})
     return True

@@ -1,4 +1,4 @@
-"""``es-simhash seen stats|rotate|clear|remove``: ask about users, and forget."""
+"""``es-simhash seen stats|rotate|clear|remove``: show, rotate and delete the seen items of users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE
-from es_simhash.cli.options import client_options, json_option, print_json, store_options
+from es_simhash.cli.options import client_options, json_option, store_options
+from es_simhash.cli.output import count_of, print_json
 from es_simhash.client import SeenItems
 
 
@@ -19,7 +20,10 @@ from es_simhash.client import SeenItems
 @store_options
 @json_option
 def stats(user: str, as_json: bool, **store: Any) -> None:
-    """Show figures of a user's filters.
+    """Show the Bloom filters of a user.
+
+    Prints one line for each generation, the oldest first: when it started, its number of items, layers and bytes, and
+    its false-positive rate. The last line is the number of items on the user's forget list (see `seen forget`).
 
     \b
     es-simhash seen stats --user ann
@@ -31,28 +35,40 @@ def stats(user: str, as_json: bool, **store: Any) -> None:
         print_json(asdict(found))
         return
     if not found.exists:
-        click.echo(f"{user}: nothing seen", err=True)
+        click.echo(f"{user}: no seen items", err=True)
         return
-    click.echo(f"{'begun':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
-    for each in found.generations:
-        begun = datetime.fromtimestamp(each.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
-        rate = f"{each.false_positive_rate:.4%}"
-        click.echo(f"{begun:<20}  {each.count:>10,}  {each.layers:>6}  {each.bytes:>10,}  {rate:>15}")
+    click.echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
+    for generation in found.generations:
+        started = datetime.fromtimestamp(generation.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
+        rate = f"{generation.false_positive_rate:.4%}"
+        click.echo(
+            f"{started:<20}  {generation.count:>10,}  {generation.layers:>6}  {generation.bytes:>10,}  {rate:>15}"
+        )
     click.echo(f"forgotten: {found.forgotten:,}")
 
 
 @click.command()
-@click.option("--user", "users", metavar="USER", multiple=True, help="May be repeated.  [default: all]")
 @click.option(
-    "--before", metavar="SECONDS", type=int, help="Only generations begun before this time, in seconds since 1970."
+    "--user",
+    "users",
+    metavar="USER",
+    multiple=True,
+    help="Rotate only this user. May be repeated.  [default: all users]",
+)
+@click.option(
+    "--before",
+    metavar="SECONDS",
+    type=int,
+    help="Rotate only users whose newest generation started before this time (in seconds since 1970).",
 )
 @store_options
 @json_option
 def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: Any) -> None:
-    """Begin a generation for users, and drop those beyond the number that is kept.
+    """Start a new generation of Bloom filters.
 
-    Run it by the clock: with n generations kept, an item is remembered for at least n-1 rotations. A call that was
-    interrupted is repeated with the same --before.
+    Deletes the oldest generations beyond the number that is kept (seen init --generations). If n generations are kept,
+    an item is remembered for at least n-1 rotations. Run the command at regular times, for example by cron. If it is
+    interrupted, run it again with the same --before: no user is rotated twice.
 
     \b
     es-simhash seen rotate --store http://localhost:9200/users --before $(date +%s)
@@ -64,7 +80,7 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
     if as_json:
         print_json({"rotated": rotated, "failed": {user: str(error) for user, error in report.failed.items()}})
     else:
-        click.echo(f"{rotated:,} users rotated")
+        click.echo(f"rotated {count_of(rotated, 'user')}")
         for error in report.failed.values():
             click.echo(f"failed: {error}", err=True)
     if report.failed:
@@ -75,7 +91,7 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
 def clear(user: str, **store: Any) -> None:
-    """Forget everything that a user has seen.
+    """Delete all seen items of a user. The user stays, with an empty filter.
 
     \b
     es-simhash seen clear --user ann
@@ -89,7 +105,7 @@ def clear(user: str, **store: Any) -> None:
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
 def remove(user: str, **store: Any) -> None:
-    """Take the seen items out of a user's document, and remove the document if it holds nothing else.
+    """Remove the field with the seen items from a user's document. Delete the document if it has no other field.
 
     \b
     es-simhash seen remove --user ann
@@ -97,4 +113,4 @@ def remove(user: str, **store: Any) -> None:
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:
         if not seen.remove(user):
-            click.echo(f"{user}: nothing seen", err=True)
+            click.echo(f"{user}: no seen items", err=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import (
+    Annotate,
     Candidates,
     Count,
     Dependents,
@@ -28,7 +30,7 @@ from es_simhash.contract import (
 from es_simhash.errors import SimhashError, TooLarge, TooManyCandidates
 from es_simhash.fingerprinting.encoding import from_longs, hex_segments, to_longs
 from es_simhash.search.candidates import candidates_clause
-from es_simhash.search.query_plan import cover
+from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.failures import complete, from_body, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.steps import (
@@ -136,39 +138,48 @@ def _dependents(op: Dependents, index: str, name: str) -> Steps:
 
 @steps.register(Write)
 def _write(op: Write, index: str, name: str) -> Steps:
-    operations = [line for entry in op.entries for line in _operation(entry)]
+    return (yield from _written([(e.row.id, _index_operation(e, op.bits)) for e in op.entries], index, name))
+
+
+@steps.register(Annotate)
+def _annotate(op: Annotate, index: str, name: str) -> Steps:
+    written = yield from _written([(row.id, _update_operation(row, op.bits)) for row in op.rows], index, name)
+    if not written.conflicts:
+        return written
+    stored = yield from _fetch(Fetch(tuple(sorted(written.conflicts))), index, name)
+    lost = {row.id for row in op.rows if row.id in written.conflicts and stored.get(row.id) != row}
+    return replace(written, conflicts=frozenset(lost))
+
+
+def _written(documents: Sequence[tuple[str, tuple[Any, Any]]], index: str, name: str) -> Steps:
+    operations = [line for _, lines in documents for line in lines]
     try:
         answer = yield Call("bulk", {"index": index, "operations": operations})
     except TooLarge as error:
-        return (yield from _write_by_halves(op, index, name, error))
+        return (yield from _written_by_halves(documents, index, name, error))
     refused: dict[str, str] = {}
     busy: set[str] = set()
     conflicts: set[str] = set()
-    for entry, item in zip(op.entries, answer["items"], strict=True):
+    for (id, _), item in zip(documents, answer["items"], strict=True):
         ((kind, result),) = item.items()
         if kind == "update" and result["status"] in CHANGED_SINCE:
-            conflicts.add(entry.id)
+            conflicts.add(id)
         elif passes(result, result["status"]):
-            busy.add(entry.id)
+            busy.add(id)
         elif result["status"] >= 300:
-            refused[entry.id] = f"the server refused it: {item_reason(result['error'])}"
-    if conflicts:
-        rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index, name)
-        conflicts -= {entry.id for entry in op.entries if entry.id in conflicts and rows.get(entry.id) == _row(entry)}
+            refused[id] = f"the server refused it: {item_reason(result['error'])}"
     return Written(refused, searchable=False, busy=frozenset(busy), conflicts=frozenset(conflicts))
 
 
-def _row(entry: Entry) -> Row:
-    return Row(entry.id, entry.fingerprint, entry.digest, entry.group, entry.duplicate_of, entry.written)
-
-
-def _write_by_halves(op: Write, index: str, name: str, error: TooLarge) -> Steps:
+def _written_by_halves(
+    documents: Sequence[tuple[str, tuple[Any, Any]]], index: str, name: str, error: TooLarge
+) -> Steps:
     """Until each request is small enough, or holds one document that is too large by itself."""
-    if len(op.entries) == 1:
-        return Written({op.entries[0].id: str(error)}, searchable=False)
-    middle = len(op.entries) // 2
-    first: Written = yield from _write(Write(op.entries[:middle]), index, name)
-    second: Written = yield from _write(Write(op.entries[middle:]), index, name)
+    if len(documents) == 1:
+        return Written({documents[0][0]: str(error)}, searchable=False)
+    middle = len(documents) // 2
+    first: Written = yield from _written(documents[:middle], index, name)
+    second: Written = yield from _written(documents[middle:], index, name)
     return Written(
         {**first.refused, **second.refused},
         searchable=False,
@@ -256,9 +267,9 @@ def _unions(op: Candidates, index: str) -> Steps:
     together = UNION
     if len(probes) > 1 and op.max_distance >= 0:
         documents = (yield Call("count", {"index": index}))["count"]
-        wanted = cover(op.max_distance, op.bits // 16)
-        together = min(UNION, max(1, UNION_VALUES // wanted.values))
-        while together > 1 and documents * wanted.share(together) > UNION_CANDIDATES:
+        plan = query_plan(op.max_distance, op.bits // 16)
+        together = min(UNION, max(1, UNION_VALUES // plan.values))
+        while together > 1 and documents * plan.share(together) > UNION_CANDIDATES:
             together = together * 3 // 4
     return chunks(probes, together)
 
@@ -344,26 +355,33 @@ def _page(
 # --- documents ---------------------------------------------------------------------------------------------
 
 
-def _operation(entry: Entry) -> tuple[Any, Any]:
+def _simhash(row: Row, bits: int) -> dict[str, Any]:
     simhash: dict[str, Any] = {
-        "digest": entry.digest,
-        "group": entry.group,
-        "duplicate_of": entry.duplicate_of,
-        "written": entry.written,
+        "digest": row.digest,
+        "group": row.group,
+        "duplicate_of": row.duplicate_of,
+        "written": row.written,
     }
-    if entry.fingerprint is not None:
-        simhash |= zip(_LONGS, to_longs(entry.fingerprint, entry.bits), strict=False)
-        simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(entry.fingerprint, entry.bits))}
-    if entry.version is not None:
-        # Put into what is there: an update merges objects, so a field of a former fingerprint would stay.
-        names = [*(f"s{i}" for i in range(entry.bits // 16)), *_LONGS[: entry.bits // 64]]
-        every = dict.fromkeys(names) | simhash
-        return {"update": {"_id": entry.id, **condition(entry.version)}}, {"doc": {"simhash": every}}
-    if entry.duplicate_of is None:
+    if row.fingerprint is not None:
+        simhash |= zip(_LONGS, to_longs(row.fingerprint, bits), strict=False)
+        simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(row.fingerprint, bits))}
+    return simhash
+
+
+def _index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
+    simhash = _simhash(entry.row, bits)
+    if entry.row.duplicate_of is None:
         del simhash["duplicate_of"]
     # The document was written as JSON once already; ours becomes its first field.
     document = f'{{"simhash": {json.dumps(simhash, ensure_ascii=False)}, {entry.source[1:]}'
-    return {"index": {"_id": entry.id}}, document
+    return {"index": {"_id": entry.row.id}}, document
+
+
+def _update_operation(row: Row, bits: int) -> tuple[Any, Any]:
+    # An update merges objects, so a field of a former fingerprint would stay: each is named.
+    names = [*(f"s{i}" for i in range(bits // 16)), *_LONGS[: bits // 64]]
+    every = dict.fromkeys(names) | _simhash(row, bits)
+    return {"update": {"_id": row.id, **condition(row.version)}}, {"doc": {"simhash": every}}
 
 
 def _stored_row(doc: dict[str, Any]) -> Row:
@@ -377,7 +395,6 @@ def _stored_row(doc: dict[str, Any]) -> Row:
         duplicate_of=simhash.get("duplicate_of"),
         written=simhash.get("written", 0),
         version=(doc["_seq_no"], doc["_primary_term"]),
-        bits=64 * len(longs) or 64,
     )
 
 
@@ -392,5 +409,4 @@ def _found_row(hit: dict[str, Any]) -> Row:
         duplicate_of=fields.get("simhash.duplicate_of"),
         written=fields.get("simhash.written", 0),
         version=(hit["_seq_no"], hit["_primary_term"]),
-        bits=64 * len(longs) or 64,
     )

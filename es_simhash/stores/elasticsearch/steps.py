@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from typing import TypeAlias
 
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
     Steps: TypeAlias = "Generator[Call, Any, Any]"
@@ -41,7 +41,7 @@ class Call:
 
 
 @singledispatch
-def steps(op: Op[Any], index: str, name: str) -> Steps:
+def steps(op: Request[Any], index: str, name: str) -> Steps:
     """The Calls that a request takes, on an index; ``name`` is for messages. Returns the reply."""
     raise NotImplementedError(type(op))
 

@@ -13,7 +13,7 @@ from es_simhash.stores.elasticsearch.steps import steps
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
     from es_simhash.stores.elasticsearch.steps import Call
 
 R = TypeVar("R")
@@ -35,7 +35,7 @@ class ElasticsearchStore:
         self._index = index
         self._owned = owned
 
-    def perform(self, op: Op[R]) -> R:
+    def perform(self, op: Request[R]) -> R:
         reply: R = run(steps(op, self._index, self.name), self._call)
         return reply
 
@@ -61,7 +61,7 @@ class AsyncElasticsearchStore:
         self._index = index
         self._owned = owned
 
-    async def perform(self, op: Op[R]) -> R:
+    async def perform(self, op: Request[R]) -> R:
         reply: R = await arun(steps(op, self._index, self.name), self._call)
         return reply
 

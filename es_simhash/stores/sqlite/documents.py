@@ -10,17 +10,16 @@ each), and the fingerprints are compared here: at a distance of 7 and 200,000 do
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.contract import (
+    Annotate,
     Candidates,
     Count,
     Dependents,
     Describe,
-    Entry,
     Fetch,
     FetchFields,
     Refresh,
@@ -37,7 +36,7 @@ from es_simhash.errors import NotSetUp, StoreError
 from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.search.hamming import pairs_within
-from es_simhash.search.pair_plan import firsts, pairs
+from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.answer import answer
 from es_simhash.stores.sqlite.filters import to_sql
 
@@ -170,30 +169,40 @@ def _dependents(op: Dependents, database: Database) -> set[str]:
 
 @answer.register(Write)
 def _write(op: Write, database: Database) -> Written:
-    conflicts: set[str] = set()
     with database.transaction() as connection:
         for entry in op.entries:
-            if entry.version is None:
-                _insert(entry, connection)
-            elif not _annotate(entry, connection):
-                conflicts.add(entry.id)
+            _insert(entry.row, entry.source, op.bits, connection)
+    return Written(refused={}, searchable=True)
+
+
+@answer.register(Annotate)
+def _annotate(op: Annotate, database: Database) -> Written:
+    conflicts: set[str] = set()
+    sql = f"SELECT source FROM documents WHERE id = ? AND {_SAME}"
+    with database.transaction() as connection:
+        for row in op.rows:
+            found = connection.execute(sql, [row.id, *row.version]).fetchone()
+            if found is None:
+                conflicts.add(row.id)
+            else:
+                _insert(row, found[0], op.bits, connection)
     return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
 
 
-def _insert(entry: Entry, connection: Connection) -> None:
-    connection.execute("DELETE FROM documents WHERE id = ?", [entry.id])
-    row: dict[str, Any] = {
-        "written": _place(entry.written, connection),
-        "id": entry.id,
-        "digest": entry.digest,
-        '"group"': entry.group,
-        "duplicate_of": entry.duplicate_of,
-        "source": entry.source,
+def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
+    connection.execute("DELETE FROM documents WHERE id = ?", [row.id])
+    values: dict[str, Any] = {
+        "written": _place(row.written, connection),
+        "id": row.id,
+        "digest": row.digest,
+        '"group"': row.group,
+        "duplicate_of": row.duplicate_of,
+        "source": source,
     }
-    if entry.fingerprint is not None:
-        row |= zip(_LONGS, to_longs(entry.fingerprint, entry.bits), strict=False)
-    marks = ", ".join("?" * len(row))
-    connection.execute(f"INSERT INTO documents ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+    if row.fingerprint is not None:
+        values |= zip(_LONGS, to_longs(row.fingerprint, bits), strict=False)
+    marks = ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})", list(values.values()))
 
 
 def _place(written: int, connection: Connection) -> int | None:
@@ -213,14 +222,6 @@ def _place(written: int, connection: Connection) -> int | None:
     """
     free: int = connection.execute(sql, [written]).fetchone()[0]
     return free
-
-
-def _annotate(entry: Entry, connection: Connection) -> bool:
-    row = connection.execute("SELECT source FROM documents WHERE id = ? AND " + _SAME, [entry.id, *entry.version])
-    found = row.fetchone()
-    if found is not None:
-        _insert(replace(entry, source=found[0], version=None), connection)
-    return found is not None
 
 
 @answer.register(Remove)
@@ -327,7 +328,7 @@ def _near(fingerprints: list[int], max_distance: int, bits: int, database: Datab
         some = fingerprints[start : start + _TOGETHER]
         rows: set[tuple[int, ...]] = set()
         with database.use() as connection:
-            for pair, values in zip(_pairs(bits), firsts(some, max_distance, bits), strict=True):
+            for pair, values in zip(_pairs(bits), pair_ranges(some, max_distance, bits), strict=True):
                 sql = (
                     f"SELECT written, {', '.join(longs)} FROM json_each(?) CROSS JOIN documents "
                     f"WHERE fp IS NOT NULL AND {pair} BETWEEN value AND value + 65535"
@@ -344,4 +345,4 @@ def _row(columns: tuple[Any, ...]) -> Row:
     id, digest, group, duplicate_of, written, *longs = columns
     version = (written, digest, group, duplicate_of)
     fingerprint = None if longs[0] is None else from_longs(longs)
-    return Row(id, fingerprint, digest, group, duplicate_of, written, version, 64 * len(longs))
+    return Row(id, fingerprint, digest, group, duplicate_of, written, version)

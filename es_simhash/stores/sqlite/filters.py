@@ -1,4 +1,4 @@
-"""The user's own filter as SQL; a field is a path into the stored document."""
+"""A user's filter as SQL; a field is a path into the stored document."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.search.filters import Clause, parsed
+from es_simhash.search.filters import Filter, parse_filter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,41 +16,42 @@ _RANGE = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 Sql = tuple[str, list[Any]]
 
 
-def to_sql(clause: Mapping[str, Any]) -> Sql:
-    """A condition on the table ``documents``, and its parameters.
+def to_sql(filter: Mapping[str, Any]) -> Sql:
+    """Return a condition on the table ``documents``, and its parameters.
 
-    :raises InputError: if the clause is malformed, or of a kind that only Elasticsearch has.
+    :raises InputError: if the filter is malformed, or of a type that only Elasticsearch knows.
     """
-    return _sql(parsed(clause))
+    return _sql(parse_filter(filter))
 
 
-def _sql(clause: Clause) -> Sql:
-    match clause.kind:
+def _sql(filter: Filter) -> Sql:
+    match filter.type:
         case "ids":
-            return f"id IN ({_marks(clause.values)})", list(clause.values)
+            return f"id IN ({_marks(filter.values)})", list(filter.values)
         case "exists":
             inner = "EXISTS (SELECT 1 FROM json_tree({0}.value) WHERE atom IS NOT NULL)"
-            return _any(clause.path, "({0}.atom IS NOT NULL OR {0}.type IN ('object', 'array') AND " + inner + ")", [])
+            return _any(filter.path, "({0}.atom IS NOT NULL OR {0}.type IN ('object', 'array') AND " + inner + ")", [])
         case "terms":
-            return _any(clause.path, f"{{0}}.atom IN ({_marks(clause.values)})", list(map(_value, clause.values)))
+            return _any(filter.path, f"{{0}}.atom IN ({_marks(filter.values)})", list(map(_value, filter.values)))
         case "range":
-            # SQLite takes every string for larger than every number.
+            # To SQLite every string is larger than every number, so the types are compared too.
             conditions = ["{0}.atom IS NOT NULL"]
             limits: list[Any] = []
-            for name, limit in (clause.limits or {}).items():
-                kind = "=" if isinstance(limit, str) else "<>"
-                conditions.append(f"{{0}}.type {kind} 'text' AND {{0}}.atom {_RANGE[name]} ?")
+            for name, limit in (filter.limits or {}).items():
+                comparison = "=" if isinstance(limit, str) else "<>"
+                conditions.append(f"{{0}}.type {comparison} 'text' AND {{0}}.atom {_RANGE[name]} ?")
                 limits.append(_value(limit))
-            return _any(clause.path, " AND ".join(conditions), limits)
+            return _any(filter.path, " AND ".join(conditions), limits)
         case "bool":
-            return _bool(clause.clauses or {})
+            return _bool(filter.filters or {})
     return "1", []
 
 
-def _bool(clauses: Mapping[str, tuple[Clause, ...]]) -> Sql:
-    each = {occurs: [_sql(clause) for clause in inner] for occurs, inner in clauses.items()}
+def _bool(filters: Mapping[str, tuple[Filter, ...]]) -> Sql:
+    each = {occurrence: [_sql(one) for one in inner] for occurrence, inner in filters.items()}
     parts = each.get("must", []) + each.get("filter", [])
-    if not parts and (should := each.get("should")):  # beside what is required, what should be is only a wish
+    # As in Elasticsearch: beside "must" or "filter", "should" only adds to the score, and a filter has no score.
+    if not parts and (should := each.get("should")):
         parts = [(" OR ".join(f"({condition})" for condition, _ in should), [p for _, ps in should for p in ps])]
     parts += [(f"NOT ({condition})", parameters) for condition, parameters in each.get("must_not", [])]
     condition = " AND ".join(f"({condition})" for condition, _ in parts)
@@ -58,13 +59,13 @@ def _bool(clauses: Mapping[str, tuple[Clause, ...]]) -> Sql:
 
 
 def _any(path: tuple[str, ...], condition: str, parameters: list[Any]) -> Sql:
-    """One of the field's values satisfies the condition, in which ``{0}`` stands for the row of ``json_each``."""
+    """Return the condition that one of the field's values matches; ``{0}`` is the row of ``json_each``."""
     tables, names = [], []
     above = "source"
     for depth, name in enumerate(path):
         if '"' in name:
             raise InputError(f"the field name {name!r} has a double quote: the SQLite store can't filter on it")
-        # An array stands for its elements; all else for itself, also an object, whose members json_each would give.
+        # json_each yields the elements of an array, but also the members of an object: an object is wrapped.
         value = f"json_extract({above}, ?)"
         values = f"CASE json_type({above}, ?) WHEN 'array' THEN {value} ELSE json_array({value}) END"
         if depth:
@@ -80,9 +81,9 @@ def _any(path: tuple[str, ...], condition: str, parameters: list[Any]) -> Sql:
 
 def _value(value: Any) -> Any:
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise InputError(f"the number {value} in a filter clause is too large: 64 bits are")
+        raise InputError(f"the number {value} in a filter is too large for SQLite: use a signed number of 64 bits")
     if isinstance(value, str):
-        check_surrogates(value, "a string in a filter clause")
+        check_surrogates(value, "a string in a filter")
     return value
 
 

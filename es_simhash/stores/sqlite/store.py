@@ -10,7 +10,7 @@ from es_simhash.stores.sqlite.answer import answer
 from es_simhash.stores.sqlite.database import Database
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Op
+    from es_simhash.contract import Request
 
 R = TypeVar("R")
 
@@ -29,7 +29,7 @@ class SqliteStore:
         self._database = Database(path)
         self.name = self._database.name
 
-    def perform(self, op: Op[R]) -> R:
+    def perform(self, op: Request[R]) -> R:
         reply: R = answer(op, self._database)
         return reply
 
@@ -46,7 +46,7 @@ class AsyncSqliteStore:
         self._store = SqliteStore(path)
         self.name = self._store.name
 
-    async def perform(self, op: Op[R]) -> R:
+    async def perform(self, op: Request[R]) -> R:
         return await asyncio.to_thread(self._store.perform, op)
 
     async def close(self) -> None:

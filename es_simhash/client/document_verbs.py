@@ -1,0 +1,396 @@
+"""The verbs on documents, each written once for the sync and the async class."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.client.arguments import check_filter, checked_ids, checked_slice, checked_texts
+from es_simhash.contract import Count, Fetch, Refresh, Scan, ask
+from es_simhash.ingest.batches import BATCH, Source
+from es_simhash.ingest.reader import MAX_TEXT
+from es_simhash.ingest.run import RunOptions, backfill, ingest
+from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.text_fields import field_names
+from es_simhash.verbs import setup
+from es_simhash.verbs.group import group, no_progress
+from es_simhash.verbs.ingest import DEADLINE
+from es_simhash.verbs.remove import remove, remove_matching
+from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
+from es_simhash.verbs.sample import DOCUMENTS, draw, with_texts
+from es_simhash.verbs.similar import similar, similar_to_stored
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+
+    from typing_extensions import Unpack
+
+    from es_simhash.client.drivers import Stream
+    from es_simhash.client.opening import Opening
+    from es_simhash.contract import Flow, Row
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.ingest.checkpoint import Checkpoint
+    from es_simhash.ingest.performer import Performer
+    from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
+    from es_simhash.verbs.group import GroupReport, Head, Progress
+    from es_simhash.verbs.ingest import OnDuplicate
+    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.verbs.sample import SampledPair
+    from es_simhash.verbs.similar import Match
+
+
+def never() -> bool:
+    """Return False: nothing stops the run."""
+    return False
+
+
+class DocumentVerbs:
+    """The verbs of :class:`~es_simhash.Documents` and :class:`~es_simhash.AsyncDocuments`.
+
+    Each checks its arguments when it is called, and returns a flow or a stream.
+
+    :param embedded: the store belongs to this program alone.
+    :param async_input: documents may come from an async iterable.
+    """
+
+    def __init__(self, opening: Opening, *, embedded: bool, async_input: bool) -> None:
+        self._opening = opening
+        self._embedded = embedded
+        self._async_input = async_input
+
+    def setup(self) -> Flow[str]:
+        """Make what is missing: the index or the file, or the fields in an index that exists.
+
+        A second call does nothing.
+
+        :returns: ``created``, ``added`` or ``unchanged``.
+        :raises SchemeMismatch: if the store was set up with another Scheme.
+        """
+        fingerprinter = yield from self._opening.fingerprinter()
+        return (yield from setup.set_up(fingerprinter.scheme))
+
+    def fingerprinter(self) -> Flow[Fingerprinter]:
+        """Return the object that makes the fingerprints.
+
+        It is the one that the constructor was given, or one for the Scheme of the store, which is asked once.
+
+        :raises SchemeError: if that Scheme names a table of your own. Give the constructor a ``fingerprinter`` then.
+        """
+        return self._opening.fingerprinter()
+
+    # --- write -----------------------------------------------------------------------------------------------
+
+    def ingest(
+        self,
+        documents: Iterable[Any] | AsyncIterable[Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+        checkpoint: str | Checkpoint | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> Stream[Outcome]:
+        """Store documents, and return for each whether it is new or what it duplicates.
+
+        The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
+        A document whose text has not changed is ``unchanged`` and not written, even if its other fields have changed.
+        At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
+        after the next refresh.) An SQLite file is set up if necessary.
+
+        Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
+
+        :param documents: dicts with an id and a text, in any number, or Lines from ``json_lines``. An AsyncDocuments
+            also takes an async iterable. If they end in an error, everything before it is done, then it is raised.
+        :param id_field: name of the field with the id.
+        :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
+            ``skip`` it, or ``fail``.
+        :param filter: only documents that match this filter can be the original of a new one.
+        :param batch_size: the most documents in one request.
+        :param max_text: the most characters of a text. A document with a longer one is rejected.
+        :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
+            it, and each batch has its outcomes before the next one is read. With more, a script needs its
+            ``if __name__ == "__main__":``, as always with ``multiprocessing``.
+        :param deadline: seconds for which a request is retried while the store is busy or away. The first requests, on
+            how the store was set up, are retried only with a ``checkpoint``.
+        :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
+            crash or a long failure of the store, the same call with the same documents resumes there.
+        :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
+            ``text_field``.
+        :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
+            reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
+        :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
+        :raises NotSetUp: if the index has no fingerprint fields.
+        :raises SchemeMismatch: if the store was set up with another Scheme.
+        :raises StoreError: if the store fails for longer than the deadline. What was read before has ``failed``. With a
+            ``checkpoint`` the next call decides the documents that have no outcome.
+        """
+        options = RunOptions(
+            rule=self._rule(rule),
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            deadline=deadline,
+            checkpoint=checkpoint,
+        )
+        check_filter(filter)
+        source = Source(documents, batch_size, async_allowed=self._async_input)
+
+        def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
+            # Without a checkpoint a mistyped address fails at once.
+            patience = deadline if checkpoint is not None else 0.0
+            fingerprinter = performer.perform(self._open_for_ingest(options.rule), patience)
+            yield from ingest(performer, source, fingerprinter, options)
+
+        return outcomes
+
+    def _open_for_ingest(self, rule: DuplicateRule) -> Flow[Fingerprinter]:
+        fingerprinter = yield from self._opening.fingerprinter()
+        rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
+        return (yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded))
+
+    def backfill(
+        self,
+        text_field: str | Sequence[str],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        again: bool = False,
+        slice: tuple[int, int] | None = None,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        deadline: float = DEADLINE,
+        stop: Callable[[], bool] = never,
+        **rule: Unpack[MatchOptions],
+    ) -> Stream[Outcome]:
+        """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
+
+        Our fields are added to the mapping. Other fields are not touched. A document that another writer changes in the
+        meantime is read again, until a pass over the index meets no such document. After an interruption repeat the
+        call: documents that have a fingerprint are not read again. Invalid arguments raise at once.
+
+        :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
+            object.
+        :param filter: only documents that match this filter get a fingerprint, and can be originals.
+        :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
+        :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
+        :param batch_size: this, ``max_text``, ``workers``, ``deadline`` and ``rule`` as for :meth:`ingest`.
+        :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
+        :returns: an Outcome for each document. A document without a text is ``rejected``.
+        :raises NotSetUp: if there is no such index.
+        """
+        options = RunOptions(
+            rule=replace(self._rule(rule), text_field=text_field),
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            deadline=deadline,
+        )
+        part = checked_slice(slice)
+
+        def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
+            fingerprinter = performer.perform(self._open_for_backfill(options.rule))
+            yield from backfill(performer, fingerprinter, options, again=again, slice=part, stop=stop)
+
+        return outcomes
+
+    def _open_for_backfill(self, rule: DuplicateRule) -> Flow[Fingerprinter]:
+        fingerprinter = yield from self._opening.fingerprinter()
+        rule.bits_allowed(fingerprinter.scheme)
+        yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded)
+        return fingerprinter
+
+    def missing(self, *, filter: Mapping[str, Any] | None = None) -> Flow[int]:
+        """Return how many documents have no fingerprint. :meth:`backfill` reads these.
+
+        :param filter: only documents that match this filter.
+        """
+        return ask(Count(Scan(None, filter, (), missing=True)))
+
+    def remove(
+        self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+    ) -> Flow[set[str]]:
+        """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
+
+        :param filter: only documents that match this filter can become the other original. Use that of the ingest.
+        :param rule: the rule of the ingest: ``rule``, or ``max_distance``, ``confirm``, ``measure``, ``text_field``.
+        :returns: the ids that were removed.
+        """
+        return self._remove(checked_ids(ids), self._rule(rule), filter)
+
+    def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[set[str]]:
+        resolved = yield from self._opening.resolve(rule)
+        return (yield from remove(ids, resolved, filter=filter))
+
+    def remove_matching(
+        self,
+        matching: Mapping[str, Any],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[int]:
+        """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
+
+        :param matching: a filter: the documents to remove.
+        :param filter: only documents that match this filter can become another original. Use that of the ingest.
+        :returns: how many documents were removed.
+        """
+        return self._remove_matching(matching, self._rule(rule), filter)
+
+    def _remove_matching(
+        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None
+    ) -> Flow[int]:
+        resolved = yield from self._opening.resolve(rule)
+        return (yield from remove_matching(matching, resolved, filter))
+
+    def group(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        head: Head = "earliest",
+        progress: Progress = no_progress,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[GroupReport]:
+        """Recompute the groups of all documents, and the original of each.
+
+        Documents that are duplicates of each other, directly or by a chain, get the id of one of them in
+        ``simhash.group``.
+
+        An ingest gives each new document the group of its original. This also finds what several ingests added at the
+        same moment, and what lies between two groups. It writes only what changes, and nothing that another writer
+        changed in the meantime. Memory: some 700 bytes a document; with ``confirm`` up to 450 for each near pair.
+
+        :param filter: only documents that match this filter are grouped, as if there were no others.
+        :param head: the member whose id names the group: the ``earliest`` that was written, the ``latest``, or the one
+            whose id most members have already (``kept``), so that few documents change.
+        :param progress: is called with ``read``, ``compared`` (texts that were fetched) or ``written``, and how many.
+        :param rule: as for :meth:`ingest`: each member of a group is a duplicate of at least one other. With
+            ``confirm``, a near-duplicate without a text in the store is an error, and nothing is written.
+        """
+        return self._group(self._rule(rule), filter, head, progress)
+
+    def _group(
+        self, rule: DuplicateRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
+    ) -> Flow[GroupReport]:
+        resolved = yield from self._opening.resolve(rule)
+        return (yield from group(resolved, filter, head, progress))
+
+    # --- read ------------------------------------------------------------------------------------------------
+
+    def similar(
+        self, text: str, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+    ) -> Flow[list[Match]]:
+        """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
+
+        :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
+        :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document, for ``confirm``.
+        :raises InputError: if the text or the filter cannot be used; with ``confirm``, if a near-duplicate has no text
+            in the store.
+        :raises IncompleteAnswer: if the store could not search everywhere.
+        """
+        return self._first(self.similar_many([text], filter=filter, **rule))
+
+    def _first(self, flow: Flow[list[list[Match]]]) -> Flow[list[Match]]:
+        return (yield from flow)[0]
+
+    def similar_many(
+        self, texts: Iterable[str], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+    ) -> Flow[list[list[Match]]]:
+        """:meth:`similar` for a batch of texts in one request: a list of matches for each."""
+        return self._similar_many(checked_texts(texts), self._rule(rule), filter)
+
+    def _similar_many(
+        self, texts: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None
+    ) -> Flow[list[list[Match]]]:
+        resolved = yield from self._opening.resolve(rule)
+        fingerprinter = yield from self._opening.fingerprinter()
+        return (yield from similar(texts, fingerprinter.fingerprints(texts), resolved, filter))
+
+    def similar_to(
+        self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+    ) -> Flow[list[Match]]:
+        """:meth:`similar` for a stored document, which is not among its own matches.
+
+        :raises InputError: if there is no such document.
+        """
+        return self._similar_to(checked_ids([id])[0], self._rule(rule), filter)
+
+    def _similar_to(self, id: str, rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[list[Match]]:
+        resolved = yield from self._opening.resolve(rule)
+        return (yield from similar_to_stored(id, resolved, filter))
+
+    def fetch(self, ids: Iterable[str | int]) -> Flow[dict[str, Row]]:
+        """Return the Rows of documents as last written, by id: what :meth:`export` returns.
+
+        Ids that do not exist are left out. All ids are asked for in one request: a thousand are fine.
+        """
+        return self._fetch(tuple(dict.fromkeys(checked_ids(ids))))
+
+    def _fetch(self, ids: tuple[str, ...]) -> Flow[dict[str, Row]]:
+        yield from self._opening.check()
+        return (yield from ask(Fetch(ids)))
+
+    def export(self, *, filter: Mapping[str, Any] | None = None) -> Stream[Row]:
+        """Return the fingerprint, digest, group and original of every document, in no particular order.
+
+        :param filter: only documents that match this filter.
+        """
+
+        def rows(performer: Performer) -> Iterator[Sequence[Row]]:
+            performer.perform(self._opening.check())
+            performer.perform(ask(Refresh()))
+            scan: Scan | None = Scan(None, filter)
+            while scan is not None:
+                page = performer.perform(ask(scan))
+                yield page.rows
+                scan = None if page.after is None else Scan(page.after, filter)
+
+        return rows
+
+    def sample_pairs(
+        self,
+        size: int,
+        *,
+        text_field: str | Sequence[str] = "text",
+        filter: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        documents: int = DOCUMENTS,
+    ) -> Stream[SampledPair]:
+        """Draw pairs of documents within 7 bits of each other (15 of 128), with their texts, for a person to label.
+
+        The same number is drawn at each distance from 0 on, in order of distance. What one distance lacks, the others
+        supply. Of documents with one fingerprint only one is paired with others. The same store and seed give the same
+        pairs.
+
+        It reads all fingerprints first. Memory: some 400 bytes a document, for a million documents at most. In a larger
+        store a random million takes part. Texts are fetched for a hundred pairs at a time.
+
+        :param size: the most pairs.
+        :param text_field: name of the field with the text, or several names. A dot leads into an object.
+        :param filter: only documents that match this filter.
+        :param documents: the most documents that take part.
+        :raises InputError: naming a document without a text.
+        """
+        fields = field_names(text_field)
+
+        def pairs(performer: Performer) -> Iterator[Sequence[SampledPair]]:
+            fingerprinter = performer.perform(self._opening.check())
+            drawn = performer.perform(draw(fingerprinter.scheme, size, seed, documents, filter))
+            for start in range(0, len(drawn), SAMPLE_BATCH):
+                yield performer.perform(with_texts(drawn[start : start + SAMPLE_BATCH], fields))
+
+        return pairs
+
+    def _rule(self, options: RuleOptions | MatchOptions) -> DuplicateRule:
+        """Return the rule that keywords describe. If the Scheme is known already, it is checked against it."""
+        rule = rule_of(options)
+        if self._opening.known is not None:
+            rule.bits_allowed(self._opening.known.scheme)
+        return rule

@@ -1,0 +1,238 @@
+"""The only difference between the sync and the async classes: how flows and streams are performed.
+
+A verb is written once, as a method that checks its arguments and returns a flow or a stream:
+
+- A **flow** is a generator of requests with one result. A sync method performs it at once. An async method returns an
+  awaitable.
+- A **stream** is a function of a Performer that yields many results in batches, in plain sync code. A sync method
+  returns a generator. An async method returns an async generator: a thread runs the stream, and the event loop performs
+  its requests.
+
+So both raise for invalid arguments when they are called, before anything is awaited or iterated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import closing
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+
+from es_simhash.drive import arun, run
+from es_simhash.ingest.performer import Performer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Coroutine
+    from typing import TypeAlias
+
+    from typing_extensions import Self
+
+    from es_simhash.contract import AsyncStore, Flow, Request, Store
+    from es_simhash.ingest.batches import Source
+    from es_simhash.lines import Line
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+Stream: TypeAlias = "Callable[[Performer], Iterator[Sequence[T]]]"
+"""A verb with many results: given a Performer it yields them in batches."""
+
+
+class SyncClient:
+    """A class whose verbs are called.
+
+    :param verbs: the verbs, as flows and streams.
+    """
+
+    def __init__(self, store: Store, verbs: Any) -> None:
+        self._store = store
+        self._verbs = verbs
+
+    @property
+    def name(self) -> str:
+        """The store's address, without credentials."""
+        return self._store.name
+
+    def close(self) -> None:
+        """Close the file, or the client unless it is yours."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def _run(self, flow: Flow[T]) -> T:
+        return run(flow, self._store.perform)
+
+    def _iterate(self, stream: Stream[T]) -> Generator[T, None, None]:
+        with Performer(self._store) as performer, closing(cast("Generator[Sequence[T]]", stream(performer))) as batches:
+            for batch in batches:
+                yield from batch
+
+
+class AsyncClient:
+    """A class whose verbs are awaited; see :class:`SyncClient`."""
+
+    _compute_in_thread = True
+    """Between requests a flow may compute for long. A thread does that, so other tasks go on."""
+
+    def __init__(self, store: AsyncStore, verbs: Any) -> None:
+        self._store = store
+        self._verbs = verbs
+
+    @property
+    def name(self) -> str:
+        """The store's address, without credentials."""
+        return self._store.name
+
+    async def close(self) -> None:
+        """Close the file, or the client unless it is yours."""
+        await self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+    async def _run(self, flow: Flow[T]) -> T:
+        return await arun(flow, self._store.perform, aside=self._compute_in_thread)
+
+    async def _iterate(self, stream: Stream[T]) -> AsyncGenerator[T, None]:
+        loop = asyncio.get_running_loop()
+        performer = LoopPerformer(self._store, loop)
+        batches = cast("Generator[Sequence[T]]", stream(performer))
+        thread = ThreadPoolExecutor(1, "es-simhash-stream")
+        try:
+            while (batch := await loop.run_in_executor(thread, next, batches, None)) is not None:
+                for item in batch:
+                    yield item
+        finally:
+            performer.cancel()
+            await asyncio.shield(loop.run_in_executor(thread, _finish, batches, performer))
+            thread.shutdown()
+
+
+def _finish(batches: Generator[Any], performer: Performer) -> None:
+    with performer:
+        batches.close()
+
+
+class LoopPerformer(Performer):
+    """A Performer for a thread of an async program: the event loop performs the requests."""
+
+    def __init__(self, store: AsyncStore, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(_LoopStore(store, self))
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._waiting: set[Future[Any]] = set()
+
+    def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Let the event loop run a coroutine, and return its result.
+
+        :raises CancelledError: if the async generator is closed in the meantime.
+        """
+        with self._lock:
+            if self._closed.is_set():
+                coroutine.close()
+                raise CancelledError
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+            self._waiting.add(future)
+        try:
+            return future.result()
+        finally:
+            with self._lock:
+                self._waiting.discard(future)
+
+    def take(self, source: Source, count: int | None = None) -> list[Line]:
+        """:meth:`Performer.take`. The caller's iterator runs in the event loop."""
+        return self.call(source.atake(count))
+
+    def cancel(self) -> None:
+        """Cancel the requests that the loop performs, so that the thread ends soon."""
+        with self._lock:
+            self._closed.set()
+            for future in self._waiting:
+                future.cancel()
+
+
+class _LoopStore:
+    """An AsyncStore as the Store of a thread."""
+
+    def __init__(self, store: AsyncStore, performer: LoopPerformer) -> None:
+        self.name = store.name
+        self.embedded = store.embedded
+        self._store = store
+        self._performer = performer
+
+    def perform(self, request: Request[R]) -> R:
+        return self._performer.call(self._store.perform(request))
+
+    def close(self) -> None:
+        """Do nothing: the client closes its store."""
+
+
+# --- from a verb to a method -----------------------------------------------------------------------------------
+
+
+def sync_method(verb: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concatenate[Any, P], T]:
+    """Return the sync method of a verb that returns a flow."""
+
+    @wraps(verb)
+    def method(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(verb(self._verbs, *args, **kwargs))
+
+    return _documented(method, verb, "{}")
+
+
+def async_method(verb: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Concatenate[Any, P], Awaitable[T]]:
+    """Return the async method of a verb that returns a flow."""
+
+    @wraps(verb)
+    def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+        return self._run(verb(self._verbs, *args, **kwargs))
+
+    return _documented(method, verb, "Awaitable[{}]")
+
+
+def sync_iterator(
+    verb: Callable[Concatenate[Any, P], Stream[T]],
+) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
+    """Return the sync method of a verb that returns a stream."""
+
+    @wraps(verb)
+    def method(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+        return self._iterate(verb(self._verbs, *args, **kwargs))
+
+    return _documented(method, verb, "Generator[{}, None, None]")
+
+
+def async_iterator(
+    verb: Callable[Concatenate[Any, P], Stream[T]],
+) -> Callable[Concatenate[Any, P], AsyncGenerator[T, None]]:
+    """Return the async method of a verb that returns a stream."""
+
+    @wraps(verb)
+    def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+        return self._iterate(verb(self._verbs, *args, **kwargs))
+
+    return _documented(method, verb, "AsyncGenerator[{}, None]")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _documented(method: F, verb: Callable[..., Any], returned: str) -> F:
+    """Give a method the signature that it has for its caller."""
+    signature = inspect.signature(verb)
+    inner = re.sub(r"^(?:Flow|Stream)\[(.*)\]$", r"\1", str(signature.return_annotation))
+    method.__signature__ = signature.replace(return_annotation=returned.format(inner))  # type: ignore[attr-defined]
+    return method

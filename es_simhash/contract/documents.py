@@ -1,0 +1,246 @@
+"""Requests on documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract.request import Request
+from es_simhash.errors import SchemeMismatch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.fingerprinting.scheme import Scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a store knows of a document's text.
+
+    :param fingerprint: unsigned, as wide as the store's Scheme says; None if the text is too short for one.
+    :param digest: of the normalised text; empty if the document was never fingerprinted.
+    :param group: id of the group's head; the document's own id if it stands alone.
+    :param duplicate_of: id of the original that this document duplicates.
+    :param written: the write order: when this text was written, in microseconds since 1970, or any number that grows.
+        A small change of the text (a near-duplicate of the former text) keeps it. A change of the links keeps it.
+    :param version: version of the stored document, in a form of the store's own. Every write changes it.
+    """
+
+    id: str
+    fingerprint: int | None
+    digest: str
+    group: str
+    duplicate_of: str | None
+    written: int
+    version: Any = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A document to write.
+
+    :param row: what the store will know of its text. Its version is not looked at.
+    :param source: the document itself as a JSON object.
+    """
+
+    row: Row
+    source: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What to look for: documents near a fingerprint, or with a digest, or both. None looks for nothing."""
+
+    fingerprint: int | None
+    digest: str | None
+
+
+@dataclass(frozen=True)
+class Describe(Request["Scheme | None"]):
+    """Return the Scheme that the store was set up with; None if it was not set up."""
+
+
+@dataclass(frozen=True)
+class SetUp(Request[str]):
+    """Make the index, the file or the fields that are missing.
+
+    Replies ``created``, ``added`` (the fields, to an index that existed) or ``unchanged``. A store that was set up with
+    another Scheme keeps that one, and raises SchemeMismatch.
+    """
+
+    scheme: Scheme
+
+
+def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch:
+    """Return the error for a store that was set up with another Scheme.
+
+    :param name: of the store.
+    """
+    return SchemeMismatch(
+        f"{name} holds fingerprints of Scheme {stored.version}, this program makes fingerprints of {scheme.version}: "
+        "open the store without a Scheme to use its own, or put these documents into another index"
+    )
+
+
+@dataclass(frozen=True)
+class Fetch(Request["dict[str, Row]"]):
+    """Return the Rows of these ids as last written, without a search. Ids that do not exist are left out."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FetchFields(Request["dict[str, dict[str, Any]]"]):
+    """Return these fields of documents as last written, without a search. Ids that do not exist are left out.
+
+    :param fields: fields that a document lacks are left out; a dot leads into an object.
+    """
+
+    ids: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Candidates(Request["list[Row]"]):
+    """Return Rows that include everything within ``max_distance`` of a Probe's fingerprint, or with its digest.
+
+    :param max_distance: in bits; below 0 the store looks at digests alone.
+    :param bits: width of the fingerprints.
+    :param filter: a filter that the documents must match.
+    :param without: ids to leave out.
+    :param one_per_digest: of documents with one digest, return the one that was written first.
+    """
+
+    probes: tuple[Probe, ...]
+    max_distance: int
+    bits: int
+    filter: Mapping[str, Any] | None = None
+    without: tuple[str, ...] = ()
+    one_per_digest: bool = False
+
+    def fingerprints(self, probes: Sequence[Probe]) -> list[int]:
+        """Return the fingerprints to look for, of some of the Probes."""
+        return [p.fingerprint for p in probes if p.fingerprint is not None and self.max_distance >= 0]
+
+
+@dataclass(frozen=True)
+class Written:
+    """The reply to Write and to Annotate.
+
+    :param refused: the reason, for each id that the store refuses.
+    :param searchable: Candidates already finds what was written.
+    :param busy: ids that were not written because the store was too busy. Ask again later.
+    :param conflicts: ids that were not written because their document changed since it was read.
+    """
+
+    refused: Mapping[str, str]
+    searchable: bool
+    busy: frozenset[str] = frozenset()
+    conflicts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Write(Request[Written]):
+    """Write documents. Each replaces the document with its id. No id occurs twice.
+
+    :param bits: width of the fingerprints.
+    """
+
+    entries: tuple[Entry, ...]
+    bits: int
+
+
+@dataclass(frozen=True)
+class Annotate(Request[Written]):
+    """Write what Rows say into stored documents that still have the Row's version. Their other fields stay.
+
+    :param bits: width of the fingerprints.
+    """
+
+    rows: tuple[Row, ...]
+    bits: int
+
+
+@dataclass(frozen=True)
+class Remove(Request["set[str]"]):
+    """Remove documents, and return the ids that were removed.
+
+    :param versions: by id, for some of them: a document that has another version now stays.
+    """
+
+    ids: tuple[str, ...]
+    versions: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ScanPage:
+    """The reply to Scan.
+
+    :param after: put it into the next Scan; None on the last page.
+    :param sources: the requested fields of each document.
+    """
+
+    rows: list[Row]
+    after: Any
+    sources: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Scan(Request[ScanPage]):
+    """Return a page of the fingerprinted documents that search finds, in no particular order. No document comes twice.
+
+    :param after: from the page before; None for the first page.
+    :param filter: a filter that the documents must match.
+    :param fields: include documents without a fingerprint, and return these fields of each document (perhaps none).
+    :param missing: only documents without a fingerprint.
+    :param slice: ``(i, n)``: only the i-th of n parts. The parts together are everything.
+    :param size: documents in a page; the store chooses if it is None.
+    """
+
+    after: Any = None
+    filter: Mapping[str, Any] | None = None
+    fields: tuple[str, ...] | None = None
+    missing: bool = False
+    slice: tuple[int, int] | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class Count(Request[int]):
+    """Return how many documents a Scan returns."""
+
+    scan: Scan
+
+
+@dataclass(frozen=True)
+class Dependents(Request["set[str]"]):
+    """Return the ids of documents that are linked to these documents. The documents themselves are left out.
+
+    :param originals: ids that a ``duplicate_of`` may name.
+    :param heads: ids that a ``group`` may name.
+    """
+
+    originals: tuple[str, ...]
+    heads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A document's group and original, and the version of the document that this was decided for."""
+
+    group: str
+    duplicate_of: str | None
+    version: Any
+
+
+@dataclass(frozen=True)
+class Relink(Request["set[str]"]):
+    """Change the links of documents that still have the Link's version, and return the ids of those that do not."""
+
+    links: Mapping[str, Link]
+
+
+@dataclass(frozen=True)
+class Refresh(Request[None]):
+    """Make everything that was written visible to Candidates and Scan."""

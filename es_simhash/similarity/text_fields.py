@@ -1,0 +1,54 @@
+"""The text of a document, from one field or several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import InputError
+from es_simhash.fingerprinting.normalisation import check_surrogates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one field name or several as a tuple.
+
+    :raises InputError: if there is no name, or an empty one.
+    """
+    fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
+    if not fields or not all(fields):
+        raise InputError(f"text_field is {text_field!r}: name the field that holds the text")
+    return fields
+
+
+def text_of(document: Mapping[str, Any], fields: tuple[str, ...]) -> str:
+    """Return the text of a document: its text fields, joined by line breaks.
+
+    :param fields: names of the fields; a dot leads into an object. Fields that the document lacks are left out.
+    :raises InputError: if no field has a text, or a field holds something else.
+    """
+    texts = {field: value for field in fields if (value := field_value(document, field)) is not None}
+    if not texts:
+        names = ", ".join(map(repr, fields))
+        raise InputError(f"no text in field {names}: name the field that holds the text (--text-field)")
+    for field, text in texts.items():
+        if not isinstance(text, str):
+            raise InputError(f"the text in field {field!r} is {kind_of(text)}: use a string")
+        check_surrogates(text, f"the text in field {field!r}")
+    return "\n".join(texts.values())
+
+
+def field_value(document: Mapping[str, Any], field: str) -> Any:
+    """Return the value of a field, or None. A dot may be part of the name, or lead into an object."""
+    if field in document:
+        return document[field]
+    head, dot, rest = field.partition(".")
+    inner = document.get(head) if dot else None
+    return field_value(inner, rest) if isinstance(inner, dict) else None
+
+
+def kind_of(value: Any) -> str:
+    """Name the JSON type of a value, for messages."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number" if isinstance(value, int | float) else f"a {type(value).__name__}")

@@ -1,0 +1,45 @@
+"""Backfill: give fingerprints to documents that are stored already, and decide what they duplicate.
+
+It decides as an ingest does, but writes only our fields into documents that still have the version that was read. A
+document that another writer changed in the meantime is a conflict: it is read again later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from es_simhash.contract import Annotate, Fetch, Row, Written, ask
+from es_simhash.verbs.ingest import Decision, Ingest
+from es_simhash.verbs.outcome import Document, StoredDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.contract import Flow
+
+
+class Backfill(Ingest):
+    """One run over StoredDocuments; see :class:`~es_simhash.verbs.ingest.Ingest`."""
+
+    def _is_update(self, before: Row) -> bool:
+        return bool(before.digest)  # a document without a fingerprint gets its first outcome
+
+    def _matches_filter(self, document: Document) -> bool:
+        return True  # the filter selected the documents
+
+    def _row(self, document: Document, decision: Decision) -> Row:
+        assert isinstance(document, StoredDocument)
+        return replace(super()._row(document, decision), version=document.version)
+
+    def _request(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
+        return ask(Annotate(tuple(rows), self._rule.bits))
+
+    def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
+        again = tuple(sorted(rows.keys() & sent.keys()))
+        if not again:
+            return rows
+        stored = yield from ask(Fetch(again))
+        # A store may move the write order of a Row, so it is not compared.
+        ours = {id: row.version for id, row in stored.items() if replace(row, written=sent[id].written) == sent[id]}
+        return {id: replace(row, version=ours.get(id, row.version)) for id, row in rows.items()}

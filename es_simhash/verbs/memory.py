@@ -1,0 +1,104 @@
+"""What a run has written and search may not find yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from es_simhash.contract import Candidates, Probe, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_simhash.contract import Flow, Row
+
+RECENT = 32_000_000
+"""Characters of documents that RecentSources keeps: at most 64 MB of Chinese text."""
+
+
+class Memory:
+    """What a run has written or linked since the last refresh.
+
+    :param rows: the Rows that were written, in their present state.
+    :param hidden: by id, the digest of the former state that search may still find.
+    :param outside: ids of ``rows`` that do not match the filter of the run.
+    :param relinked: the Rows whose links alone were changed, in their present state. Search finds them, but with the
+        former links. Only search knows whether they match the filter.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.hidden: dict[str, str] = {}
+        self.outside: set[str] = set()
+        self.relinked: dict[str, Row] = {}
+
+    @property
+    def known(self) -> dict[str, Row]:
+        """All Rows whose present state search may not know."""
+        return self.relinked | self.rows
+
+    def keep(self, row: Row, replaces: Row | None = None) -> None:
+        """Remember a Row that was written.
+
+        :param replaces: the former state, which search may still find.
+        """
+        self.rows[row.id] = row
+        if replaces is not None:
+            self.hidden[row.id] = replaces.digest
+
+    def relink(self, row: Row) -> None:
+        """Remember a Row whose links were changed."""
+        (self.rows if row.id in self.rows else self.relinked)[row.id] = row
+
+    def over(self, found: Mapping[str, Row]) -> dict[str, Row]:
+        """Return the Rows that a search found, corrected and extended by what is known here."""
+        rows = dict(found) | {id: row for id, row in self.relinked.items() if id in found} | self.rows
+        return {id: row for id, row in rows.items() if id not in self.outside}
+
+
+class RecentSources:
+    """The documents that a run wrote last, as JSON. Beyond ``RECENT`` characters the oldest are dropped.
+
+    Near-duplicates mostly come close together, so their texts are often here and need no request.
+    """
+
+    def __init__(self) -> None:
+        self._documents: dict[str, tuple[str, str]] = {}
+        self._characters = 0
+
+    def keep(self, id: str, digest: str, source: str) -> None:
+        """Remember a document that was written."""
+        self._drop(id)
+        self._documents[id] = digest, source
+        self._characters += len(source)
+        while self._characters > RECENT:
+            self._drop(next(iter(self._documents)))
+
+    def get(self, row: Row) -> str | None:
+        """Return the document of a Row; None if it is not here."""
+        digest, source = self._documents.get(row.id, ("", None))
+        return source if digest == row.digest else None
+
+    def _drop(self, id: str) -> None:
+        _, source = self._documents.pop(id, ("", ""))
+        self._characters -= len(source)
+
+
+def candidates_without_stale(request: Candidates, hidden: Mapping[str, str]) -> Flow[list[Row]]:
+    """Return candidates, one for each digest, without documents that search may find in a former state.
+
+    A query that excluded all of these would cost too much. Only those that were found are in the way: each may stand
+    for others with its digest. A second request asks for these others.
+
+    :param hidden: by id, the digest of the former state.
+    """
+    found = yield from ask(request)
+    rows = [row for row in found if row.id not in hidden]
+    if len(rows) < len(found):
+        digests = {row.digest for row in found if row.id in hidden}
+        without = {row.id for row in found if row.id in hidden}
+        without |= {id for id, digest in hidden.items() if digest in digests}
+        probes = tuple(Probe(None, digest) for digest in sorted(digests))
+        again = replace(request, probes=probes, max_distance=-1, without=(*request.without, *sorted(without)))
+        rows += [row for row in (yield from ask(again)) if row.id not in hidden]
+    return rows
