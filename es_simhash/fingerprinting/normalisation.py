@@ -1,7 +1,15 @@
 """Normalised text, and the digest that marks exact copies.
 
-Normalisation takes away what a reader does not see: width and compatibility forms (NFKC: ＡＢＣ１ is abc1),
-case, invisible characters that crawlers bring along, the kind of quotation marks, and the amount of white space.
+Normalisation takes away what a reader does not see, and what changes by accident on the way from one site to another:
+
+- width and compatibility forms (NFKC: ＡＢＣ１ becomes abc1) and case;
+- invisible characters that crawlers bring along, and the kind of quotation marks;
+- the amount of white space; and all white space beside Han characters (line breaks, spaces round Latin words);
+- the script: traditional and variant Han characters become simplified ones (``script.py``), if the Scheme says so;
+- combining marks beyond 30 in a row.
+
+Punctuation, symbols and emoji stay: a digest tells texts apart that differ in them. The tokens and the shingles of a
+text have none of them.
 """
 
 from __future__ import annotations
@@ -11,10 +19,25 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.characters import (
+    MARK,
+    MOVABLE,
+    UNSPACED,
+    UNSPACED_RANGES,
+    WORD,
+    codes_of,
+    kinds,
+    text_of,
+)
+from es_simhash.fingerprinting.script import folded_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 DIGESTS: dict[str, Callable[[bytes], str]] = {
     "md5": lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(),
@@ -22,6 +45,15 @@ DIGESTS: dict[str, Callable[[bytes], str]] = {
     "sha256": lambda data: hashlib.sha256(data).hexdigest(),
     "blake2b": lambda data: hashlib.blake2b(data, digest_size=16).hexdigest(),
 }
+
+MARKS_IN_A_ROW = 30
+"""How many combining marks in a row are kept; the others are dropped.
+
+Canonical ordering, a part of NFKC, takes a time that is quadratic in the marks that follow each other: 400,000 of them
+take minutes. 30 is the bound of Unicode's Stream-Safe Text Format (UAX #15, D4), which says that it is well beyond
+what any language or technical notation is known to need. Pointed Hebrew, vocalised Arabic, Vietnamese, Thai, the Indic
+scripts and Tibetan have a handful.
+"""
 
 # Control characters that are no white space; soft hyphen, zero-width characters and joiners, direction marks, the
 # byte-order mark; variation selectors.
@@ -32,29 +64,100 @@ _INVISIBLE = re.compile(
 # What editors and input methods write for one and the same quotation mark, apostrophe or hyphen.
 _VARIANTS = (("\u2018", "'"), ("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2010", "-"))
 _FULL_WIDTH = re.compile("[\uff01-\uff5e\u3000]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
+_DIRECTLY_BESIDE = re.compile(f" (?:(?=[{_BESIDE}])|(?<=[{_BESIDE}] )(?=[\\w!-~]))")
 
 
-def normalise(text: str) -> str:
-    """The text as it is compared: NFKC, case folded, without invisible characters, quotes plain, white space single.
+def normalise(text: str, script: str = "simplified") -> str:
+    """Return the text as it is compared. A normalised text stays as it is.
 
-    :raises InputError: if it isn't a string, or has a lone surrogate.
+    >>> normalise("臺灣  鐵路\\n時刻表 Ｖ２ ！"), normalise("Hello,  World")
+    ('台湾铁路时刻表v2!', 'hello, world')
+
+    :param script: one of ``SCRIPTS``: whether Han characters are folded to their simplified forms.
+    :raises InputError: if it is not a string, or has a lone surrogate.
     """
     if not isinstance(text, str):
         raise InputError(f"the text is of type {type(text).__name__}: give a string")
     check_surrogates(text, "the text")
+    visible = _INVISIBLE.sub("", text)
+    if visible.isascii():
+        return " ".join(visible.lower().split())
     # Full-width punctuation alone would send every Chinese text down NFKC's slow path. To put in its
     # decompositions beforehand does not change what NFKC gives.
-    narrow = _FULL_WIDTH.sub(_narrow, _INVISIBLE.sub("", text))
+    narrow = _FULL_WIDTH.sub(_narrow, visible)
+    if len(narrow) > MARKS_IN_A_ROW:
+        narrow = text_of(_without_surplus_marks(codes_of(narrow)))
     # Folding can bring forth what NFKC would change again (Unicode, section 3.13, D147).
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", narrow).casefold())
     for variant, plain in _VARIANTS:
         folded = folded.replace(variant, plain)
-    return " ".join(folded.split())
+    codes = codes_of(folded)
+    if len(codes) > MARKS_IN_A_ROW:
+        # A letter that has its accent built in may give it away to a mark that composes first: then there is one more.
+        codes = _without_surplus_marks(codes)
+    if script == "simplified":
+        codes = folded_codes().take(codes)
+    return _without_accidental_space(" ".join(text_of(codes).split()))
 
 
 def _narrow(wide: re.Match[str]) -> str:
     return " " if wide[0] == "\u3000" else chr(ord(wide[0]) - 0xFEE0)
+
+
+def _without_surplus_marks(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return a text with the first ``MARKS_IN_A_ROW`` of the marks that follow each other.
+
+    Those are meant that canonical ordering would sort. What is cut from text in NFKC is in NFKC.
+    """
+    movable = kinds().take(codes) & MOVABLE
+    if np.count_nonzero(movable) <= MARKS_IN_A_ROW:
+        return codes
+    numbers = np.arange(len(codes))
+    before = np.maximum.accumulate(np.where(movable, -1, numbers))  # the last character before that is none of them
+    return codes[numbers - before <= MARKS_IN_A_ROW]
+
+
+def _without_accidental_space(text: str) -> str:
+    """Return the text without the spaces beside Han characters.
+
+    A space stays if the nearest word character on its left and the nearest one on its right are both of a script that
+    is written with spaces. Punctuation does not count, since commas of Latin text come with a space and those of
+    Chinese text do not. A space before a combining mark stays: it carries the mark.
+
+    :param text: with single spaces.
+    """
+    if " " not in text:
+        return text
+    text = _DIRECTLY_BESIDE.sub("", text)  # a shortcut for most of them
+    if " " not in text:
+        return text
+    codes = codes_of(text)
+    kind = kinds().take(codes)
+    words = np.flatnonzero(kind & WORD)
+    unspaced = kind[words] & UNSPACED != 0
+    if not unspaced.any():
+        return text
+    spaces = np.flatnonzero(codes == ord(" "))
+    # False stands for the missing neighbour at either end of the text.
+    unspaced = np.concatenate([[False], unspaced, [False]])
+    after = np.searchsorted(words, spaces)
+    beside = unspaced[after] | unspaced[after + 1]
+    carries = kind[np.minimum(spaces + 1, len(codes) - 1)] & MARK != 0
+    return text_of(np.delete(codes, spaces[beside & ~carries]))
+
+
+def word_characters(normalised: str) -> str:
+    """Return the letters, digits and combining marks of a normalised text, without all that stands between them.
+
+    Punctuation, white space, symbols and emoji are left out. A text that has nothing else has no word characters: the
+    result is empty.
+
+    >>> word_characters("《新桥通车!》 f-35 🎉")
+    '新桥通车f35'
+    """
+    codes = codes_of(normalised)
+    return text_of(codes[kinds().take(codes) & (WORD | MARK) != 0])
 
 
 def check_surrogates(text: str, name: str) -> None:
@@ -62,11 +165,13 @@ def check_surrogates(text: str, name: str) -> None:
 
     :raises InputError: naming the place.
     """
-    if found := _SURROGATE.search(text):
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
         raise InputError(
-            f"{name} has a lone surrogate (\\u{ord(found[0]):04x}) at character {found.start() + 1}: "
+            f"{name} has a lone surrogate (\\u{ord(text[error.start]):04x}) at character {error.start + 1}: "
             "it was cut inside a character; mend it where it was cut"
-        )
+        ) from error
 
 
 def digest(normalised: str, name: str) -> str:

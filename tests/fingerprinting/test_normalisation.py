@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
+import time
 import unicodedata
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates, digest, normalise
+from es_simhash.fingerprinting import script
+from es_simhash.fingerprinting.normalisation import MARKS_IN_A_ROW, check_surrogates, digest, normalise, word_characters
+from es_simhash.fingerprinting.script import SCRIPTS
+from es_simhash.fingerprinting.tokens import TOKENS, tokenize
+from es_simhash.fingerprinting.word_segmenters import segmenter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,29 +49,97 @@ INVISIBLE = [
 ]
 SPACES = " \t\n\r\x0b\x0c\x1c\x85\u00a0\u2003\u2028\u3000"
 # Characters that NFKC, case folding or the full-width shortcut have something to do with, beside any others.
-AWKWARD = "eEiIıİßſςΣΑαǰΐŉ\u0301\u0323\u0345\u3099\u309aはﾊｶﾞㅏ\u1100\u1161\u11a8ﬁﷺ½①Ⅷ㈱㎏¨´\u2126＝\u0338豈あ中国𠮷😀"
+AWKWARD = (
+    "eEiIıİßſςΣΑαǰΐŉ\u0301\u0323\u0345\u3099\u309aはﾊｶﾞㅏ\u1100\u1161\u11a8ﬁﷺ½①Ⅷ㈱㎏¨´\u2126＝\u0338豈あ中国𠮷😀臺灣後乾"
+)
+# Marks of several combining classes, alone and built in; Han, Latin and punctuation to stand beside white space.
+MARKS = "\u0301\u0316\u0323\u0327\u0328\u0345\u0344\u0f73\uff9e\uff9f\u05b0\u064b\u0e38\u094dǖậ"
+BESIDE_SPACE = "中國かカㄅ々〇한ab1,.。、·\"'()-_%😀\u0301\u0bbe\u20dd"
 
 characters = st.one_of(
     st.characters(codec="utf-8"),
     st.sampled_from(AWKWARD),
     st.sampled_from(INVISIBLE),
     st.sampled_from(SPACES),
+    st.sampled_from(BESIDE_SPACE + SPACES),
+    st.sampled_from(MARKS),
     st.characters(min_codepoint=0xFF00, max_codepoint=0xFFEF),
     st.characters(min_codepoint=0x20, max_codepoint=0x7E),
     st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF),
 )
-texts = st.text(characters, max_size=40)
+# Such as have more marks in a row than are kept, too.
+many_marks = st.lists(st.tuples(characters, st.text(st.sampled_from(MARKS), max_size=60)), max_size=4).map(
+    lambda pieces: "".join(character + marks for character, marks in pieces)
+)
+texts = st.text(characters, max_size=40) | st.text(st.sampled_from(BESIDE_SPACE + " "), max_size=12) | many_marks
 
 
-def plain_normalise(text: str) -> str:
-    """Rule for rule, without the shortcut for full-width characters."""
+SIMPLIFIED = {
+    form: line[0]
+    for line in Path(script.__file__).with_name("script_1.txt").read_text(encoding="utf-8").splitlines()
+    for form in line[1:]
+}
+
+
+def plain_normalise(text: str, script: str = "simplified") -> str:
+    """Rule for rule and character for character, without shortcuts."""
     visible = "".join(character for character in text if character not in INVISIBLE)
-    compatible = unicodedata.normalize("NFKC", visible)
-    folded = unicodedata.normalize("NFKC", compatible.casefold())
+    compatible = unicodedata.normalize("NFKC", plain_cut(visible))
+    folded = plain_cut(unicodedata.normalize("NFKC", compatible.casefold()))
     plain = "".join(
         {"‘": "'", "’": "'", "“": '"', "”": '"', "‐": "-"}.get(character, character) for character in folded
     )
-    return " ".join(plain.split())
+    if script == "simplified":
+        plain = "".join(SIMPLIFIED.get(character, character) for character in plain)
+    plain = " ".join(plain.split())
+    return "".join(
+        character for place, character in enumerate(plain) if character != " " or plain_space_stays(plain, place)
+    )
+
+
+def plain_cut(text: str) -> str:
+    kept = ""
+    in_a_row = 0
+    for character in text:
+        decomposed = unicodedata.normalize("NFKD", character)
+        in_a_row = in_a_row + 1 if all(map(unicodedata.combining, decomposed)) else 0
+        if in_a_row <= 30:
+            kept += character
+    return kept
+
+
+def plain_space_stays(text: str, place: int) -> bool:
+    if is_mark(text[place + 1]):
+        return True
+    left = next(filter(is_letter, reversed(text[:place])), "")
+    right = next(filter(is_letter, text[place:]), "")
+    return not is_unspaced(left) and not is_unspaced(right)
+
+
+def is_letter(character: str) -> bool:
+    return is_unspaced(character) or unicodedata.category(character)[0] in "LN"
+
+
+def is_mark(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Mc")
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether it is a Han character, kana or bopomofo."""
+    if re.match("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]", character):
+        return True
+    if not character:
+        return False
+    name = unicodedata.name(character, "")
+    return unicodedata.category(character)[0] in "LN" and bool(
+        re.match("HIRAGANA|KATAKANA|BOPOMOFO|HENTAIGANA|VERTICAL KANA|IDEOGRAPHIC|HANGZHOU|MASU", name)
+    )
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@given(text=texts)
+def test_normalise_equals_its_reference_in_each_script(script: str, text: str) -> None:
+    assert normalise(text, script) == plain_normalise(text, script)
 
 
 def test_the_kind_of_quotation_marks_does_not_matter() -> None:
@@ -74,12 +149,6 @@ def test_the_kind_of_quotation_marks_does_not_matter() -> None:
 def widen(text: str) -> str:
     """The full-width form of every character that has one."""
     return "".join("\u3000" if c == " " else chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
-
-
-@given(texts)
-@example("Cafe\u200b\u0301")
-def test_normalise_equals_its_reference(text: str) -> None:
-    assert normalise(text) == plain_normalise(text)
 
 
 def test_every_character_that_folding_or_nfkc_changes_is_changed_as_by_the_reference_and_once_for_all() -> None:
@@ -95,11 +164,16 @@ def test_the_shortcut_for_full_width_characters_does_not_change_what_nfkc_gives(
     assert normalise(text) == plain_normalise(text)
 
 
-@given(texts)
-@example("Cafe\u200b\u0301")
-def test_a_normalised_text_stays_as_it_is(text: str) -> None:
-    once = normalise(text)
-    assert normalise(once) == once
+@pytest.mark.parametrize("script", SCRIPTS)
+@settings(max_examples=300)
+@given(text=texts)
+@example(text="Cafe\u200b\u0301")
+@example(text="か゛")  # a space that carries a mark
+@example(text="中´")
+@example(text="ǖ" + "\u0328" * 30)  # more marks after NFKC than before
+def test_a_normalised_text_stays_as_it_is(script: str, text: str) -> None:
+    once = normalise(text, script)
+    assert normalise(once, script) == once
 
 
 @given(texts)
@@ -113,11 +187,11 @@ def test_full_width_forms_do_not_matter(text: str) -> None:
         ("ＡＢＣ１２３", "abc123"),
         ("１，０００．５％", "1,000.5%"),
         ("Ｆ－３５", "f-35"),
-        ("（市場）", "(市場)"),
+        ("（市场）", "(市场)"),
         ("ｶﾞｲﾄﾞ", "ガイド"),
         ("ﾊﾟﾝ", "パン"),
         ("ﾡﾢ", "ᄀᄁ"),
-        ("㈱東方", "(株)東方"),
+        ("㈱东方", "(株)东方"),
         ("３㎏", "3kg"),
         ("①②", "12"),
         ("ﬁnal", "final"),
@@ -158,7 +232,120 @@ def test_whether_there_is_white_space_does_matter() -> None:
 
 
 def test_what_a_reader_sees_is_kept() -> None:
-    assert normalise("《新桥通车！》 F-35 don’t 100% 😀") == "《新桥通车!》 f-35 don't 100% 😀"
+    assert normalise("《新桥通车！》F-35 don’t 100% 😀") == "《新桥通车!》f-35 don't 100% 😀"
+
+
+HAN = st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF)
+PUNCTUATION = st.sampled_from("，。、：；！？“”《》（）,.:;!?\"'()-·…—😀")
+
+
+@st.composite
+def chinese(draw: st.DrawFn) -> list[str]:
+    """The pieces of a Chinese text between which white space may stand: never two words of other scripts."""
+    pieces = draw(st.lists(HAN | st.tuples(HAN, st.text("abcXYZ019", min_size=1, max_size=5)), min_size=1, max_size=12))
+    flat = [part for piece in pieces for part in piece]
+    return [part for piece in flat for part in (piece, *draw(st.lists(PUNCTUATION, max_size=2)))]
+
+
+@given(chinese(), st.data())
+def test_white_space_in_a_chinese_text_does_not_matter(pieces: list[str], data: st.DataObject) -> None:
+    spaces = st.text(st.sampled_from(SPACES), max_size=3)
+    pieces = [*pieces, "文"]  # a Latin word and a closing bracket would keep the space between them
+    assert normalise("".join(piece + data.draw(spaces) for piece in pieces)) == normalise("".join(pieces))
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("市气象台\n发布\r\n  暴雨预警", "市气象台发布暴雨预警"),
+        ("市 气 象 台 ， 发 布 ： “ 暴 雨 ”", '市气象台,发布:"暴雨"'),
+        ("使用 Python 3 编写 Hello World 程序", "使用python 3编写hello world程序"),
+        ("在 2024 年 5 月", "在2024年5月"),
+        ("他说, ok. 然后 bye", "他说,ok.然后bye"),
+        ("the F-35, and 100 others", "the f-35, and 100 others"),
+        ("まど\nぎわの トットちゃん", "まどぎわのトットちゃん"),
+        ("대한민국 만세", "대한민국 만세"),
+    ],
+)
+def test_white_space_stays_only_between_words_of_scripts_that_have_it(written: str, plain: str) -> None:
+    assert normalise(written) == plain
+
+
+def test_a_traditional_copy_of_a_simplified_text_is_the_same_text() -> None:
+    simplified = "台湾铁路发布后，干净的里程表与复杂的头发，着实令人了解台北车站的面条"
+    assert normalise("臺灣鐵路發佈後，乾淨的裡程表與複雜的頭髮，著實令人瞭解臺北車站的麵條") == normalise(simplified)
+    assert normalise("臺灣", "as_written") == "臺灣"
+
+
+@given(st.text(st.sampled_from(sorted(SIMPLIFIED)), max_size=20))
+def test_the_script_of_a_text_does_not_matter(text: str) -> None:
+    assert normalise(text) == normalise("".join(SIMPLIFIED[character] for character in text))
+
+
+# One sentence each, with the marks written as characters of their own: the scripts that use most of them.
+LANGUAGES = {
+    "Vietnamese": "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm và quyền.",
+    "Arabic": "بِسْمِ اللَّهِ الرَّحْمَٰنِ الرَّحِيمِ الْحَمْدُ لِلَّهِ رَبِّ الْعَالَمِينَ",
+    "Hebrew": "בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים אֵ֥ת הַשָּׁמַ֖יִם וְאֵ֥ת הָאָֽרֶץ",
+    "Thai": "มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกันในเกียรติศักดิ์และสิทธิ",
+    "Hindi": "सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता और समानता प्राप्त है।",
+    "Tibetan": "འགྲོ་བ་མིའི་རིགས་རྒྱུད་ཡོངས་ལ་སྐྱེས་ཙམ་ཉིད་ནས་ཆེ་མཐོངས་དང༌། ཧཱུྃ",
+    "Burmese": "လူတိုင်းသည် တူညီ လွတ်လပ်သော ဂုဏ်သိက္ခာဖြင့် လည်းကောင်း",
+    "polytonic Greek": "Μῆνιν ἄειδε θεὰ Πηληϊάδεω Ἀχιλῆος ᾧ ᾆ ᾷ",
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_no_mark_of_a_real_text_is_dropped(language: str, form: Any) -> None:
+    text = unicodedata.normalize(form, " ".join([LANGUAGES[language]] * 3))
+    without_the_bound = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    assert normalise(text) == without_the_bound
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0316", "\uff9e\u0301", "\u0344\u0316\u0f73", "\u0301\u034f\u0316"])
+def test_a_text_of_marks_takes_no_longer_than_another(marks: str) -> None:
+    before = time.perf_counter()
+    normalised = normalise("a" + marks * 100_000)
+    assert time.perf_counter() - before < 5  # it took minutes when all of them were sorted
+    assert len(normalised) <= 1 + MARKS_IN_A_ROW
+
+
+@given(texts)
+def test_word_characters_are_those_of_words_in_any_script(text: str) -> None:
+    normalised = normalise(text)
+    assert word_characters(normalised) == "".join(c for c in normalised if is_letter(c) or is_mark(c))
+
+
+@pytest.mark.parametrize(
+    ("normalised", "words"),
+    [
+        ("《新桥通车!》f-35,don't 3.5%", "新桥通车f35dont35"),
+        ("बढ़िया שָׁלוֹם ไทย", "बढ़ियाשָׁלוֹםไทย"),
+        ("a_b", "ab"),
+        ("…… !? 😀 ___ \n", ""),
+        ("", ""),
+    ],
+)
+def test_word_characters_have_no_punctuation_white_space_or_symbols(normalised: str, words: str) -> None:
+    assert word_characters(normalised) == words
+
+
+def test_emoji_and_other_symbols_are_no_word_characters_and_no_tokens() -> None:
+    """Of the Indic scripts a token takes all characters, so their symbols (0900 to 109F) are words of one character."""
+    every = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF)
+    symbols = [c for c in every if unicodedata.category(c) in ("So", "Sk") and unicodedata.normalize("NFKC", c) == c]
+    assert len(symbols) > 5_000
+    assert {"😀", "🏻", "🇨", "★"} <= set(symbols)
+    normalised = normalise(" ".join(symbols))
+    assert word_characters(normalised) == ""
+    normalised = normalise(" ".join(c for c in symbols if not "\u0900" <= c <= "\u109f"))
+    assert [tokens for tokens in TOKENS if tokenize(normalised, segmenter(), tokens)] == []
+
+
+def test_an_emoji_that_is_composed_of_several_characters_leaves_no_word_character() -> None:
+    family, skin, flag, heart = "👨‍👩‍👧‍👦", "👍🏽", "🇨🇳", "❤️"
+    assert word_characters(normalise(f"好{family}的{skin}！{flag}{heart}")) == "好的"
 
 
 @given(texts, st.characters(categories=["Cs"]), texts)

@@ -1,0 +1,77 @@
+"""What kind is a character? A table of kinds by code point, so that numpy looks up all characters of a text at once.
+
+The kinds follow the Unicode categories of the running Python. Newer versions of Unicode add characters; they do not
+change the kind of those that exist.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORD = 1
+"""Letters, digits and other numbers: Unicode's categories L and N."""
+MARK = 2
+"""Combining marks, such as accents, vowel signs and points: the categories Mn and Mc."""
+UNSPACED = 4
+"""Han characters, kana and bopomofo: no white space stands between the words that they write."""
+MOVABLE = 8
+"""What decomposes into nothing but marks that canonical ordering may move: their combining class is not 0."""
+
+_CODE_POINTS = 0x110000
+_LAST_WITH_A_KIND = 0x20000  # beyond are Han characters, and then none with a kind but variation selectors
+# Whole blocks, which need no look-up: Han and its extensions, Hangul syllables, private use and surrogates.
+_HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFD))
+_HANGUL = ((0xAC00, 0xD7A3),)
+_WITHOUT_A_KIND = ((0xD800, 0xF8FF),)
+# 々〆〇, numerals and marks of repetition; hiragana and katakana; bopomofo; phonetic extensions of katakana; old kana.
+UNSPACED_RANGES = (
+    *_HAN,
+    *((0x3005, 0x3007), (0x3021, 0x3029), (0x3031, 0x3035), (0x3038, 0x303C), (0x3041, 0x3096), (0x309D, 0x309F)),
+    *((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x3105, 0x312F), (0x31A0, 0x31BF), (0x31F0, 0x31FF), (0x1AFF0, 0x1B16F)),
+)
+
+
+def codes_of(text: str) -> NDArray[np.uint32]:
+    """Return the code points of a text, of shape (n,). The text has no lone surrogate."""
+    return np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+
+
+def text_of(codes: NDArray[np.uint32]) -> str:
+    """Return the text that has these code points."""
+    return codes.tobytes().decode("utf-32-le")
+
+
+@cache
+def kinds() -> NDArray[np.uint8]:
+    """Return the kinds of every code point, as a sum of the constants of this module; 0 for one that has none."""
+    table = np.zeros(_CODE_POINTS, dtype=np.uint8)
+    blocks = (*_HAN, *_HANGUL, *_WITHOUT_A_KIND)
+    singly = np.ones(_LAST_WITH_A_KIND, dtype=np.bool_)
+    for first, last in blocks:
+        singly[first : last + 1] = False
+    for code in np.flatnonzero(singly).tolist():
+        table[code] = _kind(chr(code))
+    for first, last in (*_HAN, *_HANGUL):
+        table[first : last + 1] = WORD
+    for first, last in UNSPACED_RANGES:
+        table[first : last + 1] |= UNSPACED
+    return table
+
+
+def _kind(character: str) -> int:
+    category = unicodedata.category(character)
+    if category[0] in "LN" and character not in "\uff9e\uff9f":  # half-width marks of voiced sounds
+        return WORD
+    kind = MARK if category in ("Mn", "Mc") else 0
+    if kind or category == "Lm":
+        decomposed = unicodedata.normalize("NFKD", character)
+        if all(map(unicodedata.combining, decomposed)):
+            kind |= MOVABLE
+    return kind
