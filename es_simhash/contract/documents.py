@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.search.keys import KeyQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Row:
     :param written: the write order: when this text was written, in microseconds since 1970, or any number that grows.
         A small change of the text (a near-duplicate of the former text) keeps it. A change of the links keeps it.
     :param version: version of the stored document, in a form of the store's own. Every write changes it.
+    :param keys: keyword keys of the text (:mod:`es_simhash.search.keys`); empty if the store has no keys.
+    :param length: word characters of the text; None if the store has no keys.
     """
 
     id: str
@@ -34,6 +37,8 @@ class Row:
     duplicate_of: str | None
     written: int
     version: Any = field(default=None, compare=False)
+    keys: tuple[str, ...] = field(default=(), compare=False)
+    length: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Probe:
-    """What to look for: documents near a fingerprint, or with a digest, or both. None looks for nothing."""
+    """What to look for: documents near a fingerprint, or with a digest, or with common keys. None looks for nothing.
+
+    :param queries: a document that fulfils any of them is found.
+    """
 
     fingerprint: int | None
     digest: str | None
+    queries: tuple[KeyQuery, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,39 @@ def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch
 
 
 @dataclass(frozen=True)
+class KeysState:
+    """The keys of a store.
+
+    :param kinds: names of the kinds, sorted.
+    :param complete: every fingerprinted document has its keys. Else a backfill of all documents must add them.
+    """
+
+    kinds: tuple[str, ...] = ()
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class DescribeKeys(Request[KeysState]):
+    """Return which keys the store has; no kinds if it has none."""
+
+
+@dataclass(frozen=True)
+class SetUpKeys(Request[str]):
+    """Record that the store has these kinds of keys, besides those that it has. The store must be set up.
+
+    Replies ``added``, or ``unchanged`` if it has them all. If it was added to a store that has fingerprinted documents,
+    the keys are incomplete.
+    """
+
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CompleteKeys(Request[None]):
+    """Record that every fingerprinted document has its keys."""
+
+
+@dataclass(frozen=True)
 class Fetch(Request["dict[str, Row]"]):
     """Return the Rows of these ids as last written, without a search. Ids that do not exist are left out."""
 
@@ -102,14 +144,31 @@ class FetchFields(Request["dict[str, dict[str, Any]]"]):
 
 
 @dataclass(frozen=True)
-class Candidates(Request["list[Row]"]):
-    """Return Rows that include everything within ``max_distance`` of a Probe's fingerprint, or with its digest.
+class Found:
+    """The reply to Candidates.
+
+    :param rows: no document comes twice.
+    :param left_out: for the index of a Probe, how many documents that fulfil its queries were left out, because
+        ``most`` others share more keys with it. Probes without such documents are not named.
+    """
+
+    rows: list[Row]
+    left_out: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Candidates(Request[Found]):
+    """Return Rows that include everything within ``max_distance`` of a Probe's fingerprint, with its digest, or with
+    the keys that one of its queries asks for.
 
     :param max_distance: in bits; below 0 the store looks at digests alone.
     :param bits: width of the fingerprints.
     :param filter: a filter that the documents must match.
     :param without: ids to leave out.
     :param one_per_digest: of documents with one digest, return the one that was written first.
+    :param most: of the documents that fulfil the queries of one Probe, return at most so many: those that share the
+        most keys with it (the largest number over its queries), then those written first, then by id. Documents with
+        one digest count once if ``one_per_digest``. Digests and fingerprints are not limited.
     """
 
     probes: tuple[Probe, ...]
@@ -118,6 +177,7 @@ class Candidates(Request["list[Row]"]):
     filter: Mapping[str, Any] | None = None
     without: tuple[str, ...] = ()
     one_per_digest: bool = False
+    most: int = 20
 
     def fingerprints(self, probes: Sequence[Probe]) -> list[int]:
         """Return the fingerprints to look for, of some of the Probes."""

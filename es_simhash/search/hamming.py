@@ -67,3 +67,8 @@ def rows_within(
         for i, j, distance in pairs_within(left, right, max_distance):
             found[our_index[i]].append((their_index[j], distance))
     return found
+
+
+def hamming_distance(left: int | None, right: int | None) -> int | None:
+    """Return the Hamming distance of two fingerprints in bits; None if one is None."""
+    return None if left is None or right is None else (left ^ right).bit_count()

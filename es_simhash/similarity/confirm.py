@@ -1,8 +1,7 @@
-"""Confirm: two texts whose fingerprints are near are near-duplicates if they are alike enough themselves.
+"""Confirm near-duplicates: compare the texts themselves.
 
-How alike they are is measured as ``measures.py`` does it. This is the same for many pairs: what a text contributes
-is made of it once, as TextFeatures, and shingles are numbers. Two different shingles get the same number with a chance
-of one in 2**64.
+The measures are those of ``measures.py``. Here one text is compared with many, so what it contributes is computed once,
+as TextFeatures.
 """
 
 from __future__ import annotations
@@ -16,20 +15,16 @@ import numpy as np
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.similarity.measures import SHINGLE, check_measure, cosine, levenshtein
+from es_simhash.fingerprinting.word_characters import of_normalised, shingle_numbers
+from es_simhash.search.keys import SHORT, text_keys
+from es_simhash.similarity.measures import check_measure, cosine, levenshtein
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.search.keys import TextKeys
     from es_simhash.similarity.measures import Measure
-
-_NO_CHARACTER = 0x110000  # fills up a text that is shorter than a shingle: Unicode ends before it
-_FACTORS = np.array(
-    # Odd, of random bits: the golden ratio's, and those of √2, √3, √5, √7 behind the point.
-    [0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1],
-    dtype=np.uint64,
-)
 
 
 def check_similarity(confirm: object) -> None:
@@ -50,72 +45,76 @@ class TextFeatures:
         self._fingerprinter = fingerprinter
 
     @cached_property
+    def words(self) -> str:
+        """The word characters of the text."""
+        return of_normalised(self.normalised)
+
+    @cached_property
+    def keys(self) -> TextKeys:
+        """The keyword keys of the text."""
+        return text_keys(self.words)
+
+    @cached_property
     def shingles(self) -> NDArray[np.uint64]:
-        """The number of each distinct shingle, ascending."""
-        return _shingles(self.normalised)
+        """The number of each distinct shingle of word characters, ascending."""
+        return np.unique(shingle_numbers(self.words))
 
     @cached_property
     def weights(self) -> dict[str, int]:
-        """Its weighed words; none if the text has too little to say for a fingerprint."""
+        """The weights of the features; empty if the text is too short for a fingerprint."""
         return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised))
 
     @cached_property
     def all_weights(self) -> dict[str, int]:
-        """Its weighed words, however little they say."""
+        """The weights of the features, however few they are."""
         return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised), min_features=1)
 
 
 @dataclass(frozen=True)
 class Confirm:
-    """The rule of one run.
+    """Compares texts by one measure.
 
-    :param least: the similarity that near-duplicates have at least, from 0 to 1.
-    :param measure: ``jaccard`` (of character shingles), ``cosine`` (of weighed words) or ``levenshtein``.
-    :param fingerprinter: what cuts and weighs the words.
-    :raises InputError: if there is no such similarity or measure.
+    :param least: the smallest similarity of near-duplicates, from 0 to 1.
+    :param measure: ``jaccard`` (of shingles), ``cosine`` (of weighted words) or ``levenshtein``.
+    :param fingerprinter: cuts and weighs the words.
+    :param short_by_levenshtein: where one of two texts has up to ``SHORT`` word characters, their similarity is the
+        Levenshtein similarity of their word characters, whatever the measure.
+    :raises InputError: for an unknown measure, or a similarity out of range.
     """
 
     least: float
     measure: Measure
     fingerprinter: Fingerprinter
+    short_by_levenshtein: bool = False
 
     def __post_init__(self) -> None:
         check_similarity(self.least)
         check_measure(self.measure)
 
     def features(self, text: str) -> TextFeatures:
-        """What is compared of a text.
+        """Return what is compared of a text.
 
         :raises InputError: if it is not a string, or has a lone surrogate.
         """
         return TextFeatures(text, self.fingerprinter)
 
     def similarity(self, a: TextFeatures, b: TextFeatures) -> float:
-        """From 0 to 1; texts that differ in nothing but what normalisation takes away agree at 1.
+        """Return the similarity, from 0 to 1; 1 if the normalised texts are equal.
 
-        What doesn't agree may have a Levenshtein similarity of 0.
+        A Levenshtein similarity below ``least`` may be returned as 0.
         """
         if a.normalised == b.normalised:
             return 1.0
+        if self.short_by_levenshtein and min(len(a.words), len(b.words)) <= SHORT:
+            return levenshtein(a.words, b.words, self.least) if a.words and b.words else 0.0
         match self.measure:
             case "jaccard":
                 both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
-                return both / (a.shingles.size + b.shingles.size - both)
+                either = a.shingles.size + b.shingles.size - both
+                return both / either if either else 0.0
             case "levenshtein":
                 return levenshtein(a.normalised, b.normalised, self.least)
             case "cosine":
                 if a.weights and b.weights:
                     return cosine(a.weights, b.weights)
                 return cosine(a.all_weights, b.all_weights)
-
-
-def _shingles(normalised: str) -> NDArray[np.uint64]:
-    characters = np.frombuffer(normalised.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
-    if characters.size < SHINGLE:
-        missing = np.full(SHINGLE - characters.size, _NO_CHARACTER, dtype=np.uint64)
-        characters = np.concatenate([characters, missing])
-    count = characters.size - SHINGLE + 1
-    numbers = characters[:count] * _FACTORS[0]
-    for place in range(1, SHINGLE):
-        numbers += characters[place : place + count] * _FACTORS[place]
-    return np.unique(numbers)

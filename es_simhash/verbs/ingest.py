@@ -157,14 +157,14 @@ class Ingest:
         """Return the candidates for documents, and the reason for each document that has no complete answer."""
         if not documents:
             return [], {}
-        probes = tuple(probe(self._alone(document)) for document in documents)
-        request = Candidates(probes, self._rule.max_distance, self._rule.bits, self._filter)
+        probes = tuple(probe(self._alone(document), self._rule.queries(document.keys)) for document in documents)
+        request = Candidates(probes, self._rule.search_distance, self._rule.bits, self._filter)
         try:
             if self._filter is None:
                 request = replace(request, one_per_digest=True)
-                return (yield from candidates_without_stale(request, hidden)), {}
+                return (yield from candidates_without_stale(request, hidden)).rows, {}
             # Rows with a known newer state are wanted too: that they are found tells that they match the filter.
-            return (yield from ask(request)), {}
+            return (yield from ask(request)).rows, {}
         except (TooManyCandidates, TooLarge) as error:
             if len(documents) == 1:
                 return [], {documents[0].id: str(error)}
@@ -183,7 +183,8 @@ class Ingest:
 
     def _neighbours(self, batch: LookedUp) -> Flow[Neighbours]:
         stored = self._memory.over(batch.memory.over({row.id: row for row in batch.candidates}))
-        neighbours = Neighbours([self._alone(d) for d in batch.documents], stored.values(), self._rule)
+        queries = [self._rule.queries(document.keys) for document in batch.documents]
+        neighbours = Neighbours([self._alone(d) for d in batch.documents], stored.values(), self._rule, queries)
         if self._rule.texts is not None:
             sources = [document.source for document in batch.documents]
             yield from neighbours.confirm_new(self._rule.texts, sources, self._recent)
@@ -192,7 +193,8 @@ class Ingest:
     def _alone(self, document: Document) -> Row:
         """Return the Row of a document that duplicates nothing. The digest of an empty text is empty."""
         fingerprint = document.fingerprint
-        return Row(document.id, fingerprint.value, fingerprint.copy_digest or "", document.id, None, written=0)
+        row = Row(document.id, fingerprint.value, fingerprint.copy_digest or "", document.id, None, written=0)
+        return _with_keys(row, document)
 
     def _decide(
         self,
@@ -232,6 +234,7 @@ class Ingest:
         except InputError as error:
             return Decision(_failed(Outcome(document.id, "failed", **about), document, str(error)))
         original = found.row if found else None
+        about["left_out"] = known.neighbours.left_out.get(document.id, 0)
         outcome: OutcomeName = "new"
         if found is not None and original is not None:
             outcome = "exact_duplicate" if original.digest == fingerprint.digest else "near_duplicate"
@@ -323,7 +326,7 @@ class Ingest:
     def _row(self, document: Document, decision: Decision) -> Row:
         """Return the Row to write for a document."""
         assert decision.group is not None
-        return Row(
+        row = Row(
             id=document.id,
             fingerprint=document.fingerprint.value,
             digest=document.fingerprint.digest,
@@ -331,6 +334,7 @@ class Ingest:
             duplicate_of=decision.duplicate_of,
             written=decision.written,
         )
+        return _with_keys(row, document)
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
@@ -429,6 +433,10 @@ class Ingest:
     def _forget(self) -> None:
         # A new object: a batch that is being looked up holds the old one.
         self._memory = Memory()
+
+
+def _with_keys(row: Row, document: Document) -> Row:
+    return row if document.keys is None else replace(row, keys=document.keys.values, length=document.keys.length)
 
 
 def _differs(document: Document, stored: Row) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Candidates, Probe, ask
+from es_simhash.contract import Candidates, Found, Probe, ask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,7 @@ class RecentSources:
         self._characters -= len(source)
 
 
-def candidates_without_stale(request: Candidates, hidden: Mapping[str, str]) -> Flow[list[Row]]:
+def candidates_without_stale(request: Candidates, hidden: Mapping[str, str]) -> Flow[Found]:
     """Return candidates, one for each digest, without documents that search may find in a former state.
 
     A query that excluded all of these would cost too much. Only those that were found are in the way: each may stand
@@ -93,12 +93,16 @@ def candidates_without_stale(request: Candidates, hidden: Mapping[str, str]) -> 
     :param hidden: by id, the digest of the former state.
     """
     found = yield from ask(request)
-    rows = [row for row in found if row.id not in hidden]
-    if len(rows) < len(found):
-        digests = {row.digest for row in found if row.id in hidden}
-        without = {row.id for row in found if row.id in hidden}
+    rows = [row for row in found.rows if row.id not in hidden]
+    if len(rows) < len(found.rows):
+        digests = {row.digest for row in found.rows if row.id in hidden}
+        without = {row.id for row in found.rows if row.id in hidden}
         without |= {id for id, digest in hidden.items() if digest in digests}
+        excluded = (*request.without, *sorted(without))
+        if any(probe.queries for probe in request.probes):
+            # The stale documents may have kept others out of the limited number, too. So everything is asked again.
+            return (yield from candidates_without_stale(replace(request, without=excluded), hidden))
         probes = tuple(Probe(None, digest) for digest in sorted(digests))
-        again = replace(request, probes=probes, max_distance=-1, without=(*request.without, *sorted(without)))
-        rows += [row for row in (yield from ask(again)) if row.id not in hidden]
-    return rows
+        again = yield from ask(replace(request, probes=probes, max_distance=-1, without=excluded))
+        rows += [row for row in again.rows if row.id not in hidden]
+    return Found(rows, found.left_out)

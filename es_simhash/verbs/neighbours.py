@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import rows_within
+from es_simhash.search.hamming import hamming_distance, rows_within
+from es_simhash.search.keys import rows_sharing
 from es_simhash.verbs.memory import RecentSources
 from es_simhash.verbs.texts import BATCH
 
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
     from es_simhash.contract import Flow
+    from es_simhash.search.keys import KeyQuery
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
 
 
+MOST_TEXTS = 20
+"""Of the documents that share keys with one, so many texts are compared: of those that share the most keys."""
 NEAREST = 8
 """The texts of so many nearest neighbours of each document are fetched for a whole batch at once."""
 
@@ -41,12 +45,12 @@ Rank = tuple[bool, int, int, str]
 class Original:
     """The document that another duplicates.
 
-    :param distance: Hamming distance in bits.
+    :param distance: Hamming distance in bits; None if one of the two has no fingerprint.
     :param similarity: of the texts, where they confirm; 1 for an exact duplicate.
     """
 
     row: Row
-    distance: int
+    distance: int | None
     similarity: float | None
 
 
@@ -57,28 +61,56 @@ class Neighbours:
 
     :param batch: in their order, each as the Row that it would be alone. The digest of an empty text is empty.
     :param stored: Rows that are stored already. Some may be replaced by documents of the batch.
+    :param queries: with keys: for each of the batch the conditions on the keys of its neighbours.
     """
 
-    def __init__(self, batch: Sequence[Row], stored: Iterable[Row], rule: ResolvedRule) -> None:
+    def __init__(
+        self,
+        batch: Sequence[Row],
+        stored: Iterable[Row],
+        rule: ResolvedRule,
+        queries: Sequence[tuple[KeyQuery, ...]] = (),
+    ) -> None:
         self._position = {row.id: position for position, row in enumerate(batch)}
         first = _first_of_copies(stored, self._position)
         self._stored_count = len(first)
         self._rows = [*first, *batch]
-        self._near = rows_within(
-            [row.fingerprint for row in batch],
-            [row.fingerprint for row in self._rows],
-            rule.max_distance,
-            rule.bits,
-        )
+        self._rule = rule
+        self._shared: list[dict[int, int]] = []
+        if rule.keys:
+            self._shared = rows_sharing(
+                queries, [row.keys for row in self._rows], [row.length for row in self._rows]
+            )
+            self._near = [self._pairs(position) for position in range(len(batch))]
+        else:
+            self._near = rows_within(
+                [row.fingerprint for row in batch],
+                [row.fingerprint for row in self._rows],
+                rule.max_distance,
+                rule.bits,
+            )
         self._copies: dict[str, list[int]] = defaultdict(list)
         digests = {row.digest for row in batch}
         for index, row in enumerate(self._rows):
             if row.digest in digests:
                 self._copies[row.digest].append(index)
+        self.left_out: dict[str, int] = {}
+        """By id, how many documents that share keys were not compared."""
         self._texts: Texts | None = None
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
         self._batch_text: Callable[[int], StoredText]
+
+    def _pairs(self, position: int) -> list[tuple[int, int]]:
+        """Return the Rows that share keys with one of the batch, as pairs (index, distance)."""
+        row = self._rows[self._stored_count + position]
+        found = []
+        for index in self._shared[position]:
+            distance = hamming_distance(row.fingerprint, self._rows[index].fingerprint)
+            if self._rule.allows(distance):
+                # Where there is no distance, the document comes after all that have one.
+                found.append((index, self._rule.bits + 1 if distance is None else distance))
+        return found
 
     def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
         """Fetch the texts that will probably be compared. From now on texts confirm.
@@ -187,11 +219,23 @@ class Neighbours:
                 order = row.written
             if before is None or order < before:
                 ranked.append(((not_exact, distance, order, row.id), index))
-        return ranked
+        return self._most_similar(position, ranked) if self._rule.keys else ranked
+
+    def _most_similar(self, position: int, ranked: list[tuple[Rank, int]]) -> list[tuple[Rank, int]]:
+        """Return the exact duplicates, and of the others those that share the most keys."""
+        exact = [each for each in ranked if not each[0][0]]
+        copies = {index for _, index in exact}
+        others = [each for each in ranked if each[0][0] and each[1] not in copies]
+        shared = self._shared[position]
+        # The write order of two documents may be equal; then the id decides, as in a store.
+        others.sort(key=lambda each: (-shared[each[1]], each[0][2], each[0][3]))
+        self.left_out[self._rows[self._stored_count + position].id] = max(0, len(others) - MOST_TEXTS)
+        return exact + others[:MOST_TEXTS]
 
     def _original(self, rank: Rank, index: int, similarity: float | None, written: Mapping[str, Row]) -> Original:
         row = self._rows[index]
-        return Original(written[row.id] if index >= self._stored_count else row, rank[1], similarity)
+        distance = None if rank[1] > self._rule.bits else rank[1]
+        return Original(written[row.id] if index >= self._stored_count else row, distance, similarity)
 
     def _similarity(
         self, texts: Texts, position: int, index: int, stored_texts: Mapping[int, StoredText]
@@ -220,6 +264,9 @@ def _first_of_copies(rows: Iterable[Row], batch: Container[str]) -> list[Row]:
     return [*kept, *first.values()]
 
 
-def probe(row: Row) -> Probe:
-    """Return the Probe for what is near a Row. A Row with an empty text has no digest to look for."""
-    return Probe(row.fingerprint, row.digest or None)
+def probe(row: Row, queries: tuple[KeyQuery, ...] = ()) -> Probe:
+    """Return the Probe for what is near a Row. A Row with an empty text has no digest to look for.
+
+    :param queries: conditions on the keys of documents that are near.
+    """
+    return Probe(row.fingerprint, row.digest or None, queries)

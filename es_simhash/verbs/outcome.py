@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
+    from es_simhash.search.keys import TextKeys
 
 OutcomeName = Literal["new", "updated", "unchanged", "exact_duplicate", "near_duplicate", "rejected", "failed"]
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
@@ -21,12 +22,14 @@ class Document:
 
     :param source: the whole document as JSON.
     :param place: where it came from, for messages: ``news.jsonl:12``.
+    :param keys: keyword keys of the text; None if the store has no keys.
     """
 
     id: str
     fingerprint: Fingerprint
     source: str
     place: str
+    keys: TextKeys | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class StoredDocument(Document):
     :param version: of the stored document at the time it was read.
     """
 
-    version: Any
+    version: Any = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Outcome:
     :param fingerprinted: False if its text is too short for a fingerprint: only exact duplicates can be found.
     :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.
     :param place: where the document came from.
+    :param left_out: how many documents that share keys with it were not compared, because so many do.
     :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is no document.
     """
 
@@ -66,15 +70,18 @@ class Outcome:
     reason: str | None = None
     place: str | None = None
     similarity: float | None = None
+    left_out: int = 0
     document: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON: without the document, and without ``reason`` and ``similarity`` that are None."""
+        """Return the fields for JSON: without the document, and without what is None or 0 of ``reason``, ``similarity``, ``left_out``."""
         values = {**vars(self)}
         del values["document"]
         for name in ("reason", "similarity"):
             if values[name] is None:
                 del values[name]
+        if not self.left_out:
+            del values["left_out"]
         return values
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Dependents, Fetch, Link, Relink, ask
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.memory import candidates_without_stale
 from es_simhash.verbs.neighbours import Neighbours, probe
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from es_simhash.contract import Flow, Row
+    from es_simhash.search.keys import KeyQuery
     from es_simhash.verbs.memory import Memory
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -130,18 +132,28 @@ class _Plan:
     def _neighbours(self, rows: list[Row]) -> Flow[Neighbours]:
         rule = self.rule
         batch = [replace(row, digest="") if row.digest == rule.blank_digest else row for row in rows]
-        probes = tuple(probe(row) for row in batch)
+        queries = yield from self._queries(rows)
+        probes = tuple(probe(row, some) for row, some in zip(batch, queries, strict=True))
         candidates: list[Row] = []
         if probes:
             request = Candidates(
-                probes, rule.max_distance, rule.bits, self.filter, tuple(sorted(self.gone)), one_per_digest=True
+                probes, rule.search_distance, rule.bits, self.filter, tuple(sorted(self.gone)), one_per_digest=True
             )
-            candidates = yield from candidates_without_stale(request, self.memory.hidden)
+            candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
         stored = self.memory.over({row.id: row for row in candidates})
-        neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule)
+        neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule, queries)
         if rule.texts is not None:
             yield from neighbours.confirm_stored(rule.texts)
         return neighbours
+
+    def _queries(self, rows: list[Row]) -> Flow[list[tuple[KeyQuery, ...]]]:
+        """Return for each Row the conditions on the keys of its neighbours; with keys its text is fetched for that."""
+        texts = self.rule.texts
+        if not self.rule.keys or texts is None:
+            return [() for _ in rows]
+        stored = yield from texts.stored(row.id for row in rows)
+        found = [stored.get(row.id) for row in rows]
+        return [self.rule.queries(text.keys if isinstance(text, TextFeatures) else None) for text in found]
 
     def _held(self, dependent: list[Row], originals: Mapping[str, Row]) -> Flow[set[str]]:
         """Return the ids of the Rows whose links hold."""

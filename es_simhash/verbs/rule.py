@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from es_simhash.contract import KeysState
+from es_simhash.search.keys import SHINGLES, key_queries
 from es_simhash.similarity.confirm import Confirm
+from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.texts import Texts
 
 if TYPE_CHECKING:
@@ -13,7 +16,10 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Flow, Row
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.search.keys import KeyQuery, TextKeys
     from es_simhash.similarity.rule import DuplicateRule
+
+NO_KEYS = KeysState()
 
 
 @dataclass(frozen=True)
@@ -24,12 +30,32 @@ class ResolvedRule:
     :param bits: width of the fingerprints.
     :param blank_digest: the digest of an empty text. It is no exact duplicate of another.
     :param texts: compares the texts of near-duplicates; None if texts do not confirm.
+    :param keys: candidates come from keys and digests. Texts always confirm, and fingerprints limit nothing unless
+        ``limited``.
+    :param limited: near-duplicates found by keys must be within ``max_distance`` too.
     """
 
     max_distance: int
     bits: int
     blank_digest: str
     texts: Texts | None = None
+    keys: bool = False
+    limited: bool = False
+
+    @property
+    def search_distance(self) -> int:
+        """The max_distance of a request for candidates; below 0 if keys find them."""
+        return DIGESTS_ALONE if self.keys else self.max_distance
+
+    def queries(self, keys: TextKeys | None) -> tuple[KeyQuery, ...]:
+        """Return the conditions on the keys of documents that are similar to a text."""
+        if not self.keys or keys is None or self.texts is None:
+            return ()
+        return key_queries(keys, self.texts.confirm.least)
+
+    def allows(self, distance: int | None) -> bool:
+        """Return whether two documents that share keys may be this far from each other."""
+        return not self.limited or (distance is not None and distance <= self.max_distance)
 
     def are_near(self, left: Row, right: Row) -> bool:
         """Return whether two documents are within max_distance or exact duplicates. Texts are not compared."""
@@ -41,7 +67,7 @@ class ResolvedRule:
 
     def duplicates(self, pairs: Sequence[tuple[Row, Row]]) -> Flow[list[tuple[Row, Row]]]:
         """Return those of the pairs of stored documents that are duplicates. Texts are compared, if they confirm."""
-        near = [pair for pair in pairs if self.are_near(*pair)]
+        near = [pair for pair in pairs if self._may_be_duplicates(*pair)]
         if self.texts is None:
             return near
         compared = {row.id for left, right in near if left.digest != right.digest for row in (left, right)}
@@ -52,14 +78,26 @@ class ResolvedRule:
             if left.digest == right.digest or self.texts.confirms(stored.get(left.id), stored.get(right.id))
         ]
 
+    def _may_be_duplicates(self, left: Row, right: Row) -> bool:
+        return self.are_near(left, right) or (self.keys and not self.limited)
 
-def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter) -> ResolvedRule:
+
+def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState = NO_KEYS) -> ResolvedRule:
     """Return the rule under the Scheme of a Fingerprinter.
+
+    :param keys: those of the store. With keys, texts that confirm get their candidates from them.
 
     :raises InputError: if the Scheme's fingerprints are too short for the rule's max_distance.
     """
     scheme = fingerprinter.scheme
     texts = None
     if rule.confirm is not None:
-        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter), rule.text_fields)
-    return ResolvedRule(rule.bits_allowed(scheme), scheme.bits, scheme.blank_digest, texts)
+        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, SHINGLES in keys.kinds), rule.text_fields)
+    return ResolvedRule(
+        rule.bits_allowed(scheme),
+        scheme.bits,
+        scheme.blank_digest,
+        texts,
+        keys=texts is not None and SHINGLES in keys.kinds,
+        limited=rule.max_distance is not None,
+    )

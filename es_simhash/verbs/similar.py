@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Fetch, Probe, ask
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import rows_within
+from es_simhash.search.hamming import hamming_distance, rows_within
+from es_simhash.search.keys import rows_sharing
+from es_simhash.verbs.neighbours import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Flow, Row
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
@@ -19,17 +21,34 @@ if TYPE_CHECKING:
     from es_simhash.verbs.texts import StoredText, Texts
 
 
+class Matches(list["Match"]):
+    """A list of Matches.
+
+    :param left_out: how many documents that share keys were not compared, because so many do. The list is complete if
+        it is 0.
+    """
+
+    def __init__(self, matches: Iterable[Match] = (), left_out: int = 0) -> None:
+        super().__init__(matches)
+        self.left_out = left_out
+
+    @property
+    def complete(self) -> bool:
+        """Every duplicate is in the list."""
+        return not self.left_out
+
+
 @dataclass(frozen=True)
 class Match:
     """A stored document that is near.
 
-    :param distance: Hamming distance in bits.
+    :param distance: Hamming distance in bits; None if one of the two has no fingerprint.
     :param exact: the normalised texts have one digest. The distance is 0 then.
     :param similarity: of the texts, where they confirm, 1 for an exact duplicate; else None.
     """
 
     id: str
-    distance: int
+    distance: int | None
     exact: bool
     similarity: float | None = None
 
@@ -39,7 +58,7 @@ def similar(
     fingerprints: Sequence[Fingerprint],
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
-) -> Flow[list[list[Match]]]:
+) -> Flow[list[Matches]]:
     """Return for each text the stored documents that are duplicates of it.
 
     :param fingerprints: of the texts.
@@ -47,17 +66,25 @@ def similar(
     :returns: a list of Matches for each text: by distance, exact duplicates first, then by id.
     :raises InputError: naming a near-duplicate without a text to confirm.
     """
-    probes = tuple(Probe(fingerprint.value, fingerprint.copy_digest) for fingerprint in fingerprints)
+    features = None if rule.texts is None else [rule.texts.confirm.features(text) for text in texts]
+    probes = tuple(
+        Probe(
+            fingerprint.value,
+            fingerprint.copy_digest,
+            rule.queries(features[index].keys) if rule.keys and features is not None else (),
+        )
+        for index, fingerprint in enumerate(fingerprints)
+    )
     matches = yield from _near(probes, rule, filter)
-    if rule.texts is None:
+    if rule.texts is None or features is None:
         return matches
     confirmed = []
-    for text, some in zip(texts, matches, strict=True):
-        confirmed.append((yield from _confirmed(some, rule.texts.confirm.features(text), rule.texts)))
+    for own, some in zip(features, matches, strict=True):
+        confirmed.append((yield from _confirmed(some, own, rule.texts)))
     return confirmed
 
 
-def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[list[Match]]:
+def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[Matches]:
     """Return the stored documents that are duplicates of a stored document, without that document.
 
     :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm.
@@ -67,17 +94,21 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
     if not row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again")
-    found = yield from _near((Probe(row.fingerprint, row.digest),), rule, filter)
-    matches = [match for match in found[0] if match.id != id]
+    own: StoredText = None
+    if rule.texts is not None:
+        own = (yield from rule.texts.stored([id])).get(id)
+        if isinstance(own, InputError):
+            raise own
+    queries = rule.queries(own.keys) if rule.keys and own is not None else ()
+    [found] = yield from _near((Probe(row.fingerprint, row.digest, queries),), rule, filter, without=(id,))
     if rule.texts is None:
-        return matches
-    own = (yield from rule.texts.stored([id])).get(id)
-    return (yield from _confirmed(matches, own, rule.texts))
+        return found
+    return (yield from _confirmed(found, own, rule.texts))
 
 
-def _confirmed(matches: list[Match], own: StoredText, texts: Texts) -> Flow[list[Match]]:
+def _confirmed(matches: Matches, own: StoredText, texts: Texts) -> Flow[Matches]:
     """Return the Matches with similar texts. Some texts are fetched at a time, since there may be many Matches."""
-    confirmed: list[Match] = []
+    confirmed = Matches(left_out=matches.left_out)
     for start in range(0, len(matches), BATCH):
         some = matches[start : start + BATCH]
         stored = yield from texts.stored(match.id for match in some if not match.exact)
@@ -88,16 +119,44 @@ def _confirmed(matches: list[Match], own: StoredText, texts: Texts) -> Flow[list
     return confirmed
 
 
-def _near(probes: tuple[Probe, ...], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[list[list[Match]]]:
-    rows = yield from ask(Candidates(probes, rule.max_distance, rule.bits, filter))
-    near = rows_within(
-        [probe.fingerprint for probe in probes], [row.fingerprint for row in rows], rule.max_distance, rule.bits
+def _near(
+    probes: tuple[Probe, ...],
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None,
+    without: tuple[str, ...] = (),
+) -> Flow[list[Matches]]:
+    """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
+    found = yield from ask(
+        Candidates(probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS)
     )
-    return [_matches(probe, rows, some) for probe, some in zip(probes, near, strict=True)]
+    rows = found.rows
+    fingerprints = [row.fingerprint for row in rows]
+    near: list[list[tuple[int, int | None]]]
+    if rule.keys:
+        sharing = rows_sharing([p.queries for p in probes], [row.keys for row in rows], [row.length for row in rows])
+        near = [
+            [
+                (index, distance)
+                for index in some
+                if rule.allows(distance := hamming_distance(probe.fingerprint, fingerprints[index]))
+            ]
+            for probe, some in zip(probes, sharing, strict=True)
+        ]
+    else:
+        within = rows_within([probe.fingerprint for probe in probes], fingerprints, rule.max_distance, rule.bits)
+        near = [[*some] for some in within]
+    return [
+        Matches(_matches(probe, rows, some), found.left_out.get(index, 0))
+        for index, (probe, some) in enumerate(zip(probes, near, strict=True))
+    ]
 
 
-def _matches(probe: Probe, rows: Sequence[Row], near: Sequence[tuple[int, int]]) -> list[Match]:
+def _matches(probe: Probe, rows: Sequence[Row], near: Sequence[tuple[int, int | None]]) -> list[Match]:
     found = {rows[index].id: Match(rows[index].id, distance, False) for index, distance in near}
     if probe.digest is not None:
         found |= {row.id: Match(row.id, 0, True) for row in rows if row.digest == probe.digest}
-    return sorted(found.values(), key=lambda match: (match.distance, not match.exact, match.id))
+    return sorted(found.values(), key=_rank)
+
+
+def _rank(match: Match) -> tuple[bool, int, bool, str]:
+    return match.distance is None, match.distance or 0, not match.exact, match.id

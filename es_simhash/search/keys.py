@@ -1,0 +1,117 @@
+"""Keyword keys of a text: documents with enough keys in common are candidates.
+
+A store keeps the keys of each text in one multi-valued keyword field, and the number of word characters beside them.
+There are two kinds, told apart by their first character:
+
+- MinHash bands (:mod:`es_simhash.search.minhash`) for texts of ``LONG`` word characters or more;
+- q-grams (:mod:`es_simhash.search.qgrams`) for texts of up to ``SHORT`` word characters.
+
+A text between the two has both, so a pair across the boundary has keys of one kind in common.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from es_simhash.search import minhash, qgrams
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHINGLES = "shingles"
+"""The name of these kinds of keys, for ``init --keys``."""
+LONG = 60
+SHORT = 75
+"""A text of ``LONG`` characters is at most 0.8 times as long as one of ``SHORT``."""
+BANDS_IN_COMMON = 1
+
+
+@dataclass(frozen=True)
+class TextKeys:
+    """The keys of one text.
+
+    :param values: all different.
+    :param length: word characters of the text.
+    :param words: the word characters of a text with q-grams; else empty.
+    """
+
+    values: tuple[str, ...]
+    length: int
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class KeyQuery:
+    """A condition on the keys of a document: at least ``minimum`` of these keys, and a length in a range.
+
+    :param lengths: the smallest and the largest number of word characters; None for any.
+    """
+
+    keys: tuple[str, ...]
+    minimum: int
+    lengths: tuple[int, int] | None = None
+
+
+def text_keys(words: str) -> TextKeys:
+    """Return the keys of a text.
+
+    :param words: the word characters of the text; a text without any has no keys.
+    """
+    values: list[str] = []
+    if len(words) >= LONG:
+        values += minhash.bands(words)
+    short = len(words) <= SHORT
+    if short:
+        values += qgrams.gram_keys(words)
+    return TextKeys(tuple(values), len(words), words if short else "")
+
+
+def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
+    """Return the conditions of which a similar document fulfils at least one.
+
+    :param similarity: the least similarity: Levenshtein where one of the texts is short, else Jaccard.
+    """
+    queries = []
+    bands = tuple(key for key in keys.values if key.startswith(minhash.KIND))
+    if bands:
+        queries.append(KeyQuery(bands, BANDS_IN_COMMON))
+    if keys.words and similarity > 0:
+        grams = qgrams.gram_query(keys.words, similarity, SHORT)
+        if grams is not None:
+            queries.append(KeyQuery(tuple(grams.keys), max(1, grams.least), (grams.shortest, grams.longest)))
+    return tuple(queries)
+
+
+def rows_sharing(
+    queries: Sequence[Sequence[KeyQuery]], keys: Sequence[Sequence[str]], lengths: Sequence[int | None]
+) -> list[dict[int, int]]:
+    """Return for each set of queries the documents that fulfil one of them.
+
+    :param queries: for each document that looks, its queries.
+    :param keys: of each document that may be found.
+    :param lengths: of each document that may be found.
+    :returns: for each set of queries, by index of the document, how many keys it shares: the largest number over the
+        queries that it fulfils.
+    """
+    conditions = [(asker, query) for asker, some in enumerate(queries) for query in some]
+    wanted: defaultdict[str, list[int]] = defaultdict(list)
+    for number, (_, query) in enumerate(conditions):
+        for key in query.keys:
+            wanted[key].append(number)
+    found: list[dict[int, int]] = [{} for _ in queries]
+    for index, (theirs, length) in enumerate(zip(keys, lengths, strict=True)):
+        shared: Counter[int] = Counter()
+        for key in theirs:
+            if key in wanted:
+                shared.update(wanted[key])
+        for number, count in shared.items():
+            asker, query = conditions[number]
+            if count >= query.minimum and _in_range(length, query.lengths):
+                found[asker][index] = max(count, found[asker].get(index, 0))
+    return found
+
+
+def _in_range(length: int | None, lengths: tuple[int, int] | None) -> bool:
+    return lengths is None or (length is not None and lengths[0] <= length <= lengths[1])
