@@ -394,9 +394,9 @@ def entry(
 _written = itertools.count(1)
 
 
-def write(store: Store, *entries: Entry) -> Written:
+def write(store: Store, *entries: Entry, bits: int = 64) -> Written:
     """Write, and make it visible to Candidates."""
-    written = store.perform(Write(entries))
+    written = store.perform(Write(entries, bits))
     store.perform(Refresh())
     return written
 
@@ -407,9 +407,9 @@ def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:
     return [row for row in rows if is_near(row, Probe(fingerprint, None), max_distance)]
 
 
-def candidates(store: Store, probes: list[Probe], max_distance: int, **options: Any) -> list[Row]:
+def candidates(store: Store, probes: list[Probe], max_distance: int, bits: int = 64, **options: Any) -> list[Row]:
     """The candidates for some Probes."""
-    return store.perform(Candidates(tuple(probes), max_distance, **options))
+    return store.perform(Candidates(tuple(probes), max_distance, bits, **options))
 
 
 def scan(store: Store, **options: Any) -> list[Row]:
