@@ -44,7 +44,8 @@ def word_characters(text: str) -> str:
 
 def of_normalised(normalised: str) -> str:
     """Return the word characters of a text that is normalised already."""
-    return _OTHERS.sub("", normalised).replace("_", "")
+    # Without the spaces the expression has a third less to do on Latin text.
+    return _OTHERS.sub("", normalised.replace(" ", "")).replace("_", "")
 
 
 def shingle_numbers(words: str) -> NDArray[np.uint64]:

@@ -93,7 +93,7 @@ def gram_keys(words: str) -> list[str]:
     return keys
 
 
-def gram_query(words: str, similarity: float) -> GramQuery:
+def gram_query(words: str, similarity: float, longest: int | None = None) -> GramQuery | None:
     """Return what every text fulfils that has a Levenshtein similarity of ``similarity`` or more to this one.
 
     >>> gram_query("床前明月光", 0.8)
@@ -101,9 +101,15 @@ def gram_query(words: str, similarity: float) -> GramQuery:
 
     :param words: the word characters of the text, one at least.
     :param similarity: above 0, up to 1. Levenshtein similarity is 1 - edits / length of the longer text.
+    :param longest: look for texts of at most as many word characters; by default for all.
+    :returns: None if no text of up to ``longest`` word characters can be that similar.
     :raises InputError: if there is no such similarity, or no word character.
     """
     least = shared_at_least(words, similarity)
+    if longest is not None:
+        least = {length: shared for length, shared in least.items() if length <= longest}
+    if not least:
+        return None
     return GramQuery(gram_keys(words), min(least), max(least), min(least.values()))
 
 

@@ -47,6 +47,10 @@ from keys_corpora import corpora, fetch, join, news, read, reviews, templated, t
 FACTORS = np.random.default_rng(23).integers(0, 1 << 64, size=16, dtype=np.uint64) | np.uint64(1)
 
 
+def header(*columns):
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
+
+
 # --- bands ---------------------------------------------------------------------------------------------------
 
 SHAPES = [(10, 3), (16, 3), (24, 3), (10, 4), (16, 4), (20, 4), (24, 4), (32, 4), (10, 5), (16, 5), (20, 5), (25, 5)]
@@ -123,10 +127,7 @@ def template(arguments, pages=100_000, asked=150, size=900):
     def new(count):
         return rng.integers(0, 1 << 63, size=count, dtype=np.uint64)
 
-    print(
-        "| share of the template, J of two pages | own part | edits | pages with a key | rank by count, 20 | by idf, 20 |"
-    )
-    print("|---|---|---|---|---|---|")
+    header("template share, J of two pages", "own part", "edits", "share a key", "by count, in 20", "by idf, in 20")
     for share, values in ((0.5, 0), (0.67, 0), (0.8, 0), (0.5, 50), (0.67, 50), (0.67, 1000)):
         fixed = int(size * share)
         common = new(fixed)
@@ -267,10 +268,8 @@ def numbers(arguments, sample=1000):
     }
     texts = {"news": news(arguments.folder), "reviews": reviews(arguments.folder)}
     texts |= {name: read(Path(path)) for name, path in (c.split("=", 1) for c in arguments.corpus)}
-    print(
-        "| corpus | policy | numbers a text | another day disagrees | 2 % wrong characters agree | one sentence less: contained |"
-    )
-    print("|---|---|---|---|---|---|")
+    columns = ("another day disagrees", "2 % wrong characters agree", "one sentence less: contained")
+    header("corpus", "policy", "numbers a text", *columns)
     for name, every in texts.items():
         chosen = [text[:1500] for text in rng.sample(every, min(sample, len(every)))]
         pool = [character for character in "".join(chosen) if re.match(r"[\u4e00-\u9fff]", character)]
@@ -324,11 +323,8 @@ def grams(arguments, asked=500):
     rng = random.Random(5)
     lines = verses(arguments.folder)
     sets = {"verses": rng.sample(lines, min(1_000_000, len(lines))), **titles(arguments.folder)}
-    print(
-        "| texts | word characters: median | asked for | least shared: median | entries read | in the range of lengths ",
-        end="",
-    )
-    print("| candidates | similar | lost | key bytes a document |\n|" + "---|" * 10)
+    columns = ("in the range of lengths", "candidates", "similar", "lost", "key bytes a document")
+    header("texts", "median length", "similarity", "median of least shared", "entries read", *columns)
     for name, texts in sets.items():
         index = Inverted(texts, gram_keys)
         width = np.mean([sum(len(key.encode()) for key in gram_keys(text)) for text in rng.sample(texts, 1000)])
@@ -384,17 +380,21 @@ def boundary(arguments):
         (200, 300),
     ]
     pieces = [word_characters(text) for text in whole if len(text) >= 15]
-    print(
-        "| word characters | found by bands: 1 wrong, 2 wrong, 5 % wrong, 10 % wrong, a piece of 10 % less, a piece of 20 % less ",
-        end="",
-    )
-    print("| q-grams: candidates a query | entries read | keys |\n|---|---|---|---|---|")
+    kinds = {
+        "1 wrong": 1,
+        "2 wrong": 2,
+        "5 % wrong": 0.05,
+        "10 % wrong": 0.1,
+        "10 % cut out": -0.1,
+        "20 % cut out": -0.2,
+    }
+    header("length", *(f"found, {kind}" for kind in kinds), "q-grams: candidates a query", "entries read", "keys")
     for low, high in buckets:
         texts = list(
             dict.fromkeys(text[: rng.randrange(low, high)] for text in rng.sample(pieces, 10_000) if len(text) >= high)
         )
         cells = []
-        for kind in (1, 2, 0.05, 0.1, -0.1, -0.2):
+        for kind in kinds.values():
             found = 0
             for text in texts[:500]:
                 if kind < 0:
@@ -417,10 +417,8 @@ def boundary(arguments):
             near.append(np.sum((counts >= query.least) & (lengths >= query.shortest) & (lengths <= query.longest)) - 1)
             entries.append(read_)
         keys = np.mean([len(text) + 1 for text in texts])
-        print(
-            f"| {low}–{high - 1} ({len(texts)}) | {', '.join(cells)} | {np.mean(near):.3f} | {np.mean(entries):,.0f} | {keys:.0f} |",
-            flush=True,
-        )
+        cells += [f"{np.mean(near):.3f}", f"{np.mean(entries):,.0f}", f"{keys:.0f}"]
+        print(f"| {low}–{high - 1} ({len(texts)}) | " + " | ".join(cells) + " |", flush=True)
 
 
 MEASUREMENTS = {

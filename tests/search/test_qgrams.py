@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -51,6 +52,7 @@ def edited(draw: st.DrawFn, words: str) -> str:
 
 def assert_is_candidate(a: str, b: str, similarity: float) -> None:
     query = gram_query(a, similarity)
+    assert query
     shared = len(set(query.keys) & set(gram_keys(b)))
     assert query.shortest <= len(b) <= query.longest
     assert shared >= shared_at_least(a, similarity)[len(b)] >= query.least
@@ -101,7 +103,15 @@ def test_equal_texts_share_every_key(words: str) -> None:
 def test_at_the_usual_similarities_some_key_is_always_asked_for(similarity: float) -> None:
     for length in range(1, 200):
         for letter in "天a":
-            assert gram_query(letter * length, similarity).least > 0
+            assert min(shared_at_least(letter * length, similarity).values()) > 0
+
+
+def test_a_query_for_texts_up_to_a_length_asks_for_no_longer_ones() -> None:
+    whole = gram_query("天地玄黄宇宙", 0.8)
+    assert whole
+    assert (whole.shortest, whole.longest, whole.least) == (5, 7, 5)
+    assert gram_query("天地玄黄宇宙", 0.8, 5) == replace(whole, longest=5)
+    assert gram_query("天地玄黄宇宙", 0.8, 4) is None
 
 
 def test_an_empty_text_has_no_keys_and_no_query() -> None:
