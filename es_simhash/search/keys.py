@@ -1,12 +1,19 @@
 """Keyword keys of a text: documents with enough keys in common are candidates.
 
 A store keeps the keys of each text in one multi-valued keyword field, and the number of word characters beside them.
-There are two kinds, told apart by their first character:
+There are two kinds, told apart by their first character: MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams
+(:mod:`es_simhash.search.qgrams`) for short texts.
 
-- MinHash bands (:mod:`es_simhash.search.minhash`) for texts of ``LONG`` word characters or more;
-- q-grams (:mod:`es_simhash.search.qgrams`) for texts of up to ``SHORT`` word characters.
+A *short* text has up to ``SHORT`` word characters. Two texts are compared by the measure of the shorter one: by
+Levenshtein similarity if it is short, by Jaccard similarity of shingles if not. So
 
-A text between the two has both, so a pair across the boundary has keys of one kind in common.
+- a text of up to ``SHORT`` / ``LEAST`` word characters has q-grams: a short text, and every text that a short one can
+  resemble by ``LEAST`` or more;
+- a text of more than ``SHORT`` word characters has MinHash bands.
+
+A text between the two has both, and looks for both: with its q-grams for short texts, with its bands for the others. No
+pair across the boundary with a Levenshtein similarity of ``LEAST`` or more is lost: both texts have q-grams, and each
+looks for lengths that include the other's.
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from es_simhash.fingerprinting.word_characters import shingle_numbers
 from es_simhash.search import minhash, qgrams
 
 if TYPE_CHECKING:
@@ -22,9 +30,12 @@ if TYPE_CHECKING:
 
 SHINGLES = "shingles"
 """The name of these kinds of keys, for ``init --keys``."""
-LONG = 60
-SHORT = 75
-"""A text of ``LONG`` characters is at most 0.8 times as long as one of ``SHORT``."""
+SHORT = 60
+"""Word characters of the longest short text. Bands find a text of 60 with two wrong characters, one of 20 in 2 of 5
+cases; a longer text has more q-grams than bands."""
+LEAST = 0.8
+"""The least Levenshtein similarity for which no pair across the boundary is lost."""
+LONGEST_WITH_GRAMS = int(SHORT / LEAST)
 BANDS_IN_COMMON = 1
 
 
@@ -59,13 +70,11 @@ def text_keys(words: str) -> TextKeys:
 
     :param words: the word characters of the text; a text without any has no keys.
     """
-    values: list[str] = []
-    if len(words) >= LONG:
-        values += minhash.bands(words)
-    short = len(words) <= SHORT
-    if short:
-        values += qgrams.gram_keys(words)
-    return TextKeys(tuple(values), len(words), words if short else "")
+    with_grams = len(words) <= LONGEST_WITH_GRAMS
+    values = qgrams.gram_keys(words) if with_grams else []
+    if len(words) > SHORT:
+        values += minhash.keys(shingle_numbers(words))
+    return TextKeys(tuple(values), len(words), words if with_grams else "")
 
 
 def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
@@ -78,7 +87,8 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     if bands:
         queries.append(KeyQuery(bands, BANDS_IN_COMMON))
     if keys.words and similarity > 0:
-        grams = qgrams.gram_query(keys.words, similarity, SHORT)
+        longest = LONGEST_WITH_GRAMS if keys.length <= SHORT else SHORT
+        grams = qgrams.gram_query(keys.words, similarity, longest)
         if grams is not None:
             queries.append(KeyQuery(tuple(grams.keys), max(1, grams.least), (grams.shortest, grams.longest)))
     return tuple(queries)

@@ -78,9 +78,7 @@ class Neighbours:
         self._rule = rule
         self._shared: list[dict[int, int]] = []
         if rule.keys:
-            self._shared = rows_sharing(
-                queries, [row.keys for row in self._rows], [row.length for row in self._rows]
-            )
+            self._shared = rows_sharing(queries, [row.keys for row in self._rows], [row.length for row in self._rows])
             self._near = [self._pairs(position) for position in range(len(batch))]
         else:
             self._near = rows_within(

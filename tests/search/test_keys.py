@@ -1,0 +1,99 @@
+"""Keys of a text, and the queries that find similar texts by them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz.distance import Levenshtein
+
+from es_simhash.search.keys import (
+    LEAST,
+    LONGEST_WITH_GRAMS,
+    SHORT,
+    KeyQuery,
+    key_queries,
+    rows_sharing,
+    text_keys,
+)
+
+ALPHABET = "暴雨橙色预警abc12"
+words = st.text(ALPHABET, min_size=1, max_size=90)
+
+
+@st.composite
+def similar_pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """A text about as long as the boundary, and the same with a few edits."""
+    text = draw(st.text(ALPHABET, min_size=40, max_size=80))
+    other = list(text)
+    for _ in range(draw(st.integers(0, 14))):
+        at = draw(st.integers(0, len(other) - 1))
+        match draw(st.sampled_from("rid")):
+            case "r":
+                other[at] = draw(st.sampled_from(ALPHABET))
+            case "i":
+                other.insert(at, draw(st.sampled_from(ALPHABET)))
+            case _ if len(other) > 1:
+                del other[at]
+    return text, "".join(other)
+
+
+def finds(asker: str, other: str, similarity: float) -> bool:
+    keys = text_keys(other)
+    [found] = rows_sharing([key_queries(text_keys(asker), similarity)], [keys.values], [keys.length])
+    return 0 in found
+
+
+@pytest.mark.parametrize(("length", "kinds"), [(1, "g"), (SHORT, "g"), (SHORT + 1, "gm"), (LONGEST_WITH_GRAMS, "gm")])
+def test_short_texts_have_q_grams_and_long_ones_have_bands(length: int, kinds: str) -> None:
+    text = "".join(chr(0x4E00 + n) for n in range(length))
+    assert "".join(sorted({key[0] for key in text_keys(text).values})) == kinds
+    assert {key[0] for key in text_keys("".join(chr(0x4E00 + n) for n in range(200))).values} == {"m"}
+
+
+@given(texts=similar_pairs())
+def test_a_pair_with_a_short_text_is_found_from_either_side(texts: tuple[str, str]) -> None:
+    if min(map(len, texts)) <= SHORT and Levenshtein.normalized_similarity(*texts) >= LEAST:
+        assert finds(*texts, LEAST)
+        assert finds(*reversed(texts), LEAST)
+
+
+def plain_rows_sharing(
+    queries: list[tuple[KeyQuery, ...]], keys: list[tuple[str, ...]], lengths: list[int | None]
+) -> list[dict[int, int]]:
+    """The slow reference: each query against each document."""
+    found: list[dict[int, int]] = []
+    for some in queries:
+        shared: dict[int, int] = {}
+        for index, (theirs, length) in enumerate(zip(keys, lengths, strict=True)):
+            for query in some:
+                count = len(set(query.keys) & set(theirs))
+                low, high = query.lengths or (0, 1 << 30)
+                in_range = query.lengths is None or (length is not None and low <= length <= high)
+                if count >= query.minimum and in_range:
+                    shared[index] = max(count, shared.get(index, 0))
+        found.append(shared)
+    return found
+
+
+key_sets = st.lists(st.sampled_from([f"m{n}" for n in range(8)]), unique=True, max_size=6).map(tuple)
+lengths = st.none() | st.integers(0, 5)
+queries = st.builds(KeyQuery, key_sets, st.integers(1, 3), st.none() | st.tuples(st.integers(0, 3), st.integers(2, 5)))
+
+
+@given(
+    queries=st.lists(st.lists(queries, max_size=2).map(tuple), max_size=4),
+    documents=st.lists(st.tuples(key_sets, lengths), max_size=6),
+)
+def test_rows_that_share_keys_are_those_of_the_reference(
+    queries: list[tuple[KeyQuery, ...]], documents: list[tuple[tuple[str, ...], int | None]]
+) -> None:
+    keys, sizes = [each[0] for each in documents], [each[1] for each in documents]
+    assert rows_sharing(queries, keys, sizes) == plain_rows_sharing(queries, keys, sizes)
+
+
+@given(text=words)
+def test_the_keys_of_a_text_are_all_different(text: str) -> None:
+    assert set(Counter(text_keys(text).values).values()) <= {1}
