@@ -6,9 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.search.filters import matches
+from es_simhash.search.keys import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+def checked_kinds(keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of kinds of keys.
+
+    :raises InputError: for an unknown one.
+    """
+    kinds = (keys,) if isinstance(keys, str) else tuple(keys)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(f"the keys {kind!r} are unknown: use {', '.join(KINDS)}")
+    return kinds
 
 
 def checked_slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:

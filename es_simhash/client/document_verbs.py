@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.client.arguments import check_filter, checked_ids, checked_slice, checked_texts
-from es_simhash.contract import Count, Fetch, Refresh, Scan, ask
+from es_simhash.client.arguments import check_filter, checked_ids, checked_kinds, checked_slice, checked_texts
+from es_simhash.contract import Count, Describe, Fetch, Refresh, Scan, SetUpKeys, ask
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
+from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.verbs import setup
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from es_simhash.client.drivers import Stream
     from es_simhash.client.opening import Opening
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Flow, KeysState, Row
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.performer import Performer
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
     from es_simhash.verbs.sample import SampledPair
-    from es_simhash.verbs.similar import Match
+    from es_simhash.verbs.similar import Matches
 
 
 def never() -> bool:
@@ -58,16 +59,26 @@ class DocumentVerbs:
         self._embedded = embedded
         self._async_input = async_input
 
-    def setup(self) -> Flow[str]:
+    def setup(self, *, keys: Sequence[str] = ()) -> Flow[str]:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
         A second call does nothing.
 
+        :param keys: kinds of keyword keys that each document gets: ``shingles``. With them, ``confirm`` finds all
+            duplicates of its similarity, whatever the distance of their fingerprints. Keys can be added to a store
+            that has documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
+        return self._setup(checked_kinds(keys))
+
+    def _setup(self, kinds: tuple[str, ...]) -> Flow[str]:
         fingerprinter = yield from self._opening.fingerprinter()
-        return (yield from setup.set_up(fingerprinter.scheme))
+        made = yield from setup.set_up(fingerprinter.scheme)
+        if not kinds:
+            return made
+        added = yield from ask(SetUpKeys(kinds))
+        return added if made == "unchanged" else made
 
     def fingerprinter(self) -> Flow[Fingerprinter]:
         """Return the object that makes the fingerprints.
@@ -145,15 +156,19 @@ class DocumentVerbs:
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
             # Without a checkpoint a mistyped address fails at once.
             patience = deadline if checkpoint is not None else 0.0
-            fingerprinter = performer.perform(self._open_for_ingest(options.rule), patience)
-            yield from ingest(performer, source, fingerprinter, options)
+            fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule), patience)
+            yield from ingest(performer, source, fingerprinter, options, keys)
 
         return outcomes
 
-    def _open_for_ingest(self, rule: DuplicateRule) -> Flow[Fingerprinter]:
+    def _open_for_ingest(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
         fingerprinter = yield from self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
-        return (yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded))
+        new = self._embedded and (yield from ask(Describe())) is None
+        yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded)
+        if new and rule.confirm is not None:
+            yield from ask(SetUpKeys((SHINGLES,)))
+        return fingerprinter, (yield from self._opening.keys_for(rule))
 
     def backfill(
         self,
@@ -196,16 +211,16 @@ class DocumentVerbs:
         part = checked_slice(slice)
 
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
-            fingerprinter = performer.perform(self._open_for_backfill(options.rule))
-            yield from backfill(performer, fingerprinter, options, again=again, slice=part, stop=stop)
+            fingerprinter, keys = performer.perform(self._open_for_backfill(options.rule))
+            yield from backfill(performer, fingerprinter, options, keys, again=again, slice=part, stop=stop)
 
         return outcomes
 
-    def _open_for_backfill(self, rule: DuplicateRule) -> Flow[Fingerprinter]:
+    def _open_for_backfill(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
         fingerprinter = yield from self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)
         yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded)
-        return fingerprinter
+        return fingerprinter, (yield from self._opening.keys())
 
     def missing(self, *, filter: Mapping[str, Any] | None = None) -> Flow[int]:
         """Return how many documents have no fingerprint. :meth:`backfill` reads these.
@@ -286,7 +301,7 @@ class DocumentVerbs:
 
     def similar(
         self, text: str, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
-    ) -> Flow[list[Match]]:
+    ) -> Flow[Matches]:
         """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
 
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
@@ -297,32 +312,32 @@ class DocumentVerbs:
         """
         return self._first(self.similar_many([text], filter=filter, **rule))
 
-    def _first(self, flow: Flow[list[list[Match]]]) -> Flow[list[Match]]:
+    def _first(self, flow: Flow[list[Matches]]) -> Flow[Matches]:
         return (yield from flow)[0]
 
     def similar_many(
         self, texts: Iterable[str], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
-    ) -> Flow[list[list[Match]]]:
+    ) -> Flow[list[Matches]]:
         """:meth:`similar` for a batch of texts in one request: a list of matches for each."""
         return self._similar_many(checked_texts(texts), self._rule(rule), filter)
 
     def _similar_many(
         self, texts: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None
-    ) -> Flow[list[list[Match]]]:
+    ) -> Flow[list[Matches]]:
         resolved = yield from self._opening.resolve(rule)
         fingerprinter = yield from self._opening.fingerprinter()
         return (yield from similar(texts, fingerprinter.fingerprints(texts), resolved, filter))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
-    ) -> Flow[list[Match]]:
+    ) -> Flow[Matches]:
         """:meth:`similar` for a stored document, which is not among its own matches.
 
         :raises InputError: if there is no such document.
         """
         return self._similar_to(checked_ids([id])[0], self._rule(rule), filter)
 
-    def _similar_to(self, id: str, rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[list[Match]]:
+    def _similar_to(self, id: str, rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[Matches]:
         resolved = yield from self._opening.resolve(rule)
         return (yield from similar_to_stored(id, resolved, filter))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Describe, ask
-from es_simhash.errors import InputError, SchemeError
+from es_simhash.contract import Describe, DescribeKeys, ask
+from es_simhash.errors import InputError, NotSetUp, SchemeError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.verbs import setup
@@ -14,7 +14,7 @@ from es_simhash.verbs.rule import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, KeysState
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.rule import ResolvedRule
@@ -52,6 +52,7 @@ class Opening:
             default = Fingerprinter(scheme or DEFAULT, segmenter)  # raises for an unknown segmenter
             self._chosen = default if scheme is not None else None
         self._checked = False
+        self._keys: KeysState | None = None
 
     @property
     def known(self) -> Fingerprinter | None:
@@ -93,9 +94,29 @@ class Opening:
         :raises InputError: if the Scheme does not allow the rule. That is checked first.
         """
         fingerprinter = yield from self.fingerprinter()
-        resolved = resolve(rule, fingerprinter)
+        resolve(rule, fingerprinter)
         yield from self.check(fingerprinter)
-        return resolved
+        return resolve(rule, fingerprinter, (yield from self.keys_for(rule)))
+
+    def keys(self) -> Flow[KeysState]:
+        """Return which keys the store has. The store is asked once, unless its keys are incomplete."""
+        if self._keys is None or not self._keys.complete:
+            self._keys = yield from ask(DescribeKeys())
+        return self._keys
+
+    def keys_for(self, rule: DuplicateRule) -> Flow[KeysState]:
+        """Return which keys the store has, for a run by this rule.
+
+        :raises NotSetUp: if texts confirm and the keys are incomplete: candidates would be missing.
+        """
+        keys = yield from self.keys()
+        if rule.confirm is not None and not keys.complete:
+            raise NotSetUp(
+                f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
+                f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or leave out "
+                "--confirm"
+            )
+        return keys
 
     def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:
         try:

@@ -115,9 +115,13 @@ class ConfirmedLinks:
     different texts are pairs of each other: a template of ten thousand documents takes gigabytes.
 
     :param max_distance: in bits; below 0 only exact duplicates belong together.
+    :param near: the pairs of positions to compare, shape (n, 2), the lower one first, and their distances in bits,
+        shape (n,); by default all pairs within ``max_distance``.
     """
 
-    def __init__(self, documents: GroupInput, max_distance: int) -> None:
+    def __init__(
+        self, documents: GroupInput, max_distance: int, near: tuple[Pairs, NDArray[np.int64]] | None = None
+    ) -> None:
         self._documents = documents
         fingerprints = documents.fingerprints
         copies = _copies(documents.digests)
@@ -125,11 +129,16 @@ class ConfirmedLinks:
         self._originals = np.full(len(fingerprints), -1, dtype=np.int64)
         self._originals[copies[:, 1]] = copies[:, 0]
         # Exact duplicates have the same text. So only the first of them is compared with other documents.
-        compared = [i for i, v in enumerate(fingerprints) if v is not None and self._originals[i] < 0]
-        positions = np.array(compared, dtype=np.int64)
-        values = to_array((fingerprints[i] or 0 for i in compared), documents.bits)
-        pairs, distances = every_near_pair(values, max_distance)
-        pairs = positions[pairs]
+        if near is None:
+            compared = [i for i, v in enumerate(fingerprints) if v is not None and self._originals[i] < 0]
+            positions = np.array(compared, dtype=np.int64)
+            values = to_array((fingerprints[i] or 0 for i in compared), documents.bits)
+            pairs, distances = every_near_pair(values, max_distance)
+            pairs = positions[pairs]
+        else:
+            pairs, distances = near
+            first = (self._originals[pairs] < 0).all(axis=1)
+            pairs, distances = pairs[first], distances[first]
         # In order of preference for an original: the nearest, then the first written. So the first pair of a document
         # whose texts agree has its original.
         self._pairs: Pairs = pairs[np.lexsort((pairs[:, 0], pairs[:, 1], distances))]

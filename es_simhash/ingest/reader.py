@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
+from es_simhash.fingerprinting.word_characters import word_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import Line, parsed
+from es_simhash.search.keys import text_keys
 from es_simhash.similarity.text_fields import kind_of, text_of
 from es_simhash.verbs.outcome import Document, Outcome, StoredDocument
 
@@ -37,15 +39,23 @@ class Reader:
     :param id_field: name of the field with the id, a string or a whole number.
     :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
     :param max_text: the most characters of a text.
+    :param with_keys: compute the keyword keys of each text.
     """
 
     def __init__(
-        self, fingerprinter: Fingerprinter, id_field: str, text_fields: tuple[str, ...], max_text: int = MAX_TEXT
+        self,
+        fingerprinter: Fingerprinter,
+        id_field: str,
+        text_fields: tuple[str, ...],
+        max_text: int = MAX_TEXT,
+        *,
+        with_keys: bool = False,
     ) -> None:
         self._fingerprinter = fingerprinter
         self._id_field = id_field
         self._text_fields = text_fields
         self._max_text = max_text
+        self._with_keys = with_keys
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
@@ -77,7 +87,8 @@ class Reader:
                 "split the document, or raise the limit (--max-text)"
             )
         source = self._source(document)
-        return Document(id, self._fingerprinter.fingerprint(text), source, line.place)
+        keys = text_keys(word_characters(text)) if self._with_keys else None
+        return Document(id, self._fingerprinter.fingerprint(text), source, line.place, keys)
 
     def _id_if_any(self, document: Any) -> str | None:
         try:

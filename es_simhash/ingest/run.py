@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.contract import Refresh, Scan, ask
+from es_simhash.contract import CompleteKeys, Refresh, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.checkpoint import Checkpoint
@@ -15,14 +15,15 @@ from es_simhash.ingest.pipeline import Pipeline
 from es_simhash.ingest.reader import MAX_TEXT, Reader, StoredReader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.ingest.workers import Workers
+from es_simhash.search.keys import SHINGLES
 from es_simhash.verbs.backfill import Backfill
 from es_simhash.verbs.ingest import DEADLINE, ON_DUPLICATE, Ingest
-from es_simhash.verbs.rule import resolve
+from es_simhash.verbs.rule import NO_KEYS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, KeysState
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.ingest.performer import Performer
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
 
+R = TypeVar("R", bound=Reader)
 T = TypeVar("T")
 
 
@@ -67,15 +69,21 @@ def read_ahead(workers: int) -> int:
 
 
 def ingest(
-    performer: Performer, source: Source, fingerprinter: Fingerprinter, options: RunOptions
+    performer: Performer,
+    source: Source,
+    fingerprinter: Fingerprinter,
+    options: RunOptions,
+    keys: KeysState = NO_KEYS,
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
+
+    :param keys: those of the store.
     """
-    rule = resolve(options.rule, fingerprinter)
+    rule = resolve(options.rule, fingerprinter, keys)
     operation = Ingest(rule, options.on_duplicate, options.filter, options.deadline)
-    reader = Reader(fingerprinter, options.id_field, options.rule.text_fields, options.max_text)
+    reader = _reader(Reader, fingerprinter, options, keys)
     yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
 
 
@@ -83,6 +91,7 @@ def backfill(
     performer: Performer,
     fingerprinter: Fingerprinter,
     options: RunOptions,
+    keys: KeysState = NO_KEYS,
     *,
     again: bool,
     slice: tuple[int, int] | None,
@@ -96,8 +105,8 @@ def backfill(
     :param slice: ``(i, n)``: only the i-th of n parts.
     :param stop: is asked before each page: once it is true, no more is read.
     """
-    rule = resolve(options.rule, fingerprinter)
-    reader = StoredReader(fingerprinter, options.id_field, options.rule.text_fields, options.max_text)
+    rule = resolve(options.rule, fingerprinter, keys)
+    reader = _reader(StoredReader, fingerprinter, options, keys)
     scan: Scan | None = Scan(None, options.filter, options.rule.text_fields, not again, slice, options.batch_size)
 
     def perform(flow: Flow[T]) -> T:
@@ -109,6 +118,14 @@ def backfill(
         source = Source(stored_lines(scan, perform, stop), options.batch_size)
         yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
         scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
+    everything = again and slice is None and options.filter is None and not stop()
+    if everything and not keys.complete:
+        perform(ask(CompleteKeys()))
+
+
+def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, keys: KeysState) -> R:
+    text_fields, with_keys = options.rule.text_fields, SHINGLES in keys.kinds
+    return kind(fingerprinter, options.id_field, text_fields, options.max_text, with_keys=with_keys)
 
 
 def _outcomes(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SHINGLES = "shingles"
 """The name of these kinds of keys, for ``init --keys``."""
+KINDS = (SHINGLES,)
 SHORT = 60
 """Word characters of the longest short text. Bands find a text of 60 with two wrong characters, one of 20 in 2 of 5
 cases; a longer text has more q-grams than bands."""

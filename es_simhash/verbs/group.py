@@ -14,10 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Fetch, Link, Refresh, Relink, Scan, ask
+from es_simhash.contract import Candidates, Fetch, Link, Probe, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import rows_sharing
+from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
+from es_simhash.verbs.neighbours import MOST_TEXTS
 from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 BATCH = 1_000
 """Documents whose links are written at once."""
+LOOK_UPS = 100
+"""Documents whose keys are looked up together."""
 LARGEST = 10
 """The number of largest groups that are always reported."""
 GIANT = 1_000
@@ -56,6 +62,8 @@ class GroupReport:
     :param conflicts: the number of documents that other programs wrote or removed meanwhile; they stay as they are.
     :param largest: pairs (id of the head, number of members), the largest group first: the ten largest groups, and
         every group with a thousand members or more. A template, or a chain of many small differences, shows here.
+    :param left_out: the number of pairs of documents with common keys that were not compared, because one document
+        shares keys with too many.
     """
 
     documents: int
@@ -64,6 +72,7 @@ class GroupReport:
     changed: int
     conflicts: int
     largest: tuple[tuple[str, int], ...]
+    left_out: int = 0
 
 
 def group(
@@ -83,7 +92,7 @@ def group(
     if head not in HEADS:
         raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
     rows = yield from _read(filter, progress)
-    heads, originals = yield from _links(rows, rule, head, progress)
+    heads, originals, left_out = yield from _links(rows, rule, filter, head, progress)
     changed = 0
     conflicts: set[str] = set()
     named: set[str] = set()
@@ -105,6 +114,7 @@ def group(
         changed=changed,
         conflicts=len(conflicts),
         largest=tuple((rows[i].id, int(sizes[i])) for i in reported.tolist() if sizes[i] > 1),
+        left_out=left_out,
     )
 
 
@@ -122,9 +132,12 @@ def _read(filter: Mapping[str, Any] | None, progress: Progress) -> Flow[list[Row
 
 
 def _links(
-    rows: list[Row], rule: ResolvedRule, head: Head, progress: Progress
-) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return for each Row the index of the head of its group, and the index of its original or -1: two arrays (n,)."""
+    rows: list[Row], rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
+) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+    """Return for each Row the index of the head of its group, and the index of its original or -1: two arrays (n,).
+
+    The third value is how many pairs of documents that share keys were not compared.
+    """
     documents = GroupInput(
         fingerprints=[row.fingerprint for row in rows],
         bits=rule.bits,
@@ -133,10 +146,15 @@ def _links(
         groups=[row.group for row in rows],
     )
     if rule.texts is None:
-        return links(documents, rule.max_distance, head)
-    confirmed = ConfirmedLinks(documents, rule.max_distance)
+        return *links(documents, rule.max_distance, head), 0
+    if rule.keys:
+        *near, left_out = yield from _pairs_by_keys(rows, rule, filter, progress)
+        confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
+    else:
+        left_out = 0
+        confirmed = ConfirmedLinks(documents, rule.max_distance)
     yield from _confirm(rows, confirmed, rule.texts, progress)
-    return confirmed.result(head)
+    return *confirmed.result(head), left_out
 
 
 def _confirm(rows: list[Row], confirmed: ConfirmedLinks, texts: Texts, progress: Progress) -> Flow[None]:
@@ -154,6 +172,43 @@ def _confirm(rows: list[Row], confirmed: ConfirmedLinks, texts: Texts, progress:
 
 def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: int) -> bool:
     return texts.is_enough(texts.similarity(features[one], features[other]))
+
+
+def _pairs_by_keys(
+    rows: list[Row], rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
+) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+    """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
+
+    The store is asked for each document, as a search for its text would ask.
+
+    :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
+    """
+    assert rule.texts is not None
+    position = {row.id: index for index, row in enumerate(rows)}
+    distances: dict[tuple[int, int], int] = {}
+    left_out = 0
+    for start in range(0, len(rows), LOOK_UPS):
+        some = rows[start : start + LOOK_UPS]
+        texts = yield from rule.texts.stored(row.id for row in some)
+        asking = [(row, text) for row in some if (text := texts.get(row.id)) is not None]
+        for _, text in asking:
+            if isinstance(text, InputError):
+                raise text
+        queries = [rule.queries(text.keys) for _, text in asking if not isinstance(text, InputError)]
+        probes = tuple(Probe(None, None, each) for each in queries)
+        found = yield from ask(Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1))
+        sharing = rows_sharing(queries, [row.keys for row in found.rows], [row.length for row in found.rows])
+        for (row, _), others in zip(asking, sharing, strict=True):
+            for index in others:
+                other = found.rows[index]
+                distance = hamming_distance(row.fingerprint, other.fingerprint)
+                if other.id in position and other.id != row.id and rule.allows(distance):
+                    one, two = sorted((position[row.id], position[other.id]))
+                    distances[one, two] = rule.bits + 1 if distance is None else distance
+        left_out += sum(found.left_out.values())
+        progress("compared", len(some))
+    pairs = np.array(list(distances), dtype=np.int64).reshape(-1, 2)
+    return pairs, np.array(list(distances.values()), dtype=np.int64), left_out
 
 
 def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:

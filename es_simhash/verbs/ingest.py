@@ -440,7 +440,9 @@ def _with_keys(row: Row, document: Document) -> Row:
 
 
 def _differs(document: Document, stored: Row) -> bool:
-    return stored.digest != document.fingerprint.digest
+    """Return whether a document must be written: its text changed, or the stored document lacks its keys."""
+    lacks_keys = document.keys is not None and stored.length is None
+    return stored.digest != document.fingerprint.digest or lacks_keys
 
 
 def _failed(outcome: Outcome, document: Document, reason: str) -> Outcome:

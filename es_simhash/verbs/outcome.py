@@ -74,7 +74,7 @@ class Outcome:
     document: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON: without the document, and without what is None or 0 of ``reason``, ``similarity``, ``left_out``."""
+        """Return the fields for JSON, without ``document``; without ``reason``, ``similarity``, ``left_out`` if empty."""
         values = {**vars(self)}
         del values["document"]
         for name in ("reason", "similarity"):

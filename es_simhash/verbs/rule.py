@@ -85,19 +85,20 @@ class ResolvedRule:
 def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState = NO_KEYS) -> ResolvedRule:
     """Return the rule under the Scheme of a Fingerprinter.
 
-    :param keys: those of the store. With keys, texts that confirm get their candidates from them.
+    :param keys: those of the store. If they are complete, texts that confirm get their candidates from them.
 
     :raises InputError: if the Scheme's fingerprints are too short for the rule's max_distance.
     """
     scheme = fingerprinter.scheme
+    by_keys = SHINGLES in keys.kinds and keys.complete
     texts = None
     if rule.confirm is not None:
-        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, SHINGLES in keys.kinds), rule.text_fields)
+        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, by_keys), rule.text_fields)
     return ResolvedRule(
         rule.bits_allowed(scheme),
         scheme.bits,
         scheme.blank_digest,
         texts,
-        keys=texts is not None and SHINGLES in keys.kinds,
+        keys=texts is not None and by_keys,
         limited=rule.max_distance is not None,
     )

@@ -9,6 +9,7 @@ from es_simhash.contract import Candidates, Fetch, Probe, ask
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import hamming_distance, rows_within
 from es_simhash.search.keys import rows_sharing
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.neighbours import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
@@ -99,7 +100,7 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
         own = (yield from rule.texts.stored([id])).get(id)
         if isinstance(own, InputError):
             raise own
-    queries = rule.queries(own.keys) if rule.keys and own is not None else ()
+    queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
     [found] = yield from _near((Probe(row.fingerprint, row.digest, queries),), rule, filter, without=(id,))
     if rule.texts is None:
         return found
