@@ -1,0 +1,185 @@
+"""Keys: candidates come from keys and digests, texts always confirm, and every store gives the same outcomes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_simhash import Documents, Fingerprinter, NotSetUp, Outcome
+from es_simhash.contract import DescribeKeys, KeysState
+from es_simhash.ingest import run as ingest_run
+from es_simhash.search.keys import key_queries, rows_sharing
+from es_simhash.similarity.confirm import Confirm
+from es_simhash.testing import LinearStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_simhash.contract import Store
+
+CONFIRM = 0.8
+SENTENCES = [
+    "市气象台今晨六时发布暴雨橙色预警信号，预计未来三小时城区降雨量将达五十毫米以上",
+    "请市民注意防范，尽量减少外出，低洼地区的居民应当做好转移准备",
+    "交通部门提醒，部分路段已经出现积水，驾车出行请绕行并注意安全",
+    "教育局通知，今天全市中小学和幼儿园停课一天，具体复课时间另行通知",
+    "水务集团表示，目前各泵站运行正常，排水人员已全部到岗待命",
+    "消防救援队伍已做好准备，如遇险情请及时拨打求助电话",
+]
+FINGERPRINTER = Fingerprinter()
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Short and long texts, copies of each other with edits; some ids come again."""
+    made: list[dict[str, Any]] = []
+    for _ in range(draw(st.integers(1, 12))):
+        if made and draw(st.booleans()):
+            text = draw(st.sampled_from(made))["text"]
+            at = draw(st.integers(0, len(text) - 1))
+            text = text[:at] + draw(st.sampled_from(["", "大", "，", "x1"])) + text[at + draw(st.integers(0, 4)) :]
+        else:
+            text = "。".join(draw(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5)))
+        made.append({"id": f"d{len(made)}", "text": text or "空"})
+    return made
+
+
+def reference(items: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
+    """The slow reference: each document is compared with every document before it."""
+    confirm = Confirm(CONFIRM, "jaccard", FINGERPRINTER, short_by_levenshtein=True)
+    features = [confirm.features(item["text"]) for item in items]
+    fingerprints = [FINGERPRINTER.fingerprint(item["text"]) for item in items]
+    outcomes: list[tuple[str, str | None]] = []
+    for later, (ours, print_) in enumerate(zip(features, fingerprints, strict=True)):
+        found: list[tuple[bool, int, int]] = []
+        for earlier in range(later):
+            if fingerprints[earlier].digest == print_.digest:
+                found.append((False, 0, earlier))
+                continue
+            theirs = features[earlier]
+            [shared] = rows_sharing([key_queries(ours.keys, CONFIRM)], [theirs.keys.values], [theirs.keys.length])
+            if shared and confirm.similarity(ours, theirs) >= CONFIRM:
+                distance = print_.distance(fingerprints[earlier])
+                found.append((True, 65 if distance is None else distance, earlier))
+        # A document that duplicates an exact duplicate is linked to the first of the copies.
+        best = min(found, default=None)
+        kind = "new" if best is None else "near_duplicate" if best[0] else "exact_duplicate"
+        outcomes.append((kind, None if best is None else f"d{best[2]}"))
+    return outcomes
+
+
+def ingest(store: Store, items: list[dict[str, Any]], **options: Any) -> list[Outcome]:
+    with Documents(store) as opened:
+        opened.setup(keys=["shingles"])
+        return list(opened.ingest(items, confirm=CONFIRM, **options))
+
+
+def links(outcomes: list[Outcome]) -> list[tuple[str, str | None]]:
+    return [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+@pytest.mark.parametrize("lagging", [False, True])
+@settings(max_examples=40)
+@given(items=documents(), batch=st.integers(1, 5))
+def test_outcomes_are_those_of_comparing_each_document_with_all_before_it(
+    ahead: int, lagging: bool, items: list[dict[str, Any]], batch: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ingest_run, "read_ahead", lambda workers: ahead)
+        outcomes = ingest(LinearStore(lagging=lagging), items, batch_size=batch)
+    assert links(outcomes) == reference(items)
+
+
+@settings(max_examples=25)
+@given(items=documents(), batch=st.integers(1, 5))
+def test_sqlite_gives_the_outcomes_of_the_reference(items: list[dict[str, Any]], batch: int) -> None:
+    from es_simhash.stores.sqlite import SqliteStore
+
+    assert links(ingest(SqliteStore(":memory:"), items, batch_size=batch)) == reference(items)
+
+
+@pytest.mark.elasticsearch
+def test_elasticsearch_gives_the_outcomes_of_sqlite(new_index: Callable[[], str]) -> None:
+    items = [
+        {"id": f"d{n}", "text": "。".join([*SENTENCES[n % 3 :], f"第{n}号"][: 1 + n % 6])} for n in range(60)
+    ]
+    here = ingest(Documents("sqlite:///:memory:")._store, items, batch_size=7)
+    there = ingest(Documents(new_index())._store, items, batch_size=7)
+    assert [outcome.to_dict() for outcome in there] == [outcome.to_dict() for outcome in here]
+    assert {outcome.outcome for outcome in here} >= {"new", "near_duplicate"}
+
+
+LONG = "。".join(SENTENCES)
+
+
+def test_similar_finds_by_keys_what_the_fingerprint_does_not() -> None:
+    with Documents("sqlite:///:memory:") as opened:
+        opened.setup(keys=["shingles"])
+        list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": SENTENCES[0]}], confirm=CONFIRM))
+        cut = LONG[: int(len(LONG) * 0.85)]
+        [match] = opened.similar(cut, confirm=CONFIRM)
+        assert match.id == "1"
+        assert match.distance is not None
+        assert match.distance > 3
+        assert opened.similar(cut, confirm=CONFIRM).complete
+        assert opened.similar(cut, confirm=CONFIRM, max_distance=3) == []
+        [short] = opened.similar(SENTENCES[0].replace("六时", "七时"), confirm=CONFIRM)
+        assert short.id == "2"
+        assert [match.id for match in opened.similar_to("1", confirm=CONFIRM)] == []
+
+
+def test_group_finds_by_keys_what_several_ingests_added() -> None:
+    with Documents("sqlite:///:memory:") as opened:
+        opened.setup(keys=["shingles"])
+        for n, text in enumerate([LONG, LONG[:-20], SENTENCES[1], SENTENCES[1] + "吧"]):
+            list(opened.ingest([{"id": n, "text": text}], max_distance="digest"))
+        assert {row.group for row in opened.export()} == {"0", "1", "2", "3"}
+        report = opened.group(confirm=CONFIRM)
+        assert (report.groups, report.members, report.left_out) == (2, 4, 0)
+        assert {row.id: row.group for row in opened.export()} == {"0": "0", "1": "0", "2": "2", "3": "2"}
+
+
+def test_keys_that_are_added_later_are_incomplete_until_a_backfill_of_everything() -> None:
+    store = LinearStore()
+    with Documents(store) as opened:
+        opened.setup()
+        list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": LONG[:-20]}]))
+        assert opened.setup(keys=["shingles"]) == "added"
+        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=False)
+        with pytest.raises(NotSetUp, match="backfill --again"):
+            opened.similar(LONG, confirm=CONFIRM)
+        list(opened.backfill("text", again=True))
+        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+        assert [match.id for match in opened.similar(LONG, confirm=CONFIRM)] == ["1", "2"]
+
+
+def test_a_store_that_an_ingest_with_confirm_makes_has_keys() -> None:
+    store = LinearStore()
+    with Documents(store) as opened:
+        list(opened.ingest([{"id": 1, "text": LONG}], confirm=CONFIRM))
+    assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+
+
+def test_when_the_original_is_edited_or_removed_its_duplicate_finds_another_by_keys() -> None:
+    with Documents("sqlite:///:memory:") as opened:
+        opened.setup(keys=["shingles"])
+        items = [{"id": n, "text": LONG[: len(LONG) - 5 * n]} for n in range(3)]
+        list(opened.ingest(items, confirm=CONFIRM))
+        opened.remove([0], confirm=CONFIRM)
+        assert {row.id: row.duplicate_of for row in opened.export()} == {"1": None, "2": "1"}
+        list(opened.ingest([{"id": 1, "text": "完全不同的一条新闻，讲的是另外一件事情"}], confirm=CONFIRM))
+        assert {row.id: row.duplicate_of for row in opened.export()} == {"1": None, "2": None}
+
+
+def test_of_a_template_so_many_texts_are_compared_and_the_others_are_counted() -> None:
+    page = "。".join(SENTENCES)
+    items = [{"id": n, "text": f"第{n}号公告。{page}。编号{n:05d}结束"} for n in range(40)]
+    outcomes = ingest(LinearStore(), items, batch_size=10)
+    assert all(outcome.outcome != "new" for outcome in outcomes[1:])
+    assert outcomes[-1].left_out == 39 - 20
+    assert json.dumps(outcomes[-1].to_dict())
