@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.characters import codes_of
+from es_simhash.fingerprinting.normalisation import word_characters
 from es_simhash.similarity.measures import SHINGLE, check_measure, cosine, levenshtein
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TextFeatures:
     """What a text contributes to the measures. Each part is computed when it is first used."""
 
     def __init__(self, text: str, fingerprinter: Fingerprinter) -> None:
-        self.normalised = normalise(text)
+        self.normalised = fingerprinter.scheme.normalise(text)
         self._fingerprinter = fingerprinter
 
     @cached_property
@@ -100,7 +101,7 @@ class Confirm:
         match self.measure:
             case "jaccard":
                 both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
-                return both / (a.shingles.size + b.shingles.size - both)
+                return both / (a.shingles.size + b.shingles.size - both) if both else 0.0
             case "levenshtein":
                 return levenshtein(a.normalised, b.normalised, self.least)
             case "cosine":
@@ -110,7 +111,9 @@ class Confirm:
 
 
 def _shingles(normalised: str) -> NDArray[np.uint64]:
-    characters = np.frombuffer(normalised.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+    characters = codes_of(word_characters(normalised)).astype(np.uint64)
+    if not characters.size:
+        return characters
     if characters.size < SHINGLE:
         missing = np.full(SHINGLE - characters.size, _NO_CHARACTER, dtype=np.uint64)
         characters = np.concatenate([characters, missing])
