@@ -1,12 +1,43 @@
-"""Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice."""
+"""Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice.
+
+Everything in ``__all__`` is public, and so are the modules :mod:`es_simhash.contract` (the requests of a store) and
+:mod:`es_simhash.testing` (the tests that a new store must pass). All other modules are internal: they may change.
+"""
 
 from es_simhash.bloom import BloomFilter
+from es_simhash.bloom.seen import SeenConfig
 from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.contract import Row
-from es_simhash.errors import SimhashError
+from es_simhash.errors import (
+    AccessDenied,
+    ConflictError,
+    DuplicateFound,
+    FilterFormatError,
+    FilterMismatch,
+    IncompleteAnswer,
+    InputError,
+    NotSetUp,
+    SchemeError,
+    SchemeMismatch,
+    SimhashError,
+    StoreError,
+    StoreUnavailable,
+    TooLarge,
+    TooManyCandidates,
+    Unsupported,
+    WrongServer,
+)
+from es_simhash.evaluation.evaluate import Evaluation, LabelledPair, evaluate, labelled
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
+from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
+from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
+from es_simhash.fingerprinting.stop_words import StopWords
+from es_simhash.ingest.checkpoint import Checkpoint
+from es_simhash.lines import Line, json_lines
 from es_simhash.search.candidates import candidates_clause, plain_clause
+from es_simhash.similarity.compare import Comparison, compare
+from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.verbs.group import GroupReport
 from es_simhash.verbs.outcome import Counts, Outcome
 from es_simhash.verbs.page import Page
@@ -18,25 +49,56 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CONFIRMED",
+    "AccessDenied",
     "AsyncDocuments",
     "AsyncSeenItems",
     "BloomFilter",
+    "Checkpoint",
+    "Comparison",
+    "ConflictError",
     "Counts",
+    "DocumentFrequencies",
     "Documents",
+    "DuplicateFound",
+    "DuplicateRule",
+    "Evaluation",
+    "FilterFormatError",
+    "FilterMismatch",
     "Fingerprint",
     "Fingerprinter",
     "GroupReport",
+    "IdfTable",
+    "IncompleteAnswer",
+    "InputError",
+    "LabelledPair",
+    "Line",
     "Match",
+    "NotSetUp",
     "Outcome",
     "Page",
     "Row",
     "SampledPair",
     "Scheme",
+    "SchemeError",
+    "SchemeMismatch",
+    "SeenConfig",
     "SeenItems",
     "SeenReport",
     "SeenStats",
     "SimhashError",
+    "StopWords",
+    "StoreError",
+    "StoreUnavailable",
+    "TooLarge",
+    "TooManyCandidates",
+    "Unsupported",
+    "WrongServer",
     "candidates_clause",
+    "compare",
+    "evaluate",
     "fingerprint",
+    "idf_table",
+    "json_lines",
+    "labelled",
     "plain_clause",
 ]

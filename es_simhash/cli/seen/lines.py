@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.lines import Line
-    from es_simhash.verbs.seen import Report
+    from es_simhash.verbs.seen import SeenReport
 
     Batch = dict[str, list[Item]]
 
@@ -99,7 +99,7 @@ def by_user(entries: Iterable[Entry]) -> Batch:
     return dict(batch)
 
 
-def apply_lines(paths: tuple[str, ...], change: Callable[[Batch], Report], as_json: bool) -> Counter[str]:
+def apply_lines(paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_json: bool) -> Counter[str]:
     """Apply a change to all lines of the files, batch by batch, and report rejected lines and failed users.
 
     :returns: counts: ``lines``, ``rejected`` lines, ``items`` in good lines, ``changed`` items, and ``failed`` users.
