@@ -15,8 +15,10 @@ from es_simhash.client import Documents
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.hashing import HASHES
 from es_simhash.fingerprinting.idf import IdfTable
+from es_simhash.fingerprinting.markup import MARKUPS
 from es_simhash.fingerprinting.normalisation import DIGESTS
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.script import SCRIPTS
 from es_simhash.fingerprinting.stop_words import LISTS, StopWords
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
@@ -44,6 +46,16 @@ _SCHEME_OPTIONS: list[tuple[str, str, dict[str, Any]]] = [
         "stop_words",
         "Stop words: 1 (the built-in list), none, or your own file with one word per line.",
         {"metavar": "FILE"},
+    ),
+    (
+        "script",
+        "simplified: traditional and variant Han characters are compared as simplified ones.",
+        {"type": click.Choice(SCRIPTS)},
+    ),
+    (
+        "markup",
+        "html: compare the text of HTML, without tags (needs es-simhash[html]).",
+        {"type": click.Choice(MARKUPS)},
     ),
     ("hash", "Hash function for words. fnv1a_64 works only with 64 bits.", {"type": click.Choice(list(HASHES))}),
     ("digest", "Hash function that finds exact duplicates.", {"type": click.Choice(list(DIGESTS))}),

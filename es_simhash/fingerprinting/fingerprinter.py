@@ -17,8 +17,9 @@ from es_simhash.errors import InputError, SchemeError
 from es_simhash.fingerprinting import encoding
 from es_simhash.fingerprinting.features import canonical_form, parse_features
 from es_simhash.fingerprinting.hashing import hasher
-from es_simhash.fingerprinting.normalisation import digest, normalise
+from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.script import fold_scripts
 from es_simhash.fingerprinting.stop_words import LISTS
 from es_simhash.fingerprinting.tables import is_identity
 from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, tokenize
@@ -90,7 +91,7 @@ class Fingerprinter:
     >>> from es_simhash.fingerprinting.idf import IdfTable
     >>> table = IdfTable.of({"暴雨": 5.5, "预警": 4.25, "气象台": 6})
     >>> Fingerprinter.using(Scheme(weights="tf_idf"), idf=table).scheme.version
-    '1:64:tf_idf:murmur3:md5:4:sha256:57050590ca78ec02:1:words'
+    '1:64:tf_idf:murmur3:md5:4:sha256:57050590ca78ec02:1:words:simplified:none'
 
     :param scheme: the choices that change a fingerprint.
     :param segmenter: ``"jieba"`` or ``"rjieba"``. Both give the same words. Default: rjieba, the faster one, if it is
@@ -114,8 +115,11 @@ class Fingerprinter:
         _check_table("stop_words", "list of stop words", scheme.stop_words, stop_words)
         self.scheme = scheme
         self._segmenter = segmenter_name(segmenter)
-        self._idf = idf
+        # Tables hold words as they are written; the tokens of a text are in the script of the Scheme.
+        self._idf = idf.folded() if idf and scheme.script == "simplified" else idf
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
+        if scheme.script == "simplified":
+            self._stop_words = frozenset(fold_scripts(self._stop_words))
         if scheme.tokens in CHARACTER_TOKENS:
             self._stop_words = LISTS["none"]
 
@@ -144,7 +148,7 @@ class Fingerprinter:
 
         :raises InputError: if the text is not a string, or has a lone surrogate.
         """
-        normalised = normalise(text)
+        normalised = self.scheme.normalise(text)
         return self._fingerprint_of(self.weigh(self.tokenize(normalised)), normalised)
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.idf import IdfTable
-from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.tokens import check_tokens, tokenize
 from es_simhash.fingerprinting.units import UNIT
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
@@ -44,14 +44,25 @@ class DocumentFrequencies:
         ``words_with_neighbours`` the single words are counted, not the pairs.
     :param segmenter: as for a Fingerprinter.
     :param max_words: the largest number of distinct words in memory, at least 2.
+    :param script: the ``script`` of the Scheme that the table is for.
+    :param markup: the ``markup`` of the texts, as in a Scheme.
     :raises InputError: if an argument is invalid.
     """
 
-    def __init__(self, tokens: str = "words", segmenter: str | None = None, max_words: int = MAX_WORDS) -> None:
+    def __init__(
+        self,
+        tokens: str = "words",
+        segmenter: str | None = None,
+        max_words: int = MAX_WORDS,
+        *,
+        script: str = "simplified",
+        markup: str = "none",
+    ) -> None:
         if max_words < 2:
             raise InputError(f"max_words is {max_words}: use an integer of 2 or more")
         check_tokens(tokens)
         self._tokens = tokens
+        self._scheme = Scheme(tokens=tokens, script=script, markup=markup)
         self._segmenter = segmenter_name(segmenter)
         self._max_words = max_words
         self._counts: dict[str, int] = {}
@@ -63,7 +74,7 @@ class DocumentFrequencies:
 
         :raises InputError: if the text is not a string, or has a lone surrogate. Then the text is not counted.
         """
-        words = tokenize(normalise(text), segmenter(self._segmenter), self._tokens)
+        words = tokenize(self._scheme.normalise(text), segmenter(self._segmenter), self._tokens)
         self.documents += 1
         for word in set(words):
             self._counts[word] = self._counts.get(word, 0) + 1

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.script import fold_scripts
 from es_simhash.fingerprinting.tables import identity, normalise_word, read_lines
 from es_simhash.fingerprinting.units import to_decimal, to_units
 
@@ -45,6 +46,13 @@ class IdfTable:
     def identity(self) -> str:
         """The name of this table in a Scheme. Tables with the same words and IDFs, in any order, have the same name."""
         return identity(f"{word} {units}" for word, units in self.units.items())
+
+    def folded(self) -> IdfTable:
+        """Return the table with simplified words. Words that become one get the smaller of their IDFs."""
+        table: dict[str, int] = {}
+        for word, units in zip(fold_scripts(self.units), self.units.values(), strict=True):
+            table[word] = min(units, table.get(word, units))
+        return IdfTable(table)
 
     def lines(self) -> Iterator[str]:
         """Return the lines that :meth:`read` reads back: ``word idf``, sorted by word, without line breaks."""

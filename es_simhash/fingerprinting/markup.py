@@ -31,71 +31,13 @@ MARKUPS = ("none", "html")
 """What a text can be written in: it is plain, or it is HTML."""
 
 # Elements that a browser starts on a line of their own, or in a cell of their own; and the line break itself.
-_APART = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "br",
-        "button",
-        "caption",
-        "center",
-        "col",
-        "colgroup",
-        "dd",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "frameset",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "head",
-        "header",
-        "hgroup",
-        "hr",
-        "html",
-        "legend",
-        "li",
-        "listing",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "optgroup",
-        "option",
-        "p",
-        "plaintext",
-        "pre",
-        "search",
-        "section",
-        "select",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "textarea",
-        "tfoot",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-        "xmp",
-    ]
+_NAMES = (
+    "address article aside blockquote body br button caption center col colgroup dd details dialog dir div dl dt "
+    "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing "
+    "main menu nav ol optgroup option p plaintext pre search section select summary table tbody td textarea tfoot th "
+    "thead tr ul xmp"
 )
+_APART = frozenset(_NAMES.split())
 # Elements that hold nothing but characters, which a browser does not show on the page.
 _NOT_SHOWN = frozenset(["iframe", "noembed", "noframes", "noscript", "script", "style", "title"])
 

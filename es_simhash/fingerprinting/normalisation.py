@@ -77,9 +77,7 @@ def normalise(text: str, script: str = "simplified") -> str:
     :param script: one of ``SCRIPTS``: whether Han characters are folded to their simplified forms.
     :raises InputError: if it is not a string, or has a lone surrogate.
     """
-    if not isinstance(text, str):
-        raise InputError(f"the text is of type {type(text).__name__}: give a string")
-    check_surrogates(text, "the text")
+    check_text(text)
     visible = _INVISIBLE.sub("", text)
     if visible.isascii():
         return " ".join(visible.lower().split())
@@ -158,6 +156,13 @@ def word_characters(normalised: str) -> str:
     """
     codes = codes_of(normalised)
     return text_of(codes[kinds().take(codes) & (WORD | MARK) != 0])
+
+
+def check_text(text: str) -> None:
+    """Raise InputError if the text is not a string, or has a lone surrogate."""
+    if not isinstance(text, str):
+        raise InputError(f"the text is of type {type(text).__name__}: give a string")
+    check_surrogates(text, "the text")
 
 
 def check_surrogates(text: str, name: str) -> None:

@@ -2,8 +2,8 @@
 
 Two fingerprints can be compared only if they were made under equal Schemes. A store keeps the Scheme that it was set up
 with, and refuses a client that uses another one. Each choice is a field of the Scheme. ``RULES`` is the number of the
-fixed rules: the normalisation, the rule for words, jieba's dictionary and IDF table, and stop list 1. A change to a
-fixed rule gets a new number, and the old rules stay available beside it.
+fixed rules: the normalisation, script table 1, the text of HTML, the rule for words, jieba's dictionary and IDF table,
+and stop list 1. A change to a fixed rule gets a new number, and the old rules stay available beside it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import SchemeError
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.fingerprinting.hashing import HASH_BITS, HASHES
-from es_simhash.fingerprinting.normalisation import DIGESTS, digest
+from es_simhash.fingerprinting.markup import MARKUPS, text_of_html
+from es_simhash.fingerprinting.normalisation import DIGESTS, check_text, digest, normalise
+from es_simhash.fingerprinting.script import SCRIPTS
 from es_simhash.fingerprinting.stop_words import LISTS
 from es_simhash.fingerprinting.tables import is_identity
 from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 RULES = 1
-"""The number of the fixed rules: NFKC and case folding, the rule for words, jieba 0.42's dictionary, stop list 1."""
+"""The number of the fixed rules: the normalisation, script table 1, the text of HTML, the rule for words, jieba 0.42's
+dictionary, and stop list 1."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class Scheme:
     :param tokens: what a text is split into: ``words``; ``words_with_neighbours``, where each two adjacent words are
         a feature too; ``characters``, pairs of adjacent characters; or ``han_characters``, single Han characters and
         the other words.
+    :param script: ``simplified``: traditional and variant Han characters are compared as simplified ones, so that a
+        traditional copy is an exact duplicate; or ``as_written``.
+    :param markup: ``none``: texts are plain; or ``html``: the text of a page or fragment is compared, without tags,
+        scripts and entities. This needs the extra ``html``.
     :raises SchemeError: if a value is unknown, or if two values cannot be combined.
     """
 
@@ -57,6 +64,8 @@ class Scheme:
     idf: str = "jieba"
     stop_words: str = "1"
     tokens: str = "words"
+    script: str = "simplified"
+    markup: str = "none"
 
     def __post_init__(self) -> None:
         _check_choice("bits", self.bits, (64, 128))
@@ -68,6 +77,8 @@ class Scheme:
         _check_choice("idf", self.idf, ("jieba",), custom=True)
         _check_choice("stop_words", self.stop_words, LISTS, custom=True)
         _check_choice("tokens", self.tokens, TOKENS)
+        _check_choice("script", self.script, SCRIPTS)
+        _check_choice("markup", self.markup, MARKUPS)
         if self.bits > HASH_BITS[self.hash]:
             raise SchemeError(
                 f"Scheme.hash is {self.hash!r}, which has fewer than {self.bits} bits: "
@@ -98,6 +109,16 @@ class Scheme:
     def blank_digest(self) -> str:
         """Digest of the empty text, which is never an exact duplicate."""
         return digest("", self.digest)
+
+    def normalise(self, text: str) -> str:
+        """Return the text as it is compared under this Scheme: without markup, and normalised.
+
+        :raises InputError: if it is not a string, or has a lone surrogate; if the extra ``html`` is not installed.
+        """
+        if self.markup == "html":
+            check_text(text)
+            text = text_of_html(text)
+        return normalise(text, self.script)
 
     @property
     def version(self) -> str:

@@ -22,6 +22,8 @@ import numpy as np
 from es_simhash.fingerprinting.characters import codes_of, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 SCRIPTS = ("simplified", "as_written")
@@ -37,6 +39,12 @@ def fold_script(text: str) -> str:
     :param text: in NFKC. The result is as long, and is in NFKC.
     """
     return text if text.isascii() else text_of(folded_codes().take(codes_of(text)))
+
+
+def fold_scripts(words: Iterable[str]) -> list[str]:
+    """Return each word folded, in order. The words have no line breaks."""
+    joined = "\n".join(words)
+    return fold_script(joined).split("\n") if joined else []
 
 
 @cache

@@ -55,13 +55,13 @@ def read_lines(stream: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
 
 
 def normalise_word(word: object, name: str) -> str:
-    """Return the word in the form that it has in a normalised text.
+    """Return the word in the form that it has in a normalised text, in the script that it is written in.
 
     :param name: names the word in error messages, for example ``stop.txt:12``.
     :raises InputError: if it is not a string, or if the normalised word is empty.
     """
     try:
-        normalised = normalise(word)  # type: ignore[arg-type]  # raises InputError if it is not a string
+        normalised = normalise(word, "as_written")  # type: ignore[arg-type]  # raises InputError if it is not a string
     except InputError as error:
         raise InputError(f"{name}: {str(error).replace('the text', 'the word', 1)}") from error
     if not normalised:

@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.fingerprinting.word_characters import word_characters
+from es_simhash.fingerprinting.normalisation import check_surrogates, word_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import Line, parsed
 from es_simhash.search.keys import text_keys
@@ -87,7 +86,7 @@ class Reader:
                 "split the document, or raise the limit (--max-text)"
             )
         source = self._source(document)
-        keys = text_keys(word_characters(text)) if self._with_keys else None
+        keys = text_keys(word_characters(self._fingerprinter.scheme.normalise(text))) if self._with_keys else None
         return Document(id, self._fingerprinter.fingerprint(text), source, line.place, keys)
 
     def _id_if_any(self, document: Any) -> str | None:

@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.fingerprinting.word_characters import shingle_numbers
+from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash, qgrams
 
 if TYPE_CHECKING:

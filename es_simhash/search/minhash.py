@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.word_characters import shingle_numbers, word_characters
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.shingles import shingle_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +61,7 @@ def bands(text: str) -> list[str]:
 
     :raises InputError: if the text is not a string, or has a lone surrogate.
     """
-    return keys(shingle_numbers(word_characters(text)))
+    return keys(shingle_numbers(word_characters(normalise(text))))
 
 
 def keys(shingles: NDArray[np.uint64]) -> list[str]:

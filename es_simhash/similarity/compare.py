@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.units import UNIT
-from es_simhash.similarity.measures import cosine, feature_weights, jaccard
+from es_simhash.similarity.measures import cosine, feature_weights, jaccard_of_normalised
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 
@@ -70,7 +69,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
 
     >>> made = compare("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
     >>> made.distance, round(made.jaccard, 2), made.a.pulls
-    (8, 0.5, (Pull(feature='橙色', weight=1.0, other=0.0),))
+    (8, 0.47, (Pull(feature='橙色', weight=1.0, other=0.0),))
 
     :param scheme: the Scheme of the fingerprints, or a Fingerprinter. A Scheme with your own IDF table or stop words
         needs a Fingerprinter that holds them.
@@ -79,7 +78,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     scheme = fingerprinter.scheme
     ours, theirs = fingerprinter.fingerprint(a), fingerprinter.fingerprint(b)
-    normalised = normalise(a), normalise(b)
+    normalised = scheme.normalise(a), scheme.normalise(b)
     words = [fingerprinter.tokenize(text) for text in normalised]
     features = feature_weights(fingerprinter, words)
     distance = ours.distance(theirs)
@@ -91,7 +90,7 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
         distance=distance,
         differing=_differing(ours, theirs),
         matching=tuple(one == other for one, other in zip(ours.segments, theirs.segments, strict=False)),
-        jaccard=jaccard(*normalised),
+        jaccard=jaccard_of_normalised(*normalised),
         cosine=1.0 if normalised[0] == normalised[1] else cosine(*features),
         verdicts=tuple(_verdict(exact, distance, k) for k in range(scheme.max_distance + 1)),
     )

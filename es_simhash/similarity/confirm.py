@@ -11,15 +11,14 @@ from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.word_characters import of_normalised, shingle_numbers
+from es_simhash.fingerprinting.normalisation import word_characters
+from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.measures import check_measure, cosine, levenshtein
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -41,13 +40,13 @@ class TextFeatures:
     """What a text contributes to the measures. Each part is computed when it is first used."""
 
     def __init__(self, text: str, fingerprinter: Fingerprinter) -> None:
-        self.normalised = normalise(text)
+        self.normalised = fingerprinter.scheme.normalise(text)
         self._fingerprinter = fingerprinter
 
     @cached_property
     def words(self) -> str:
         """The word characters of the text."""
-        return of_normalised(self.normalised)
+        return word_characters(self.normalised)
 
     @cached_property
     def keys(self) -> TextKeys:
@@ -57,7 +56,7 @@ class TextFeatures:
     @cached_property
     def shingles(self) -> NDArray[np.uint64]:
         """The number of each distinct shingle of word characters, ascending."""
-        return np.unique(shingle_numbers(self.words))
+        return distinct(shingle_numbers(self.words))
 
     @cached_property
     def weights(self) -> dict[str, int]:
@@ -109,7 +108,7 @@ class Confirm:
             return levenshtein(a.words, b.words, self.least) if a.words and b.words else 0.0
         match self.measure:
             case "jaccard":
-                both = np.intersect1d(a.shingles, b.shingles, assume_unique=True).size
+                both = in_common(a.shingles, b.shingles)
                 either = a.shingles.size + b.shingles.size - both
                 return both / either if either else 0.0
             case "levenshtein":

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from es_simhash.fingerprinting.word_characters import shingle_numbers, word_characters
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 SHORTEST = 60
@@ -26,7 +26,7 @@ def containment(a: str, b: str) -> float:
     :returns: from 0 to 1; see :func:`containment_of`.
     :raises InputError: if a text is not a string, or has a lone surrogate.
     """
-    return containment_of(*(np.unique(shingle_numbers(word_characters(text))) for text in (a, b)))
+    return containment_of(*(distinct(shingle_numbers(word_characters(normalise(text)))) for text in (a, b)))
 
 
 def containment_of(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
@@ -37,9 +37,7 @@ def containment_of(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:
     :returns: from 0 to 1. 0 if the text with fewer has fewer than ``SHORTEST``, unless both are equal.
     """
     fewer = min(a.size, b.size)
-    # A stable sort merges two ascending runs: measured five times as fast as numpy's intersect1d.
-    together = np.sort(np.concatenate([a, b]), kind="stable")
-    both = int(np.count_nonzero(together[1:] == together[:-1]))
+    both = in_common(a, b)
     if fewer < SHORTEST and not both == a.size == b.size != 0:
         return 0.0
     return both / fewer

@@ -4,8 +4,9 @@ All three compare normalised texts and return a number from 0 to 1. None needs a
 normalisation have similarity 1.
 
 - Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the number
-  of shingles that both texts have, divided by the number that at least one has. It depends on the order of the words.
-  It is the default measure for confirming a near-duplicate.
+  of shingles that both texts have, divided by the number that at least one has. Shingles are of word characters only:
+  punctuation, white space and emoji have no effect. It depends on the order of the words. It is the default measure for
+  confirming a near-duplicate.
 - Cosine of the weighted words (Salton). It does not depend on the order of the words, and neither does a fingerprint:
   about arccos(cosine) / π of the bits of two fingerprints differ (Charikar 2002).
 - Levenshtein similarity: 1 minus the number of single-character edits divided by the length of the longer text
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 
 if TYPE_CHECKING:
@@ -41,16 +42,17 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
 
     :param a: a text; it is normalised first.
     :param b: another text; it is normalised first.
-    :param scheme: how words are cut and weighted, for ``cosine``. The other measures don't use it.
+    :param scheme: how texts are normalised; and how words are cut and weighted, for ``cosine``.
     :raises InputError: if a text is not a string, or has a lone surrogate; if the measure is unknown.
     """
     check_measure(measure)
-    normalised = normalise(a), normalise(b)
+    chosen = scheme.scheme if isinstance(scheme, Fingerprinter) else scheme
+    normalised = chosen.normalise(a), chosen.normalise(b)
     if normalised[0] == normalised[1]:
         return 1.0
     match measure:
         case "jaccard":
-            return jaccard(*normalised)
+            return jaccard_of_normalised(*normalised)
         case "levenshtein":
             return levenshtein(*normalised)
         case "cosine":
@@ -68,17 +70,22 @@ def check_measure(measure: str) -> None:
 
 
 def shingles(normalised: str, width: int = SHINGLE) -> set[str]:
-    """Return the shingles of a normalised text: every run of ``width`` characters.
+    """Return the shingles of a normalised text: every run of ``width`` of its word characters.
 
-    A text of ``width`` characters or fewer is its own only shingle.
+    Punctuation, white space, symbols and emoji are left out first. If ``width`` word characters or fewer are left, they
+    are the only shingle. A text without word characters has no shingles.
+
+    >>> sorted(shingles("新桥, 通车了!"))
+    ['新桥通车了']
 
     :raises InputError: if the width is below 1.
     """
     if width < 1:
         raise InputError(f"the width of a shingle is {width}: use a whole number from 1")
-    if len(normalised) <= width:
-        return {normalised}
-    return {normalised[start : start + width] for start in range(len(normalised) - width + 1)}
+    characters = word_characters(normalised)
+    if len(characters) <= width:
+        return {characters} if characters else set()
+    return {characters[start : start + width] for start in range(len(characters) - width + 1)}
 
 
 def jaccard(a: str, b: str, width: int = SHINGLE) -> float:
@@ -89,8 +96,20 @@ def jaccard(a: str, b: str, width: int = SHINGLE) -> float:
 
     :raises InputError: if a text is not a string, or has a lone surrogate; if the width is below 1.
     """
-    ours, theirs = shingles(normalise(a), width), shingles(normalise(b), width)
+    return jaccard_of_normalised(normalise(a), normalise(b), width)
+
+
+def jaccard_of_normalised(a: str, b: str, width: int = SHINGLE) -> float:
+    """Return the Jaccard similarity of two texts that are normalised, from 0 to 1.
+
+    A text without word characters has similarity 1 to itself and 0 to all others.
+
+    :raises InputError: if the width is below 1.
+    """
+    ours, theirs = shingles(a, width), shingles(b, width)
     both = len(ours & theirs)
+    if not both:
+        return 1.0 if a == b else 0.0
     return both / (len(ours) + len(theirs) - both)
 
 

@@ -37,8 +37,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.word_characters import of_normalised, shingle_numbers, word_characters
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash
 from es_simhash.search.qgrams import gram_keys, gram_query
 from es_simhash.similarity.containment import containment_of
@@ -236,10 +236,10 @@ def spent(arguments):
         for size in (60, 400, 1500, 6000):
             piece = text[5000 : 5000 + size]
             normalised = normalise(piece)
-            words = of_normalised(normalised)
+            words = word_characters(normalised)
             shingles = shingle_numbers(words)
             distinct = np.unique(shingles)
-            steps = [(fingerprint, piece), (normalise, piece), (of_normalised, normalised), (shingle_numbers, words)]
+            steps = [(fingerprint, piece), (normalise, piece), (word_characters, normalised), (shingle_numbers, words)]
             steps += [(minhash.keys, shingles), (gram_keys, words), (numbers_of, piece), (sorted_distinct, shingles)]
             steps += [(containment_of, distinct, distinct)]
             cells = [f"{microseconds(*step):.0f}" for step in steps]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from es_simhash.fingerprinting.word_characters import word_characters
+from es_simhash.fingerprinting.normalisation import word_characters
 
 RELEASES = ("1.38.0", "1.40.0")
 

@@ -35,7 +35,7 @@ from typing import Any
 
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.stop_words import STOP_WORDS
-from tests.fingerprinting.test_fingerprinter import plain_aggregate, plain_weighed
+from tests.fingerprinting.test_fingerprinter import plain_aggregate, plain_normalised, plain_weighed
 from tests.fingerprinting.test_normalisation import plain_normalise
 
 FILE = Path(__file__).resolve().parents[1] / "vectors" / "scheme-1.jsonl"
@@ -63,7 +63,7 @@ def with_reference_output(line: dict[str, Any]) -> dict[str, Any]:
     else:
         table = {plain_normalise(word): max(1, round(idf * 1024)) for word, idf in line.get("idf_table", {}).items()}
         weighed = plain_weighed(text_of(line), scheme, table or None, plain_stop_words(line))
-        digest_input = plain_normalise(text_of(line))
+        digest_input = plain_normalised(text_of(line), scheme)
     value = plain_aggregate(weighed, scheme.bits, scheme.hash)
     digests = {"blake2b": partial(hashlib.blake2b, digest_size=16)}
     digest = digests.get(scheme.digest, getattr(hashlib, scheme.digest))

@@ -22,11 +22,13 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, 
 from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.script import SCRIPTS
 from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
 from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS, tokenize
 from es_simhash.fingerprinting.weights import WEIGHTS, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
 from tests.fingerprinting.test_hashing import PLAIN
+from tests.fingerprinting.test_markup import plain_text_of_html
 from tests.fingerprinting.test_normalisation import plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_in_order, plain_tokenize
 from tests.fingerprinting.test_weights import plain_weigh, plain_weight
@@ -45,11 +47,11 @@ TOO_FEW = [
     "😀😀😀",
     "好",
     "好的好的好的",
-    "一 二 三",
+    "一、二、三",
     "a b c a b c",
     "暴雨 暴雨 预警",
 ]
-ENOUGH = ["一 二 三 四", "a b c d", "暴雨 橙色 预警 发布", *SENTENCES[:10]]
+ENOUGH = ["一、二、三、四", "a b c d", "暴雨 橙色 预警 发布", *SENTENCES[:10]]
 
 
 def plain_hash(feature: str, bits: int = 64, name: str = "murmur3") -> int:
@@ -231,9 +233,14 @@ TABLE = IdfTable.of({"暴雨": 7.5, "积水": 3, "f-35": 0.25})
 LIST = StopWords.of(["暴雨", "the", "小学"])
 
 
+def plain_normalised(text: str, scheme: Scheme) -> str:
+    """Reference implementation of the text as it is compared under a Scheme."""
+    return plain_normalise(plain_text_of_html(text) if scheme.markup == "html" else text, scheme.script)
+
+
 def plain_weighed(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> dict[str, int]:
     """Reference implementation of the weighed features of a text; ``table`` is in units of 1/1024."""
-    normalised = plain_normalise(text)
+    normalised = plain_normalised(text, scheme)
     if scheme.tokens in CHARACTER_TOKENS:
         words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
         return plain_weigh(words, scheme.weights, scheme.min_features, set(), table, keep_all=True)
@@ -263,6 +270,7 @@ def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, s
     own_idf=st.booleans(),
     own_stop_words=st.booleans(),
     min_features=st.integers(1, 6),
+    script=st.sampled_from(SCRIPTS),
 )
 def test_a_fingerprint_under_any_scheme_equals_the_reference(
     text: str, tokens: str, own_idf: bool, own_stop_words: bool, **choices: Any
@@ -277,6 +285,40 @@ def test_a_fingerprint_under_any_scheme_equals_the_reference(
     )
     assert (made.value, made.bits) == (plain, scheme.bits)
     assert made.hex is None or len(made.hex) == scheme.bits // 4
+
+
+def test_custom_tables_hold_for_the_script_of_the_scheme() -> None:
+    table = IdfTable.of({"臺灣": 9.0, "台湾": 5.0, "铁路": 2.0})
+    words = StopWords.of(["時刻表"])
+    text = "臺灣 铁路 時刻表"
+    for script, weights in (
+        ("simplified", {"台湾": 5 * 1024, "铁路": 2 * 1024}),
+        ("as_written", {"臺灣": 9 * 1024, "铁路": 2 * 1024}),
+    ):
+        scheme = Scheme(weights="idf", min_features=1, script=script)
+        fingerprinter = Fingerprinter.using(scheme, idf=table, stop_words=words)
+        tokens = ["臺灣", "铁路", "時刻表"] if script == "as_written" else ["台湾", "铁路", "时刻表"]
+        assert fingerprinter.weigh(tokens) == weights
+        assert [fingerprinter.is_stop_word(token) for token in tokens] == [False, False, True]
+        assert fingerprinter.fingerprint(text).digest == Fingerprinter(Scheme(script=script)).fingerprint(text).digest
+
+
+def test_a_traditional_copy_is_an_exact_copy_unless_the_scheme_compares_as_written() -> None:
+    simplified, traditional = "台湾铁路管理局宣布了最新时刻表", "臺灣鐵路管理局宣佈了最新時刻表"
+    assert fingerprint(simplified).is_copy(fingerprint(traditional))
+    as_written = Fingerprinter(Scheme(script="as_written"))
+    assert not as_written.fingerprint(simplified).is_copy(as_written.fingerprint(traditional))
+
+
+def test_html_is_an_exact_copy_of_its_text_if_the_scheme_says_that_texts_are_html() -> None:
+    html = Fingerprinter(Scheme(markup="html"))
+    page = "<p>市气象台今晨发布<b>暴雨</b>橙色预警&hellip;</p><script>track()</script>"
+    assert html.fingerprint(page).is_copy(html.fingerprint("市气象台今晨发布暴雨橙色预警…"))
+    assert html.fingerprint("<p>&nbsp;</p><br>").blank
+    with pytest.raises(InputError, match="of type bytes"):
+        html.fingerprint(b"<p>")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="at character 4"):
+        html.fingerprint("<p>\ud83d</p>")
 
 
 def test_using_makes_a_scheme_that_names_the_custom_tables() -> None:

@@ -124,6 +124,10 @@ def is_mark(character: str) -> bool:
     return unicodedata.category(character) in ("Mn", "Mc")
 
 
+def is_word_character(character: str) -> bool:
+    return is_letter(character) or is_mark(character)
+
+
 def is_unspaced(character: str) -> bool:
     """Whether it is a Han character, kana or bopomofo."""
     if re.match("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]", character):
@@ -314,7 +318,7 @@ def test_a_text_of_marks_takes_no_longer_than_another(marks: str) -> None:
 @given(texts)
 def test_word_characters_are_those_of_words_in_any_script(text: str) -> None:
     normalised = normalise(text)
-    assert word_characters(normalised) == "".join(c for c in normalised if is_letter(c) or is_mark(c))
+    assert word_characters(normalised) == "".join(filter(is_word_character, normalised))
 
 
 @pytest.mark.parametrize(

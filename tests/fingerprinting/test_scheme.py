@@ -24,6 +24,8 @@ CHOICES = {
     "idf": st.sampled_from(["jieba", *CUSTOM]),
     "stop_words": st.sampled_from(["1", "none", *CUSTOM]),
     "tokens": st.sampled_from(["words", "words_with_neighbours", "characters", "han_characters"]),
+    "script": st.sampled_from(["simplified", "as_written"]),
+    "markup": st.sampled_from(["none", "html"]),
 }
 
 
@@ -67,9 +69,9 @@ def test_any_other_choice_is_another_scheme_of_another_version(one: dict[str, An
 
 
 def test_a_version_is_the_rules_and_every_choice_in_the_order_of_the_fields() -> None:
-    assert DEFAULT.version == Scheme().version == "1:64:sqrt_tf:murmur3:md5:4:jieba:1:words"
+    assert DEFAULT.version == Scheme().version == "1:64:sqrt_tf:murmur3:md5:4:jieba:1:words:simplified:none"
     scheme = Scheme(weights="idf", idf=CUSTOM[0], stop_words="none", tokens="words_with_neighbours")
-    assert scheme.version == f"1:64:idf:murmur3:md5:4:{CUSTOM[0]}:none:words_with_neighbours"
+    assert scheme.version == f"1:64:idf:murmur3:md5:4:{CUSTOM[0]}:none:words_with_neighbours:simplified:none"
 
 
 @given(choices)
@@ -132,6 +134,8 @@ def test_a_fingerprint_of_128_bits_has_eight_segments_and_finds_up_to_15_bits() 
         ("stop_words", "2", "use one of 1, none, or the identity of a custom table, sha256:…"),
         ("stop_words", None, "use one of 1, none, or the identity of a custom table, sha256:…"),
         ("tokens", "trigrams", "use one of words, words_with_neighbours, characters, han_characters"),
+        ("script", "traditional", "use one of simplified, as_written"),
+        ("markup", True, "use one of none, html"),
     ],
 )
 def test_an_unknown_choice_is_refused_with_the_known_ones(name: str, value: object, fix: str) -> None:

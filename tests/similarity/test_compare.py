@@ -20,7 +20,7 @@ from es_simhash.fingerprinting.weights import weigh
 from es_simhash.similarity import compare as module
 from es_simhash.similarity.compare import compare
 from es_simhash.similarity.measures import SHINGLE, cosine, jaccard, shingles
-from tests.fingerprinting.test_normalisation import plain_normalise
+from tests.fingerprinting.test_normalisation import is_word_character, plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts, plain_tokenize
 
 texts = mixed_texts | st.sampled_from(SENTENCES)
@@ -34,10 +34,12 @@ LIKE = LONG.replace("橙色", "红色").replace("及", "和")
 
 def reference_jaccard(a: str, b: str, width: int) -> Fraction:
     def cut(text: str) -> list[str]:
-        text = plain_normalise(text)
-        return [text[i : i + width] for i in range(len(text)) if i + width <= len(text)] or [text]
+        text = "".join(filter(is_word_character, plain_normalise(text)))
+        return [text[i : i + width] for i in range(len(text)) if i + width <= len(text)] or [text] * (text != "")
 
     ours, theirs = cut(a), cut(b)
+    if not ours or not theirs:
+        return Fraction(plain_normalise(a) == plain_normalise(b))
     both = [shingle for shingle in set(ours) if shingle in theirs]
     return Fraction(len(both), len(set(ours + theirs)))
 
@@ -52,6 +54,8 @@ def test_a_shingle_has_five_characters_by_default() -> None:
     assert SHINGLE == 5
     assert shingles("abcdefg") == {"abcde", "bcdef", "cdefg"}
     assert shingles("abc") == {"abc"}
+    assert shingles("a, b-c d!e (f)😀") == {"abcde", "bcdef"}
+    assert shingles("……!") == shingles("") == set()
     with pytest.raises(InputError, match="the width of a shingle is 0: use a whole number from 1"):
         jaccard("a", "b", 0)
 

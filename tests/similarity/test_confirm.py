@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.similarity.confirm import Confirm
-from es_simhash.similarity.measures import MEASURES, similarity
+from es_simhash.similarity.measures import MEASURES, Measure, similarity
 
 FINGERPRINTER = Fingerprinter()
 letters = st.text("市气象台发布暴雨橙色红预警a1，。 ", max_size=40)
@@ -58,3 +59,30 @@ def test_a_confirm_outside_0_to_1_is_refused(wrong: float) -> None:
 def test_an_unknown_measure_is_refused() -> None:
     with pytest.raises(InputError, match="use one of jaccard, cosine"):
         Confirm(0.8, "dice", FINGERPRINTER)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("……", "……", 1.0),
+        ("……", "!!!", 0.0),  # neither has a word character, so neither has a shingle
+        ("😀", "暴雨", 0.0),
+        ("", "暴雨", 0.0),
+        ("暴雨橙色预警，路段积水。", "暴雨橙色预警路段积水😀", 1.0),
+    ],
+)
+def test_jaccard_compares_word_characters_only(one: str, other: str, expected: float) -> None:
+    confirm = Confirm(0.8, "jaccard", FINGERPRINTER)
+    assert confirm.similarity(confirm.features(one), confirm.features(other)) == expected
+    assert similarity(one, other) == expected
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_texts_are_compared_under_the_choices_of_the_scheme(measure: Measure) -> None:
+    fingerprinter = Fingerprinter(Scheme(markup="html", script="simplified"))
+    confirm = Confirm(0.8, measure, fingerprinter)
+    one, other = "<p>臺北市<b>氣象</b>臺發佈暴雨橙色預警</p>", "台北市气象台发布暴雨橙色预警"
+    assert confirm.similarity(confirm.features(one), confirm.features(other)) == 1.0
+    assert similarity(one, other, measure, fingerprinter) == 1.0
+    plain = Scheme(script="as_written")
+    assert similarity("臺北市氣象臺發佈", "台北市气象台发布", measure, plain) < 1.0

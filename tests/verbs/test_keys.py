@@ -105,9 +105,7 @@ def test_sqlite_gives_the_outcomes_of_the_reference(items: list[dict[str, Any]],
 
 @pytest.mark.elasticsearch
 def test_elasticsearch_gives_the_outcomes_of_sqlite(new_index: Callable[[], str]) -> None:
-    items = [
-        {"id": f"d{n}", "text": "。".join([*SENTENCES[n % 3 :], f"第{n}号"][: 1 + n % 6])} for n in range(60)
-    ]
+    items = [{"id": f"d{n}", "text": "。".join([*SENTENCES[n % 3 :], f"第{n}号"][: 1 + n % 6])} for n in range(60)]
     here = ingest(Documents("sqlite:///:memory:")._store, items, batch_size=7)
     there = ingest(Documents(new_index())._store, items, batch_size=7)
     assert [outcome.to_dict() for outcome in there] == [outcome.to_dict() for outcome in here]

@@ -1,17 +1,14 @@
-"""Word characters: what is left of a normalised text without punctuation, symbols and white space.
+"""Shingles of a text as numbers.
 
-Copies differ in punctuation, line breaks and spaces far more often than in words. What compares texts by characters
-(MinHash bands, q-grams, containment) therefore takes word characters only.
+Copies differ in punctuation, line breaks and spaces far more often than in words. So shingles are of word characters
+only (:func:`es_simhash.fingerprinting.normalisation.word_characters`).
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from es_simhash.fingerprinting.normalisation import normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,27 +22,6 @@ _FACTORS = np.array(
     [0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1, 0x510E527FADE682D1],
     dtype=np.uint64,
 )
-
-# ``\w`` has the letters, digits and Han characters, and the low line. The other ranges are the accents and vowel signs
-# that a word of several scripts contains as characters of their own; tokens.py keeps the same ones.
-_OTHERS = re.compile("[^\\w\u0300-\u036f\u0900-\u0963\u0966-\u109f]+")
-
-
-def word_characters(text: str) -> str:
-    """Normalise a text and return its letters, digits and Han characters, with nothing between them.
-
-    >>> word_characters("Ｆ-35 降落，10:30。")
-    'f35降落1030'
-
-    :raises InputError: if the text is not a string, or has a lone surrogate.
-    """
-    return of_normalised(normalise(text))
-
-
-def of_normalised(normalised: str) -> str:
-    """Return the word characters of a text that is normalised already."""
-    # Without the spaces the expression has a third less to do on Latin text.
-    return _OTHERS.sub("", normalised.replace(" ", "")).replace("_", "")
 
 
 def shingle_numbers(words: str) -> NDArray[np.uint64]:
@@ -66,3 +42,21 @@ def shingle_numbers(words: str) -> NDArray[np.uint64]:
     for index in range(1, SHINGLE):
         numbers += characters[index : index + count] * _FACTORS[index]
     return numbers
+
+
+def distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the distinct numbers, ascending."""
+    ordered = np.sort(numbers)
+    if not ordered.size:
+        return ordered
+    first: NDArray[np.uint64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return first
+
+
+def in_common(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> int:
+    """Return how many numbers two arrays of distinct ascending numbers have in common.
+
+    A stable sort merges two ascending runs: measured several times as fast as numpy's intersect1d.
+    """
+    together = np.sort(np.concatenate([a, b]), kind="stable")
+    return int(np.count_nonzero(together[1:] == together[:-1]))
