@@ -173,8 +173,15 @@ measure_option = option(
     type=click.Choice(MEASURES),
     default=MEASURES[0],
     show_default=True,
-    help="How --confirm measures the similarity: jaccard of character shingles, cosine of weighted words, or "
-    "levenshtein edits (for short texts).",
+    help="How --confirm measures the similarity: jaccard of character shingles; containment, the share of the shorter "
+    "text's shingles that the longer text has (for cut or framed copies); cosine of weighted words; or levenshtein "
+    "edits (for short texts).",
+)
+numbers_option = option(
+    "--numbers-agree",
+    section=DUPLICATES,
+    is_flag=True,
+    help="For --confirm: texts with other numbers are no duplicates, such as the notices of two days.",
 )
 _RULE_OPTIONS = [
     option(
@@ -189,6 +196,7 @@ _RULE_OPTIONS = [
     ),
     confirm_option,
     measure_option,
+    numbers_option,
 ]
 
 
@@ -197,7 +205,7 @@ def rule_options(text_field: Option = stored_text_field_option) -> Callable[[Com
 
     :param text_field: the option ``--text-field``.
     """
-    names = ("text_field", "max_distance", "confirm", "measure")
+    names = ("text_field", "max_distance", "confirm", "measure", "numbers_agree")
     return collect_options("rule", names, [text_field, *_RULE_OPTIONS], DuplicateRule)
 
 

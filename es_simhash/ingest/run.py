@@ -149,7 +149,9 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
         checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
     if checkpoint is not None:
         rule = options.rule
-        confirm = {} if rule.confirm is None else {"confirm": rule.confirm, "measure": rule.measure}
+        confirm: dict[str, Any] = {}
+        if rule.confirm is not None:
+            confirm = {"confirm": rule.confirm, "measure": rule.measure, "numbers_agree": rule.numbers_agree}
         checkpoint.begin(
             {
                 "store": store,

@@ -15,9 +15,13 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import word_characters
 from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
 from es_simhash.search.keys import SHORT, text_keys
+from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.measures import check_measure, cosine, levenshtein
+from es_simhash.similarity.numbers import numbers
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -59,6 +63,11 @@ class TextFeatures:
         return distinct(shingle_numbers(self.words))
 
     @cached_property
+    def numbers(self) -> Counter[str]:
+        """The numbers in the text, and how often it has each."""
+        return numbers(self.normalised)
+
+    @cached_property
     def weights(self) -> dict[str, int]:
         """The weights of the features; empty if the text is too short for a fingerprint."""
         return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised))
@@ -78,6 +87,8 @@ class Confirm:
     :param fingerprinter: cuts and weighs the words.
     :param short_by_levenshtein: where one of two texts has up to ``SHORT`` word characters, their similarity is the
         Levenshtein similarity of their word characters, whatever the measure.
+    :param numbers_agree: texts with other numbers have the similarity 0, such as the notices of two days. With
+        ``containment`` the numbers of the shorter text must be among those of the longer one.
     :raises InputError: for an unknown measure, or a similarity out of range.
     """
 
@@ -85,6 +96,7 @@ class Confirm:
     measure: Measure
     fingerprinter: Fingerprinter
     short_by_levenshtein: bool = False
+    numbers_agree: bool = False
 
     def __post_init__(self) -> None:
         check_similarity(self.least)
@@ -104,6 +116,16 @@ class Confirm:
         """
         if a.normalised == b.normalised:
             return 1.0
+        similarity = self._measured(a, b)
+        return 0.0 if similarity >= self.least and self.numbers_agree and not self._numbers(a, b) else similarity
+
+    def _numbers(self, a: TextFeatures, b: TextFeatures) -> bool:
+        if self.measure != "containment":
+            return a.numbers == b.numbers
+        shorter, longer = sorted((a, b), key=lambda text: len(text.words))
+        return shorter.numbers <= longer.numbers
+
+    def _measured(self, a: TextFeatures, b: TextFeatures) -> float:
         if self.short_by_levenshtein and min(len(a.words), len(b.words)) <= SHORT:
             return levenshtein(a.words, b.words, self.least) if a.words and b.words else 0.0
         match self.measure:
@@ -111,6 +133,8 @@ class Confirm:
                 both = in_common(a.shingles, b.shingles)
                 either = a.shingles.size + b.shingles.size - both
                 return both / either if either else 0.0
+            case "containment":
+                return containment_of(a.shingles, b.shingles)
             case "levenshtein":
                 return levenshtein(a.normalised, b.normalised, self.least)
             case "cosine":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
 
 if TYPE_CHECKING:
@@ -21,12 +20,13 @@ SHORTEST = 60
 
 
 def containment(a: str, b: str) -> float:
-    """Return the share of the shingles of word characters of the text that has fewer that the other has, too.
+    """Return the share of the shingles of the text that has fewer that the other has, too.
 
+    :param a: word characters of a text.
+    :param b: word characters of another text.
     :returns: from 0 to 1; see :func:`containment_of`.
-    :raises InputError: if a text is not a string, or has a lone surrogate.
     """
-    return containment_of(*(distinct(shingle_numbers(word_characters(normalise(text)))) for text in (a, b)))
+    return containment_of(*(distinct(shingle_numbers(words)) for words in (a, b)))
 
 
 def containment_of(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> float:

@@ -1,12 +1,14 @@
 """Measures of how similar two texts are.
 
-All three compare normalised texts and return a number from 0 to 1. None needs a fingerprint. Texts that are equal after
-normalisation have similarity 1.
+All of them compare normalised texts and return a number from 0 to 1. None needs a fingerprint. Texts that are equal
+after normalisation have similarity 1.
 
 - Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the number
   of shingles that both texts have, divided by the number that at least one has. Shingles are of word characters only:
   punctuation, white space and emoji have no effect. It depends on the order of the words. It is the default measure for
   confirming a near-duplicate.
+- Containment (the same source): the share of the shingles of the shorter text that the longer one has. It finds a copy
+  that was cut, or that stands inside other text. See ``containment.py``.
 - Cosine of the weighted words (Salton). It does not depend on the order of the words, and neither does a fingerprint:
   about arccos(cosine) / π of the bits of two fingerprints differ (Charikar 2002).
 - Levenshtein similarity: 1 minus the number of single-character edits divided by the length of the longer text
@@ -17,12 +19,13 @@ normalisation have similarity 1.
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.similarity.containment import containment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
 SHINGLE = 5
 """Characters of a shingle."""
 
-Measure = Literal["jaccard", "cosine", "levenshtein"]
-MEASURES: tuple[Measure, ...] = ("jaccard", "cosine", "levenshtein")
+Measure = Literal["jaccard", "containment", "cosine", "levenshtein"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
 def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
@@ -53,6 +56,8 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
     match measure:
         case "jaccard":
             return jaccard_of_normalised(*normalised)
+        case "containment":
+            return containment(*map(word_characters, normalised))
         case "levenshtein":
             return levenshtein(*normalised)
         case "cosine":

@@ -32,15 +32,18 @@ class DuplicateRule:
     """The rule by which one document is a duplicate of another.
 
     >>> DuplicateRule(max_distance=7, confirm=0.8, text_field="body")
-    DuplicateRule(max_distance=7, confirm=0.8, measure='jaccard', text_field=('body',))
+    DuplicateRule(max_distance=7, confirm=0.8, measure='jaccard', numbers_agree=False, text_field=('body',))
 
     :param max_distance: how many bits of two fingerprints may differ: 0 to 7 of 64 bits, 0 to 15 of 128. Exact mode:
         ``"fingerprint"`` (equal fingerprints), or ``"digest"`` (equal normalised texts). None: 3 bits; with
         ``confirm`` as many as the Scheme allows.
     :param confirm: compare the texts too: near-duplicates have a similarity of this or more, from 0 to 1, such as 0.8.
         Texts of stored documents come from the store.
-    :param measure: the similarity: ``jaccard`` of character shingles, ``cosine`` of weighed words, or ``levenshtein``
-        (for short texts).
+    :param measure: the similarity: ``jaccard`` of character shingles; ``containment``, the share of the shorter text's
+        shingles that the longer one has (for copies that were cut, or stand inside other text); ``cosine`` of weighted
+        words; or ``levenshtein`` (for short texts).
+    :param numbers_agree: with ``confirm``: texts with other numbers are no near-duplicates, such as the notices of two
+        days. Full width, Chinese numerals and thousands separators make no difference.
     :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
         object.
     :raises InputError: for a value that is not allowed.
@@ -49,6 +52,7 @@ class DuplicateRule:
     max_distance: MaxDistance = None
     confirm: float | None = None
     measure: Measure = "jaccard"
+    numbers_agree: bool = False
     text_field: str | Sequence[str] = "text"
 
     def __post_init__(self) -> None:
@@ -58,6 +62,8 @@ class DuplicateRule:
         if self.confirm is not None:
             check_similarity(self.confirm)
         check_measure(self.measure)
+        if self.numbers_agree and self.confirm is None:
+            raise InputError("numbers_agree compares texts: set confirm too, such as confirm=0.8")
         object.__setattr__(self, "text_field", field_names(self.text_field))
 
     @property
@@ -97,6 +103,7 @@ class MatchOptions(TypedDict, total=False):
     max_distance: MaxDistance
     confirm: float | None
     measure: Measure
+    numbers_agree: bool
 
 
 class RuleOptions(MatchOptions, total=False):

@@ -74,7 +74,7 @@ class Outcome:
     document: Any = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON. ``document``, and empty ``reason``, ``similarity``, ``left_out``, are left out."""
+        """Return the fields for JSON. ``document``, and empty ``reason``, ``similarity``, ``left_out`` are omitted."""
         values = {**vars(self)}
         del values["document"]
         for name in ("reason", "similarity"):

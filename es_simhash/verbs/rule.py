@@ -93,7 +93,7 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
     by_keys = SHINGLES in keys.kinds and keys.complete
     texts = None
     if rule.confirm is not None:
-        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, by_keys), rule.text_fields)
+        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, by_keys, rule.numbers_agree), rule.text_fields)
     return ResolvedRule(
         rule.bits_allowed(scheme),
         scheme.bits,
