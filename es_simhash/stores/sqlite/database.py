@@ -107,7 +107,7 @@ class Database:
         if not self.exists:
             return {}
         with self.use() as connection:
-            return _read_meta(connection)
+            return read_meta(connection)
 
     def make(
         self, statements: Sequence[str], meta: Mapping[str, str], check: Callable[[Mapping[str, str]], None]
@@ -120,7 +120,7 @@ class Database:
         :returns: ``created`` (the file was empty), ``added`` (tables were missing) or ``unchanged``.
         """
         with self.transaction() as connection:
-            check(_read_meta(connection))
+            check(read_meta(connection))
             before = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             for statement in (_META, *statements):
                 connection.execute(statement)
@@ -152,7 +152,8 @@ class Database:
         return StoreError(f"{self.name}: {reason}")
 
 
-def _read_meta(connection: sqlite3.Connection) -> dict[str, str]:
+def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the table ``meta``; an empty dict if nothing was set up."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return {}
     return dict(connection.execute("SELECT key, value FROM meta"))
