@@ -9,7 +9,7 @@ from es_simhash.contract.request import Request
 from es_simhash.errors import SchemeMismatch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.search.keys import KeyQuery
@@ -26,8 +26,10 @@ class Row:
     :param written: the write order: when this text was written, in microseconds since 1970, or any number that grows.
         A small change of the text (a near-duplicate of the former text) keeps it. A change of the links keeps it.
     :param version: version of the stored document, in a form of the store's own. Every write changes it.
-    :param keys: keyword keys of the text (:mod:`es_simhash.search.keys`); empty if the store has no keys.
-    :param length: word characters of the text; None if the store has no keys.
+    :param keys: keyword keys of the text (:mod:`es_simhash.search.keys`), all different, in any order. Empty if the
+        length is None.
+    :param length: word characters of the text; None if the Row comes without keys. A Row that is written with None
+        removes the former keys of its document.
     """
 
     id: str
@@ -103,18 +105,37 @@ class KeysState:
     kinds: tuple[str, ...] = ()
     complete: bool = True
 
+    def with_kinds(self, kinds: Iterable[str], *, complete: bool) -> KeysState:
+        """Return the state with more kinds; the same state if it has them all.
+
+        :param complete: the store has no fingerprinted document, so none lacks the keys of the new kinds.
+        """
+        if set(kinds) <= set(self.kinds):
+            return self
+        return KeysState(tuple(sorted({*self.kinds, *kinds})), complete)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as a JSON object, as stores keep it."""
+        return {"kinds": list(self.kinds), "complete": self.complete}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> KeysState:
+        """Return the state of :meth:`to_dict`."""
+        return cls(tuple(values["kinds"]), values["complete"])
+
 
 @dataclass(frozen=True)
 class DescribeKeys(Request[KeysState]):
-    """Return which keys the store has; no kinds if it has none."""
+    """Return which keys the store has; no kinds if it has none, or if it was not set up."""
 
 
 @dataclass(frozen=True)
 class SetUpKeys(Request[str]):
-    """Record that the store has these kinds of keys, besides those that it has. The store must be set up.
+    """Record that the store has these kinds of keys, besides those that it has. A store that was not set up raises
+    NotSetUp.
 
-    Replies ``added``, or ``unchanged`` if it has them all. If it was added to a store that has fingerprinted documents,
-    the keys are incomplete.
+    Replies ``added``, or ``unchanged`` if it has them all. If a kind is added to a store that has fingerprinted
+    documents, the keys are incomplete.
     """
 
     kinds: tuple[str, ...]
@@ -122,7 +143,9 @@ class SetUpKeys(Request[str]):
 
 @dataclass(frozen=True)
 class CompleteKeys(Request[None]):
-    """Record that every fingerprinted document has its keys."""
+    """Record that every fingerprinted document has its keys. A store without kinds of keys stays as it is. A store that
+    was not set up raises NotSetUp.
+    """
 
 
 @dataclass(frozen=True)
@@ -149,7 +172,9 @@ class Found:
 
     :param rows: no document comes twice.
     :param left_out: for the index of a Probe, how many documents that fulfil its queries were left out, because
-        ``most`` others share more keys with it. Probes without such documents are not named.
+        ``most`` others come before them. Probes without such documents are not named. The number is exact, except that
+        a store may stop counting at 10,000 documents, and that with ``one_per_digest`` it may count all documents and
+        not one for each digest.
     """
 
     rows: list[Row]
@@ -161,14 +186,18 @@ class Candidates(Request[Found]):
     """Return Rows that include everything within ``max_distance`` of a Probe's fingerprint, with its digest, or with
     the keys that one of its queries asks for.
 
+    The Rows have their keys and lengths if a Probe has queries; else they come without.
+
     :param max_distance: in bits; below 0 the store looks at digests alone.
     :param bits: width of the fingerprints.
     :param filter: a filter that the documents must match.
     :param without: ids to leave out.
-    :param one_per_digest: of documents with one digest, return the one that was written first.
+    :param one_per_digest: of documents with one digest, return the one that was written first. They have the same text,
+        so the same fingerprint and the same keys.
     :param most: of the documents that fulfil the queries of one Probe, return at most so many: those that share the
-        most keys with it (the largest number over its queries), then those written first, then by id. Documents with
-        one digest count once if ``one_per_digest``. Digests and fingerprints are not limited.
+        most keys with it (the largest number over the queries that the document fulfils), then those written first.
+        Where these are equal too, the store chooses. Documents with one digest count once if ``one_per_digest``.
+        Digests and fingerprints are not limited.
     """
 
     probes: tuple[Probe, ...]
@@ -182,6 +211,23 @@ class Candidates(Request[Found]):
     def fingerprints(self, probes: Sequence[Probe]) -> list[int]:
         """Return the fingerprints to look for, of some of the Probes."""
         return [p.fingerprint for p in probes if p.fingerprint is not None and self.max_distance >= 0]
+
+    @property
+    def with_keys(self) -> bool:
+        """A Probe has queries, so the Rows come with their keys."""
+        return any(probe.queries for probe in self.probes)
+
+    def key_queries(self) -> dict[tuple[KeyQuery, ...], list[int]]:
+        """Return the different sets of queries, each with the indices of the Probes that have it.
+
+        Queries that no document can fulfil are left out.
+        """
+        found: dict[tuple[KeyQuery, ...], list[int]] = {}
+        for index, probe in enumerate(self.probes):
+            queries = tuple(query for query in probe.queries if len(query.keys) >= max(1, query.minimum))
+            if queries:
+                found.setdefault(queries, []).append(index)
+        return found
 
 
 @dataclass(frozen=True)
@@ -214,6 +260,8 @@ class Write(Request[Written]):
 @dataclass(frozen=True)
 class Annotate(Request[Written]):
     """Write what Rows say into stored documents that still have the Row's version. Their other fields stay.
+
+    A Row without keys removes the keys of its document.
 
     :param bits: width of the fingerprints.
     """
@@ -249,6 +297,8 @@ class ScanPage:
 @dataclass(frozen=True)
 class Scan(Request[ScanPage]):
     """Return a page of the fingerprinted documents that search finds, in no particular order. No document comes twice.
+
+    The Rows come without keys and lengths: do not write them back with Annotate, which would remove the keys.
 
     :param after: from the page before; None for the first page.
     :param filter: a filter that the documents must match.

@@ -27,7 +27,10 @@ MAX_ID = 512
 """Bytes of an id, as in Elasticsearch."""
 
 SIMHASH_FIELDS = frozenset(
-    {*(f"s{segment}" for segment in range(8)), "fp", "fp1", "digest", "group", "duplicate_of", "written"}
+    {
+        *(f"s{segment}" for segment in range(8)),
+        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "length"),
+    }
 )
 """Our fields in the object ``simhash``."""
 

@@ -24,13 +24,14 @@ request. It suits tests of programs that use a store, too.
 """
 
 from es_simhash.testing.documents_contract import DocumentsContract
+from es_simhash.testing.keys_contract import KeysContract
 from es_simhash.testing.linear import LinearStore
 from es_simhash.testing.search_contract import SearchContract
 from es_simhash.testing.seen_contract import SeenContract
 from es_simhash.testing.set_up_contract import SetUpContract
 
 
-class StoreContract(SetUpContract, DocumentsContract, SearchContract, SeenContract):
+class StoreContract(SetUpContract, DocumentsContract, SearchContract, KeysContract, SeenContract):
     """All tests for a store. Subclass it, and define ``make_store`` and perhaps ``open_again``."""
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Entry, Probe, Refresh, Row, Scan, Store, Write, Written
+from es_simhash.contract import Candidates, Entry, Found, Probe, Refresh, Row, Scan, Store, Write, Written
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.testing.linear import is_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from es_simhash.search.keys import KeyQuery
 
 _write_orders = itertools.count(1)
 
@@ -23,15 +26,20 @@ def entry(
     digest: str | None = None,
     group: str | None = None,
     duplicate_of: str | None = None,
+    keys: Sequence[str] | None = None,
+    length: int = 0,
     **fields: Any,
 ) -> Entry:
     """Return an Entry. Its write order is after that of the Entry before.
 
     :param digest: None for a digest that no other id has.
     :param group: None for the document's own id.
+    :param keys: None for a Row without keys, which has no length either.
     :param fields: the fields of the document.
     """
     row = Row(id, fingerprint, digest or f"digest of {id}", group or id, duplicate_of, next(_write_orders))
+    if keys is not None:
+        row = replace(row, keys=tuple(keys), length=length)
     return Entry(row, json.dumps({"id": id, **fields}))
 
 
@@ -46,7 +54,13 @@ def candidates(
     store: Store, probes: Sequence[Probe], max_distance: int, *, bits: int = DEFAULT.bits, **options: Any
 ) -> list[Row]:
     """Return the candidates for some Probes."""
-    return store.perform(Candidates(tuple(probes), max_distance, bits, **options))
+    return store.perform(Candidates(tuple(probes), max_distance, bits, **options)).rows
+
+
+def find_by_keys(store: Store, *probes: Probe | KeyQuery, max_distance: int = -1, **options: Any) -> Found:
+    """Return the candidates for some Probes and KeyQueries. A KeyQuery stands for a Probe with this query alone."""
+    each = tuple(probe if isinstance(probe, Probe) else Probe(None, None, (probe,)) for probe in probes)
+    return store.perform(Candidates(each, max_distance, DEFAULT.bits, **options))
 
 
 def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:

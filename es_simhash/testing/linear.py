@@ -13,13 +13,17 @@ from es_simhash.contract import (
     Candidates,
     Changed,
     ChangeUsers,
+    CompleteKeys,
     Count,
     Dependents,
     Describe,
+    DescribeKeys,
     DescribeSeen,
     Fetch,
     FetchFields,
     FetchUsers,
+    Found,
+    KeysState,
     ListUsers,
     Probe,
     Refresh,
@@ -31,6 +35,7 @@ from es_simhash.contract import (
     Scan,
     ScanPage,
     SetUp,
+    SetUpKeys,
     SetUpSeen,
     UserState,
     Write,
@@ -39,7 +44,9 @@ from es_simhash.contract import (
     scheme_mismatch,
     seen_mismatch,
 )
+from es_simhash.errors import NotSetUp
 from es_simhash.search.filters import matches, parse_filter
+from es_simhash.search.keys import rows_sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,6 +72,7 @@ class LinearStore:
         self._lagging = lagging
         self._lock = threading.RLock()
         self._scheme: Scheme | None = None
+        self._keys = KeysState()
         self._last_version = 0
         self._rows: dict[str, tuple[Row, str]] = {}
         self._searchable: dict[str, tuple[Row, str]] = {}
@@ -94,6 +102,23 @@ class LinearStore:
         if self._scheme != request.scheme:
             raise scheme_mismatch(self._scheme, request.scheme, self.name)
         return "unchanged"
+
+    def _describe_keys(self, request: DescribeKeys) -> KeysState:
+        return self._keys
+
+    def _set_up_keys(self, request: SetUpKeys) -> str:
+        self._check_set_up()
+        before = self._keys
+        self._keys = before.with_kinds(request.kinds, complete=not any(row.digest for row, _ in self._rows.values()))
+        return "unchanged" if self._keys == before else "added"
+
+    def _complete_keys(self, request: CompleteKeys) -> None:
+        self._check_set_up()
+        self._keys = replace(self._keys, complete=True)
+
+    def _check_set_up(self) -> None:
+        if self._scheme is None:
+            raise NotSetUp(f"{self.name} is not set up: perform SetUp first")
 
     def _describe_seen(self, request: DescribeSeen) -> SeenConfig | None:
         return self._config
@@ -164,15 +189,22 @@ class LinearStore:
 
     # --- search ----------------------------------------------------------------------------------------------------
 
-    def _candidates(self, request: Candidates) -> list[Row]:
-        found = [
-            row
-            for row, _ in self._matching(request.filter)
-            if row.id not in request.without and any(is_near(row, p, request.max_distance) for p in request.probes)
-        ]
-        if not request.one_per_digest:
-            return found
-        return list({row.digest: row for row in sorted(found, key=_write_order, reverse=True)}.values())
+    def _candidates(self, request: Candidates) -> Found:
+        rows = [row for row, _ in self._matching(request.filter) if row.id not in request.without]
+        rows.sort(key=_write_order)
+        found = {row.id: row for row in rows if any(is_near(row, p, request.max_distance) for p in request.probes)}
+        left_out: dict[int, int] = {}
+        queries = [probe.queries for probe in request.probes]
+        sharing = rows_sharing(queries, [row.keys for row in rows], [row.length for row in rows])
+        for number, shared in enumerate(sharing):
+            ranked = [rows[index] for index in sorted(shared, key=lambda index: (-shared[index], index))]
+            if request.one_per_digest:
+                ranked = _one_per_digest(ranked)
+            found |= {row.id: row for row in ranked[: request.most]}
+            if len(ranked) > request.most:
+                left_out[number] = len(ranked) - request.most
+        reply = [row if request.with_keys else _without_keys(row) for row in found.values()]
+        return Found(_one_per_digest(sorted(reply, key=_write_order)) if request.one_per_digest else reply, left_out)
 
     def _dependents(self, request: Dependents) -> set[str]:
         return {
@@ -189,7 +221,7 @@ class LinearStore:
             and (row.digest or request.fields is not None)
             and (request.slice is None or zlib.crc32(row.id.encode()) % request.slice[1] == request.slice[0])
         ]
-        rows = [row for row, _ in found]
+        rows = [_without_keys(row) for row, _ in found]
         if request.fields is None:
             return ScanPage(rows, None, [])
         return ScanPage(rows, None, [_select_fields(source, request.fields) for _, source in found])
@@ -243,6 +275,9 @@ _HANDLERS = dict(
     [
         _handler(Describe, LinearStore._describe),
         _handler(SetUp, LinearStore._set_up),
+        _handler(DescribeKeys, LinearStore._describe_keys),
+        _handler(SetUpKeys, LinearStore._set_up_keys),
+        _handler(CompleteKeys, LinearStore._complete_keys),
         _handler(Fetch, LinearStore._fetch),
         _handler(FetchFields, LinearStore._fetch_fields),
         _handler(Write, LinearStore._write),
@@ -277,6 +312,18 @@ def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
     """Return the fields of a document; of a field with a dot, the object that it leads into."""
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in json.loads(source).items() if name in names}
+
+
+def _without_keys(row: Row) -> Row:
+    return replace(row, keys=(), length=None)
+
+
+def _one_per_digest(rows: list[Row]) -> list[Row]:
+    """Return the first of the Rows with each digest."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        first.setdefault(row.digest, row)
+    return list(first.values())
 
 
 def _write_order(row: Row) -> tuple[int, str]:

@@ -61,8 +61,12 @@ def _annotate(request: Annotate, index: Index) -> Steps[Written]:
     if not written.conflicts:
         return written
     stored = yield from _fetch(Fetch(tuple(sorted(written.conflicts))), index)
-    conflicts = {row.id for row in request.rows if row.id in written.conflicts and stored.get(row.id) != row}
+    conflicts = {row.id for row in request.rows if row.id in written.conflicts and not _equal(row, stored.get(row.id))}
     return replace(written, conflicts=frozenset(conflicts))
+
+
+def _equal(row: Row, stored: Row | None) -> bool:
+    return row == stored and (row.keys, row.length) == (stored.keys, stored.length)
 
 
 def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) -> Steps[Written]:

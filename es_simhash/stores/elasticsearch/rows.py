@@ -16,18 +16,23 @@ _LONGS = ("fp", "fp1")
 """The fields of a fingerprint as signed longs, highest first. ``fp1`` exists at 128 bits only."""
 
 ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplicate_of", "written")]
-"""The fields of which :func:`to_row` makes a Row."""
+"""The fields of which :func:`to_row` makes a Row without keys."""
+KEY_FIELDS = ["simhash.keys", "simhash.length"]
+"""The fields that a Row with keys needs, too."""
 
 
 def to_row(document: dict[str, Any]) -> Row:
     """Return the Row of a document.
 
-    :param document: a hit of a search with the doc values of ROW_FIELDS, or a document with its ``_source``.
+    :param document: a hit of a search with the doc values of ROW_FIELDS, perhaps of KEY_FIELDS too, or a document with
+        its ``_source``.
     """
     if "fields" in document:
         simhash = {name.removeprefix("simhash."): values[0] for name, values in document["fields"].items()}
+        keys = document["fields"].get("simhash.keys", ())
     else:
         simhash = document.get("_source", {}).get("simhash") or {}
+        keys = simhash.get("keys") or ()
     longs = [simhash[name] for name in _LONGS if simhash.get(name) is not None]
     return Row(
         id=document["_id"],
@@ -37,6 +42,8 @@ def to_row(document: dict[str, Any]) -> Row:
         duplicate_of=simhash.get("duplicate_of"),
         written=simhash.get("written", 0),
         version=(document["_seq_no"], document["_primary_term"]),
+        keys=tuple(keys),
+        length=simhash.get("length"),
     )
 
 
@@ -53,7 +60,7 @@ def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
 def update_operation(row: Row, bits: int) -> tuple[Any, Any]:
     """Return the lines of a bulk request that write a Row into a document that still has the Row's version."""
     # The server merges objects, so a field of a former fingerprint would stay. So each field is named.
-    names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits)]
+    names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "length"]
     simhash = dict.fromkeys(names) | _simhash(row, bits)
     return {"update": {"_id": row.id, **if_version(row.version)}}, {"doc": {"simhash": simhash}}
 
@@ -68,6 +75,8 @@ def _simhash(row: Row, bits: int) -> dict[str, Any]:
     if row.fingerprint is not None:
         simhash |= zip(_long_fields(bits), to_longs(row.fingerprint, bits), strict=True)
         simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(row.fingerprint, bits))}
+    if row.length is not None:
+        simhash |= {"keys": row.keys, "length": row.length}
     return simhash
 
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Count, Dependents, Scan, ScanPage
+from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
 from es_simhash.errors import SimhashError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
-from es_simhash.stores.elasticsearch.rows import ROW_FIELDS, to_row
+from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_simhash.contract import Probe, Row
+    from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.elasticsearch.calls import Index, Steps
 
 PAGE = 1_000
@@ -33,6 +36,8 @@ UNION_CANDIDATES = 40
 
 Measured: a candidate costs as much as some ten values.
 """
+COUNTED = 10_000
+"""Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
 """Searches in one multi-search. A request may have 100 MB."""
 KEEP_ALIVE = "2m"
@@ -49,37 +54,58 @@ _ROW_OPTIONS: dict[str, Any] = {
     "seq_no_primary_term": True,
     "track_total_hits": False,
 }
-"""Options of a search whose hits become Rows."""
+"""Options of a search whose hits become Rows without keys."""
+_KEYED_ROW_OPTIONS = _ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
+"""Options of a search whose hits become Rows with keys."""
+_FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 
 # --- candidates ----------------------------------------------------------------------------------------------------
 
 
-def _candidates(request: Candidates, index: Index) -> Steps[list[Row]]:
-    header = {"index": index.index, "allow_partial_search_results": False}
+def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
+    left_out: dict[int, int] = {}
     batches = yield from _probe_batches(request, index)
-    for searches in chunks([_search(request, probes) for probes in batches], SEARCHES):
-        lines = [line for search in searches for line in (header, search)]
-        response = yield Call("msearch", {"searches": lines})
-        for search, body in zip(searches, response["responses"], strict=True):
-            if "error" in body:
-                raise error_from_body(body, body["status"], index.name)
-            check_complete(body, index.name)
+    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes), ()) for probes in batches]
+    asked += [(_key_search(request, queries), probes) for queries, probes in request.key_queries().items()]
+    for some in chunks(asked, SEARCHES):
+        bodies = yield from _multi_search([search for search, _ in some], index)
+        for (search, probes), body in zip(some, bodies, strict=True):
             hits = body["hits"]["hits"]
-            if len(hits) == search["size"]:
-                hits = yield from _all_hits(search["query"], index)
+            if probes:
+                if len(hits) > request.most:
+                    left_out |= dict.fromkeys(probes, body["hits"]["total"]["value"] - request.most)
+                hits = hits[: request.most]
+            elif len(hits) == search["size"]:
+                hits = yield from _all_hits(search["query"], index, _row_options(request))
             rows |= {hit["_id"]: to_row(hit) for hit in hits}
-    return list(rows.values())
+    return Found(list(rows.values()), left_out)
+
+
+def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[list[dict[str, Any]]]:
+    """Return the body of the response to each search. Every shard has answered."""
+    header = {"index": index.index, "allow_partial_search_results": False}
+    response = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
+    bodies: list[dict[str, Any]] = response["responses"]
+    for body in bodies:
+        if "error" in body:
+            raise error_from_body(body, body["status"], index.name)
+        check_complete(body, index.name)
+    return bodies
 
 
 def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
-    """Return the Probes in batches, one for each query.
+    """Return the Probes with a digest or a fingerprint in batches, one for each query.
 
     A query for several fingerprints also finds documents that are near none of them: one segment is near one
     fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
     """
-    asked = [probe for probe in request.probes if probe.digest is not None or request.fingerprints([probe])]
+    asked = [
+        replace(probe, queries=())
+        for probe in request.probes
+        if probe.digest is not None or request.fingerprints([probe])
+    ]
     probes = list(dict.fromkeys(asked))  # copies have equal Probes
     size = UNION
     if len(probes) > 1 and request.max_distance >= 0:
@@ -92,22 +118,43 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Pro
 
 
 def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
-    """Return the body of a search for some of the Probes."""
+    """Return the body of a search by the digests and the fingerprints of some of the Probes."""
     should: list[dict[str, Any]] = []
     if fingerprints := request.fingerprints(probes):
         should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
-    query: dict[str, Any] = {"filter": [_any_of(should)]}
-    if request.filter is not None:
-        query["filter"].append(request.filter)
-    if request.without:
-        query["must_not"] = [with_ids(request.without)]
-    search = {"query": {"bool": query}, "size": PAGE, "_source": False, **_ROW_OPTIONS}
+    query = {"bool": {"filter": [_any_of(should), *_filters(request)]}}
+    search = {"query": query, "size": PAGE, "_source": False, **_row_options(request)}
     if request.one_per_digest:
-        first_written = {"simhash.written": {"order": "asc", "missing": "_first"}}
-        return search | {"collapse": {"field": "simhash.digest"}, "sort": [first_written]}
+        return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
+
+
+def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, Any]:
+    """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
+
+    It returns one hit too many, if there is one: so it is known that documents were left out.
+    """
+    search = {
+        "query": {"bool": {"must": [sharing_clause(queries)], "filter": _filters(request)}},
+        "sort": ["_score", _FIRST_WRITTEN],
+        "size": request.most + 1,
+        "_source": False,
+        **_row_options(request),
+        "track_total_hits": COUNTED,
+    }
+    return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
+
+
+def _filters(request: Candidates) -> list[Any]:
+    """Return the filters that every document of the reply must match."""
+    filters: list[Any] = [] if request.filter is None else [request.filter]
+    return [*filters, {"bool": {"must_not": [with_ids(request.without)]}}] if request.without else filters
+
+
+def _row_options(request: Candidates) -> dict[str, Any]:
+    return _KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS
 
 
 def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
@@ -124,7 +171,7 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
-            hits = yield from _all_hits(query, index)
+            hits = yield from _all_hits(query, index, _ROW_OPTIONS)
         for row in map(to_row, hits):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
@@ -149,7 +196,7 @@ def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
         part, parts = request.slice
         options = {**options, "slice": {"field": "_id", "id": part, "max": parts}}
     # To the server an empty list means all fields.
-    options = {**options, "size": size, "source": list(request.fields) if request.fields else False}
+    options = {**_ROW_OPTIONS, **options, "size": size, "source": list(request.fields) if request.fields else False}
     page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
     hits = page["hits"]["hits"]
     rows = [to_row(hit) for hit in hits]
@@ -179,14 +226,15 @@ def _scan_query(request: Scan) -> dict[str, Any]:
 # --- pages ---------------------------------------------------------------------------------------------------------
 
 
-def _all_hits(query: dict[str, Any], index: Index) -> Steps[list[dict[str, Any]]]:
+def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) -> Steps[list[dict[str, Any]]]:
     """Return all hits of a query, page by page from one point in time.
 
+    :param row_options: _ROW_OPTIONS or _KEYED_ROW_OPTIONS.
     :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
     """
     point_in_time = yield from _open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
-    options: dict[str, Any] = {"size": PAGE, "source": False}
+    options = {**row_options, "size": PAGE, "source": False}
     try:
         while True:
             page = yield from _page(query, point_in_time, KEEP_ALIVE, options, index)
@@ -221,7 +269,6 @@ def _page(
         "search",
         {
             "query": query,
-            **_ROW_OPTIONS,
             "sort": [{index.dialect.tie_breaker: "asc"}],
             "pit": {"id": point_in_time, "keep_alive": keep_alive},
             "allow_partial_search_results": False,

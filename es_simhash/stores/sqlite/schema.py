@@ -3,10 +3,15 @@
 The row number of a document is its write order. An index serves each pair of neighbouring segments (see
 :mod:`es_simhash.stores.sqlite.search`). A pair of 16-bit segments is one number of 32 bits, cut out of the fingerprint
 by an expression, so the pairs take no columns.
+
+A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads. Two
+triggers keep the table ``keys`` equal to the arrays.
 """
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +24,22 @@ if TYPE_CHECKING:
 FORMAT = "1"
 """The format of the table of documents, in the table ``meta``."""
 
-SAME_VERSION = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ?'
-"""The condition that a row still has a version. A version is all values of a row that we ever change."""
+SAME_VERSION = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ? AND length IS ?'
+"""The condition that a row still has a version. A version is all values of a row that we ever change. The keys change
+only together with the digest or the length."""
+_KEYS = [
+    """CREATE TABLE IF NOT EXISTS keys (
+        key TEXT,
+        written INTEGER,
+        PRIMARY KEY (key, written)
+    ) WITHOUT ROWID""",
+    """CREATE TRIGGER IF NOT EXISTS keys_added AFTER INSERT ON documents WHEN NEW.keys IS NOT NULL BEGIN
+        INSERT OR IGNORE INTO keys SELECT value, NEW.written FROM json_each(NEW.keys);
+    END""",
+    """CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents WHEN OLD.keys IS NOT NULL BEGIN
+        DELETE FROM keys WHERE written = OLD.written AND key IN (SELECT value FROM json_each(OLD.keys));
+    END""",
+]
 
 
 def long_columns(bits: int) -> tuple[str, ...]:
@@ -42,7 +61,7 @@ def pair_expressions(bits: int) -> list[str]:
 
 
 def tables(bits: int) -> list[str]:
-    """Return the statements that make the table and its indexes if they are missing."""
+    """Return the statements that make the tables, indexes and triggers that are missing."""
     longs = "".join(f"{name} INTEGER, " for name in long_columns(bits))
     return [
         f"""CREATE TABLE IF NOT EXISTS documents (
@@ -51,6 +70,8 @@ def tables(bits: int) -> list[str]:
         {longs}digest TEXT NOT NULL,
         "group" TEXT NOT NULL,
         duplicate_of TEXT,
+        length INTEGER,
+        keys TEXT,
         source TEXT NOT NULL
     )""",
         "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
@@ -60,17 +81,23 @@ def tables(bits: int) -> list[str]:
             f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}) WHERE fp IS NOT NULL"
             for i, pair in enumerate(pair_expressions(bits))
         ),
+        *_KEYS,
     ]
 
 
-def row_columns(bits: int) -> str:
-    """Return the columns that :func:`to_row` reads, for a SELECT."""
-    return f'id, digest, "group", duplicate_of, written, {", ".join(long_columns(bits))}'
+def row_columns(bits: int, *, keys: bool = False) -> str:
+    """Return the columns that :func:`to_row` reads, for a SELECT.
+
+    :param keys: for Rows with their keys and lengths.
+    """
+    longs = ", ".join(long_columns(bits))
+    return f'id, digest, "group", duplicate_of, written, length, {"keys" if keys else "NULL"}, {longs}'
 
 
 def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
-    id, digest, group, duplicate_of, written, *longs = values
-    version = (written, digest, group, duplicate_of)
+    id, digest, group, duplicate_of, written, length, keys, *longs = values
+    version = (written, digest, group, duplicate_of, length)
     fingerprint = None if longs[0] is None else from_longs(longs)
-    return Row(id, fingerprint, digest, group, duplicate_of, written, version)
+    row = Row(id, fingerprint, digest, group, duplicate_of, written, version)
+    return row if keys is None else replace(row, keys=tuple(json.loads(keys)), length=length)

@@ -1,4 +1,4 @@
-"""Candidates in SQLite: rows with one of the digests, and rows that the pair plan (pigeonring) finds.
+"""Candidates in SQLite: rows with one of the digests, rows that the pair plan (pigeonring) finds, and rows with keys.
 
 The pair plan (:mod:`es_simhash.search.pair_plan`) asks for values of a segment and its neighbour. Each pair of
 neighbours has an index: four indexes for 64 bits, eight for 128.
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from es_simhash.contract import Found
 from es_simhash.fingerprinting.encoding import segment_count, to_array
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
-from es_simhash.stores.sqlite.filters import to_sql
+from es_simhash.stores.sqlite.key_search import condition_of, rows_sharing
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions, row_columns, to_row
 
 if TYPE_CHECKING:
@@ -31,27 +32,33 @@ _BATCH = 16
 """Fingerprints whose ranges are read together. Each is compared with the rows of all of them."""
 
 
-def find_candidates(request: Candidates, database: Database) -> list[Row]:
+def find_candidates(request: Candidates, database: Database) -> Found:
     """Return the reply to Candidates."""
+    rows = {row.id: row for row in _near(request, database)}
+    left_out: dict[int, int] = {}
+    for queries, probes in request.key_queries().items():
+        sharing, more = rows_sharing(queries, request, database)
+        rows |= {row.id: row for row in sharing}
+        if more:
+            left_out |= dict.fromkeys(probes, more)
+    return Found(list(rows.values()), left_out)
+
+
+def _near(request: Candidates, database: Database) -> list[Row]:
+    """Return the Rows that a digest or a fingerprint finds."""
     subqueries, parameters = _subqueries(request, database)
     if not subqueries:
         return []
-    columns = row_columns(request.bits)
+    columns = row_columns(request.bits, keys=request.with_keys)
     if request.one_per_digest:
         # In SQLite, a column beside min() has its value of the row with the minimum.
         columns = columns.replace("written", "min(written)")
-    sql = f"SELECT {columns} FROM documents WHERE written IN ({' UNION '.join(subqueries)})"
-    if request.without:
-        sql += " AND id NOT IN (SELECT value FROM json_each(?))"
-        parameters.append(json.dumps(request.without))
-    if request.filter is not None:
-        condition, filter_parameters = to_sql(request.filter)
-        sql += f" AND ({condition})"
-        parameters += filter_parameters
+    condition, condition_parameters = condition_of(request)
+    sql = f"SELECT {columns} FROM documents WHERE written IN ({' UNION '.join(subqueries)}) AND {condition}"
     if request.one_per_digest:
         sql += " GROUP BY digest"
     with database.use() as connection:
-        return [to_row(values) for values in connection.execute(sql, parameters)]
+        return [to_row(values) for values in connection.execute(sql, [*parameters, *condition_parameters])]
 
 
 def _subqueries(request: Candidates, database: Database) -> tuple[list[str], list[Any]]:

@@ -12,14 +12,15 @@ import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
-from es_simhash.contract import Candidates, Probe
+from es_simhash.contract import Candidates, CompleteKeys, Describe, DescribeKeys, KeysState, Probe, SetUp, SetUpKeys
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
+from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch import search
 from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.handlers import steps
 from es_simhash.stores.elasticsearch.responses import check_complete
-from es_simhash.testing.documents import candidates, entry, flip, near, write
+from es_simhash.testing.documents import candidates, entry, find_by_keys, flip, near, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,6 +105,46 @@ def test_an_alias_of_indices_that_differ_is_refused(client: Elasticsearch, make_
         client.indices.put_alias(index=index, name=alias)
     with pytest.raises(SchemeMismatch, match="an alias of equal indices"):
         Documents(client, index=alias).similar(NEWS)
+
+
+def test_an_index_without_the_fields_of_keys_gets_them(client: Elasticsearch, index_name: str) -> None:
+    mappings = json.loads(SHIPPED.read_text(encoding="utf-8"))["mappings"]
+    for field in ("keys", "length"):
+        del mappings["properties"]["simhash"]["properties"][field]
+    client.indices.create(index=index_name, mappings=mappings)
+    store = Documents(client, index=index_name)._store
+    assert [store.perform(SetUp(Scheme())), store.perform(SetUpKeys(("shingles",)))] == ["added", "added"]
+    write(store, entry("a", 1, keys=("m0",), length=1))
+    assert [row.id for row in find_by_keys(store, KeyQuery(("m0",), 1, (1, 1))).rows] == ["a"]
+
+
+def test_the_indices_of_an_alias_have_the_same_keys(client: Elasticsearch, make_index: Any) -> None:
+    alias, indices = make_index(), [make_index(), make_index()]
+    for index in indices:
+        Documents(client, index=index).setup()
+        client.indices.put_alias(index=index, name=alias)
+    one, both = Documents(client, index=indices[0])._store, Documents(client, index=alias)._store
+    one.perform(SetUpKeys(("shingles",)))
+    with pytest.raises(NotSetUp, match=rf"{indices[1]}: none") as caught:
+        both.perform(DescribeKeys())
+    assert alias in str(caught.value)
+    write(one, entry("a", 1))
+    assert [both.perform(SetUpKeys(("shingles",))) for _ in range(2)] == ["added", "unchanged"]
+    assert both.perform(DescribeKeys()) == KeysState(("shingles",), complete=False)
+    both.perform(CompleteKeys())
+    assert both.perform(DescribeKeys()) == one.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+    assert both.perform(Describe()) == Scheme()
+
+
+def test_documents_with_the_most_keys_are_found_on_several_shards(client: Elasticsearch, index_name: str) -> None:
+    mappings = json.loads(SHIPPED.read_text(encoding="utf-8"))["mappings"]
+    client.indices.create(index=index_name, mappings=mappings, settings={"number_of_shards": 3})
+    store = Documents(client, index=index_name)._store
+    keys = tuple(f"m{n}" for n in range(25))
+    write(store, *(entry(f"{n}", None, keys=keys[: n % 25 + 1], length=1) for n in range(12_000)))
+    found = find_by_keys(store, KeyQuery(keys, 1), most=20)
+    assert {row.id for row in found.rows} == {str(24 + 25 * n) for n in range(20)}
+    assert found.left_out == {0: 10_000 - 20}, "no more than 10,000 documents are counted"
 
 
 def test_the_simhash_object_takes_no_other_field(documents: Documents, client: Elasticsearch, index_name: str) -> None:

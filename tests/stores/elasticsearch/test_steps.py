@@ -11,14 +11,17 @@ from es_simhash import Scheme
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import (
     Annotate,
+    Candidates,
     ChangeUsers,
     Link,
+    Probe,
     Refresh,
     Relink,
     Remove,
     RemoveUsers,
     Scan,
     SetUp,
+    SetUpKeys,
     SetUpSeen,
     UserState,
     Write,
@@ -32,10 +35,11 @@ from es_simhash.errors import (
     StoreError,
     StoreUnavailable,
 )
+from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.handlers import steps
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, SEEN
 from es_simhash.testing.documents import entry
 
 if TYPE_CHECKING:
@@ -61,6 +65,7 @@ def performed(request: Request[Any], *responses: Any) -> tuple[list[Call], Any]:
     return calls, run(steps(request, INDEX), answer)
 
 
+ONE = {"minimum_should_match": 1}
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 
 
@@ -177,6 +182,52 @@ def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_
     ours, theirs = SeenConfig(), SeenConfig(capacity=5)
     with pytest.raises(FilterMismatch, match="'capacity': 5"):
         performed(SetUpSeen(ours), index_with({}), {}, index_with(SEEN.mapping(theirs)))
+
+
+def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
+    mapping = DOCUMENTS.mapping(OURS)
+    mapping["_meta"] = {"owner": "news", META: {**mapping["_meta"][META], "seen": SeenConfig().to_dict()}}
+    keys = {"kinds": ["shingles"], "complete": True}
+    after = {**mapping, "_meta": {"owner": "news", META: {**mapping["_meta"][META], "keys": keys}}}
+    empty = {"_shards": SHARDS, "count": 0}
+    calls, reply = performed(
+        SetUpKeys(("shingles",)), index_with(mapping), {"_shards": SHARDS}, empty, {}, index_with(after)
+    )
+    assert reply == "added"
+    [put] = [call for call in calls if call.method == "indices.put_mapping"]
+    assert put.arguments == {"index": "news", "_meta": after["_meta"]}
+
+
+def test_keys_that_another_program_replaced_are_set_up_again() -> None:
+    mapping = DOCUMENTS.mapping(OURS)
+
+    def with_keys(*kinds: str) -> dict[str, Any]:
+        keys = {"kinds": list(kinds), "complete": False}
+        return index_with({**mapping, "_meta": {META: {**mapping["_meta"][META], "keys": keys}}})
+
+    counted = [{"_shards": SHARDS}, {"_shards": SHARDS, "count": 5}]
+    responses = [index_with(mapping), *counted, {}, with_keys("theirs"), *counted, {}, with_keys("ours", "theirs")]
+    calls, reply = performed(SetUpKeys(("ours",)), *responses)
+    assert reply == "added"
+    first, second = (call.arguments["_meta"][META]["keys"] for call in calls if call.method == "indices.put_mapping")
+    assert first == {"kinds": ["ours"], "complete": False}
+    assert second == {"kinds": ["ours", "theirs"], "complete": False}
+
+
+def test_equal_queries_of_several_probes_take_one_search() -> None:
+    query = KeyQuery(("m0", "m1"), 1, (2, 9))
+    probes = (Probe(None, None, (query,)), Probe(None, "d", (query,)), Probe(None, None, (KeyQuery(("m2",), 2),)))
+    hits = [{"_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(3)]
+    found = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": hits, "total": {"value": 9}}}
+    nothing = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
+    calls, reply = performed(Candidates(probes, -1, 64, most=2), {"responses": [nothing, found]})
+    [digests, keys] = calls[0].arguments["searches"][1::2]
+    assert digests["query"] == {
+        "bool": {"filter": [{"bool": {"should": [{"terms": {"simhash.digest": ["d"]}}], **ONE}}]}
+    }
+    assert keys["size"] == 3
+    assert reply.left_out == {0: 7, 1: 7}
+    assert [row.id for row in reply.rows] == ["0", "1"]
 
 
 def test_a_mapping_with_another_scheme_and_missing_fields_is_not_changed() -> None:

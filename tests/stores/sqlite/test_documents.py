@@ -1,4 +1,4 @@
-"""The write order is the row number in SQLite, so two documents cannot have the same."""
+"""The tables of documents and of keys. The row number is the write order, so two documents cannot have the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import SetUp
+from es_simhash.contract import Annotate, Fetch, Remove, SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from es_simhash.testing.documents import entry, scan, write
@@ -47,3 +47,23 @@ def test_an_original_stays_before_its_duplicate_if_another_ingest_has_taken_its_
     write(store, at(1_000, entry("a", 0)), at(1_001, entry("b", 1, group="a", duplicate_of="a")))
     assert write_orders(store)["a"] < write_orders(store)["b"]
     assert Documents(store).group().changed == 0, "links lead to documents that were written earlier"
+
+
+def test_the_table_of_keys_holds_the_keys_of_stored_documents_and_nothing_else(store: Store) -> None:
+    def keys() -> set[tuple[str, int]]:
+        with store._database.use() as connection:  # type: ignore[attr-defined]
+            return set(connection.execute("SELECT key, written FROM keys"))
+
+    write(
+        store, at(1_000, entry("a", 1, keys=("m0", "m1"), length=2)), at(2_000, entry("b", 1, keys=("m0",), length=1))
+    )
+    assert keys() == {("m0", 1_000), ("m1", 1_000), ("m0", 2_000)}
+    write(store, at(3_000, entry("a", 1, keys=("m1", "m2"), length=2)))
+    assert keys() == {("m0", 2_000), ("m1", 3_000), ("m2", 3_000)}
+    row = replace(store.perform(Fetch(("a",)))["a"], keys=("m3",))
+    store.perform(Annotate((row,), DEFAULT.bits))
+    assert keys() == {("m0", 2_000), ("m3", 3_000)}
+    write(store, at(4_000, entry("b", 1)))
+    assert keys() == {("m3", 3_000)}
+    store.perform(Remove(("a", "b")))
+    assert keys() == set()

@@ -1,0 +1,117 @@
+"""Handlers of the requests on the state of the keys. The mapping keeps it in its ``_meta``, beside the Scheme."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import CompleteKeys, DescribeKeys, KeysState, SetUpKeys
+from es_simhash.drive import pauses_after_conflicts
+from es_simhash.errors import ConflictError, NotSetUp
+from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META
+from es_simhash.stores.elasticsearch.responses import check_complete
+from es_simhash.stores.elasticsearch.steps import read_mappings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+KEY = "keys"
+"""The name of the state in our part of ``_meta``."""
+DEADLINE = 10.0
+"""Seconds after which a change gives up, if other programs keep replacing it."""
+
+_States = dict[str, KeysState]
+"""The state of each index, by the index's name. An alias may have several indices."""
+
+
+def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
+    states = _states((yield from read_mappings(index)) or {})
+    if len(set(states.values())) > 1:
+        found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
+        raise NotSetUp(
+            f"{index.name} is an alias of indices with different keys ({found}): run `es-simhash init --store "
+            f"{index.name}` with these keys, then a backfill of all documents"
+        )
+    return next(iter(states.values()), KeysState())
+
+
+def _set_up_keys(request: SetUpKeys, index: Index) -> Steps[str]:
+    def change(states: _States) -> Steps[_States]:
+        kinds = set(request.kinds).union(*(state.kinds for state in states.values()))
+        if len(set(states.values())) == 1 and all(kinds == set(state.kinds) for state in states.values()):
+            return {}
+        extended = KeysState(tuple(sorted(kinds)), (yield from _is_empty(index)))
+        return dict.fromkeys(states, extended)
+
+    return "added" if (yield from _change(change, index)) else "unchanged"
+
+
+def _complete_keys(request: CompleteKeys, index: Index) -> Steps[None]:
+    def change(states: _States) -> Steps[_States]:
+        yield from ()
+        return {name: replace(state, complete=True) for name, state in states.items() if not state.complete}
+
+    yield from _change(change, index)
+
+
+def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[bool]:
+    """Change the states of the indices, and return whether there was anything to change.
+
+    The server replaces ``_meta`` as a whole, and it has no condition for that. So everything else in ``_meta`` is
+    written again as it was read. Then the states are read again: if another program has replaced them meanwhile, they
+    are changed once more.
+
+    :param change: returns the states to write, by index; nothing if all are as they should be.
+    :raises NotSetUp: if an index was not set up.
+    """
+    waits = pauses_after_conflicts(DEADLINE)
+    changed = False
+    while True:
+        mappings = (yield from read_mappings(index)) or {}
+        if DOCUMENTS.stored(mappings, index.name) is None:
+            raise NotSetUp(f"{index.name} is not set up: run `es-simhash init --store {index.name}`")
+        states = yield from change(_states(mappings))
+        if not states:
+            return changed
+        if changed:
+            if (pause := next(waits, None)) is None:
+                raise ConflictError(
+                    f"{index.name}: the state of the keys was not changed, because other programs keep changing the "
+                    "mapping: try again later"
+                )
+            yield pause
+        for name, state in states.items():
+            meta = mappings[name]["_meta"]
+            yield Call(
+                "indices.put_mapping", {"index": name, "_meta": {**meta, META: {**meta[META], KEY: state.to_dict()}}}
+            )
+        changed = True
+
+
+def _is_empty(index: Index) -> Steps[bool]:
+    """Return whether the index has no fingerprinted document."""
+    check_complete((yield Call("indices.refresh", {"index": index.index})), index.name)
+    body = yield Call("count", {"index": index.index, "query": {"exists": {"field": "simhash.digest"}}})
+    check_complete(body, index.name)
+    return not body["count"]
+
+
+def _states(mappings: Mapping[str, Mapping[str, Any]]) -> _States:
+    values = {name: mapping.get("_meta", {}).get(META, {}).get(KEY) for name, mapping in mappings.items()}
+    return {name: KeysState.from_dict(each) if each is not None else KeysState() for name, each in values.items()}
+
+
+def _describe(state: KeysState) -> str:
+    return f"{' '.join(state.kinds) or 'none'}{'' if state.complete else ', incomplete'}"
+
+
+HANDLERS = dict(
+    [
+        handler(DescribeKeys, _describe_keys),
+        handler(SetUpKeys, _set_up_keys),
+        handler(CompleteKeys, _complete_keys),
+    ]
+)
