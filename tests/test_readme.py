@@ -1,4 +1,7 @@
-"""The README and docs/ are true: examples print what they show, commands parse, files exist, every command is there."""
+"""README.md, ARCHITECTURE.md and docs/ are true.
+
+Examples print what the pages show, commands parse, files and names exist, and every command is documented.
+"""
 
 from __future__ import annotations
 
@@ -191,6 +194,29 @@ def test_every_link_to_a_heading_finds_it(page: Path) -> None:
         other = page.parent / target if target else page
         headings = re.findall(r"^#+ (.*)$", other.read_text(encoding="utf-8"), re.MULTILINE)
         assert unquote(anchor) in {re.sub(r"[^\w -]", "", h).lower().replace(" ", "-") for h in headings}, anchor
+
+
+def test_every_module_and_name_in_the_architecture_exists() -> None:
+    text = PAGES[1].read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/]+\.py)(?:: (\w+)(?:\.(\w+))?)?`", text)
+    assert named
+    for path, name, method in named:
+        module = ROOT / path if path.startswith(("tests/", "es_simhash/")) else ROOT / "es_simhash" / path
+        for defined in filter(None, [name, method]):
+            assert re.search(rf"^\s*(def|class) {defined}\b", module.read_text(encoding="utf-8"), re.MULTILINE), defined
+        assert module.exists(), path
+
+
+def test_the_architecture_has_the_question_of_each_folder_and_the_layers() -> None:
+    text = PAGES[1].read_text(encoding="utf-8")
+    questions = dict(re.findall(r"^\| `es_simhash/(\w+)/` \| (.*) \|$", text, re.MULTILINE))
+    folders = [path.parent for path in (ROOT / "es_simhash").glob("*/__init__.py")]
+    assert questions.keys() == {folder.name for folder in folders}
+    for folder in folders:
+        assert (folder / "__init__.py").read_text(encoding="utf-8").startswith(f'"""{questions[folder.name]}'), folder
+    layers = re.search(r"^layers = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
+    assert layers is not None
+    assert "\n".join(re.findall(r'"(.*)"', layers[1])) + "\n" in [block for _, block in blocks_of(PAGES[1])]
 
 
 def test_every_page_of_docs_is_linked_from_the_readme() -> None:
