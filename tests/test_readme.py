@@ -49,7 +49,7 @@ ON_ELASTICSEARCH = [page for page in PAGES if any(needs_elasticsearch(*block) fo
 def run_console(block: str) -> str:
     """Run the commands of a console block, and return the block with what they print.
 
-    A line ``$ command`` is a command. The lines below it are its output. ``$ cat FILE`` shows a file: it is written here.
+    A line ``$ command`` is a command. The lines below it are its output. ``$ cat FILE`` shows a file, which is written.
     """
     result = ""
     for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
