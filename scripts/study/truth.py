@@ -72,7 +72,7 @@ def at_least(share):
 
 
 def numbered(texts):
-    """Return each text's shingles as ascending numbers by rarity, the first number in two texts, and how many there are."""
+    """Return each text's shingles as ascending numbers by rarity, the first number in two texts, and their count."""
     numbers = {}
     sets = [
         np.fromiter((numbers.setdefault(shingle, len(numbers)) for shingle in shingles(text)), dtype=np.int64)
