@@ -358,7 +358,6 @@ class DocumentVerbs:
 
         :param filter: only documents that match this filter.
         """
-
         check_optional_filter(filter)
 
         def rows(performer: Performer) -> Iterator[Sequence[Row]]:
