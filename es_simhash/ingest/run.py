@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Flow
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.ingest import OnDuplicate
@@ -75,7 +76,7 @@ def ingest(
     rule = resolve(options.rule, fingerprinter)
     operation = Ingest(rule, options.on_duplicate, options.filter, options.deadline)
     reader = Reader(fingerprinter, options.id_field, options.rule.text_fields, options.max_text)
-    yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme.version)
+    yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
 
 
 def backfill(
@@ -106,12 +107,12 @@ def backfill(
         perform(ask(Refresh()))
         operation = Backfill(rule, "index", options.filter, options.deadline)
         source = Source(stored_lines(scan, perform, stop), options.batch_size)
-        yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme.version)
+        yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
         scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
 
 
 def _outcomes(
-    operation: Ingest, source: Source, reader: Reader, performer: Performer, options: RunOptions, scheme: str
+    operation: Ingest, source: Source, reader: Reader, performer: Performer, options: RunOptions, scheme: Scheme
 ) -> Iterator[Sequence[Outcome]]:
     with ExitStack() as stack:
         ids = stack.enter_context(FirstPlaces())
@@ -124,25 +125,25 @@ def _outcomes(
         raise source.error
 
 
-def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: str) -> Checkpoint | None:
+def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Scheme) -> Checkpoint | None:
     """Open the checkpoint, and check that it belongs to this run."""
     checkpoint = options.checkpoint
     if isinstance(checkpoint, str):
         checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
     if checkpoint is not None:
         rule = options.rule
+        confirm = {} if rule.confirm is None else {"confirm": rule.confirm, "measure": rule.measure}
         checkpoint.begin(
             {
                 "store": store,
-                "scheme": scheme,
+                "scheme": scheme.version,
                 "id_field": options.id_field,
                 "text_field": list(rule.text_fields),
-                "max_distance": rule.max_distance,
-                "confirm": rule.confirm,
-                "measure": rule.measure,
+                "max_distance": rule.bits_allowed(scheme),
                 "on_duplicate": options.on_duplicate,
                 "filter": options.filter,
                 "max_text": options.max_text,
+                **confirm,
             }
         )
     return checkpoint
