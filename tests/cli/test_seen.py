@@ -510,7 +510,7 @@ def test_a_user_who_cannot_be_read_is_reported_with_the_items_that_were_not_stor
     assert counts == {**NOTHING, "lines": 3, "items": 4, "changed": 2, "failed": 1}
     (report,) = reports
     assert (report["outcome"], report["user"], report["items"]) == ("failed", "bad", ["n1", 2])
-    assert "user 'bad' can't be read: these bytes are no Bloom filter" in report["reason"]
+    assert "user 'bad' can't be read: these bytes are not a Bloom filter" in report["reason"]
     done = called(tmp_path, "add", stdin=data)
     assert (done.code, done.out) == (3, "3 lines, 4 items, 0 not seen before\n1 user failed\n")
     assert re.fullmatch(r"failed: the seen items of user 'bad' can't be read: .*\n", done.err)
@@ -562,7 +562,7 @@ def test_a_list_of_forgotten_items_that_is_full_is_reported_with_its_user(tmp_pa
     fill(tmp_path, *range(MAX_FORGOTTEN + 1))
     done = called(tmp_path, "forget", stdin=log(ann=[*range(MAX_FORGOTTEN + 1)]))
     assert done.code == 3
-    assert re.match("failed: .* user 'ann' stay as they were: 1,001 forgotten items would be too many", done.err)
+    assert re.match("failed: .* user 'ann' stay as they were: 1,001 forgotten items are too many", done.err)
 
 
 # --- bad commands ------------------------------------------------------------------------------------------

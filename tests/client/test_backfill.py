@@ -12,7 +12,7 @@ from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
-from es_simhash.contract import Relink, Write
+from es_simhash.contract import Annotate, Relink
 from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.stores.address import open_store
@@ -228,12 +228,12 @@ class Interfering:
         self.written: list[str] = []
 
     def perform(self, op: Request[Any]) -> Any:
-        if isinstance(op, Write | Relink) and self._times:
+        if isinstance(op, Annotate | Relink) and self._times:
             self._times -= 1
             self._happens(op)
         reply = self._store.perform(op)
-        if isinstance(op, Write):
-            self.written += [entry.id for entry in op.entries if entry.id not in reply.conflicts]
+        if isinstance(op, Annotate):
+            self.written += [row.id for row in op.rows if row.id not in reply.conflicts]
         return reply
 
     def close(self) -> None:
@@ -291,7 +291,7 @@ def test_a_failure_of_the_store_leaves_what_was_written_and_the_next_call_does_t
     index.fill(corpus(60))
 
     def happens(op: Any) -> None:
-        if any(entry.id == "doc-00040" for entry in op.entries):
+        if any(row.id == "doc-00040" for row in op.rows):
             raise StopError
 
     store = Interfering(open_store(index.address), happens, -1)

@@ -7,13 +7,12 @@ import random
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import Entry, Remove, Scan, SetUp, Write, Written
+from es_simhash.contract import Annotate, Entry, Remove, Row, Scan, SetUp, Write, Written
 from es_simhash.errors import NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.ingest.stored_documents import next_pass
@@ -77,28 +76,33 @@ STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经�
 class Racing(LinearStore):
     """Another program is faster at the first write."""
 
-    def __init__(self, race: Callable[[LinearStore, Write], Written | None]) -> None:
+    def __init__(self, race: Callable[[LinearStore, Annotate], Written | None]) -> None:
         super().__init__()
-        self._race: Callable[[LinearStore, Write], Written | None] | None = race
+        self._race: Callable[[LinearStore, Annotate], Written | None] | None = race
 
     def perform(self, op: Any) -> Any:
-        if isinstance(op, Write) and op.entries[0].version is not None and self._race is not None:
+        if isinstance(op, Annotate) and self._race is not None:
             race, self._race = self._race, None
             if (answer := race(self, op)) is not None:
                 return answer
         return super().perform(op)
 
 
-def removed(store: LinearStore, op: Write) -> None:
+def removed(store: LinearStore, op: Annotate) -> None:
     store.perform(Remove(("X",)))
 
 
-def edited(store: LinearStore, op: Write) -> None:
-    store.perform(Write((Entry("X", None, "", "X", None, json.dumps({"id": "X", "text": STORM})),)))
+def edited(store: LinearStore, op: Annotate) -> None:
+    write_without_fingerprint(store, "X", STORM)
 
 
-def refused(store: LinearStore, op: Write) -> Written:
-    others = Write(tuple(entry for entry in op.entries if entry.id != "X"))
+def write_without_fingerprint(store: LinearStore, id: str, text: str) -> None:
+    row = Row(id, None, "", id, None, written=0)
+    store.perform(Write((Entry(row, json.dumps({"id": id, "text": text})),), 64))
+
+
+def refused(store: LinearStore, op: Annotate) -> Written:
+    others = Annotate(tuple(row for row in op.rows if row.id != "X"), op.bits)
     return replace(store.perform(others), refused={"X": "too long"})
 
 
@@ -108,8 +112,7 @@ def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_i
     door = Documents(store)
     door.setup()
     for id in "WXYZ":
-        source = json.dumps({"id": id, "text": STORM if id != "W" else "，".join(article(RNG))})
-        store.perform(Write((Entry(id, None, "", id, None, source),)))
+        write_without_fingerprint(store, id, STORM if id != "W" else "，".join(article(RNG)))
     outcomes = {outcome.id: (outcome.outcome, outcome.duplicate_of) for outcome in door.backfill("text")}
     rows = {row.id: row.duplicate_of for row in door.export()}
     expected: dict[str, Any] = {"W": ("new", None), "Y": ("new", None), "Z": ("exact_duplicate", "Y")}
@@ -142,8 +145,7 @@ def test_of_very_many_documents_that_others_wrote_each_has_another_look(
     store.perform(SetUp(DEFAULT))
     write(store, entry("id20007", 1), entry("other", 2))
     conflicts = [f"id{n}" for n in range(20_500)]
-    choices: Any = SimpleNamespace(filter=None)
-    scan = next_pass(Scan(fields=("text",)), choices, conflicts)
+    scan = next_pass(Scan(fields=("text",)), None, conflicts)
     assert scan is not None
     assert [row.id for row in store.perform(scan).rows] == ["id20007"]
     store.close()

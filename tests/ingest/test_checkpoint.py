@@ -47,7 +47,7 @@ class Mortal(LinearStore):
 
 
 def ingest(store: Any, path: Path, documents: Any = INPUT, **options: Any) -> list[Outcome]:
-    return list(Documents(store).ingest(documents, **{"batch_size": 3, "state": str(path), **options}))
+    return list(Documents(store).ingest(documents, **{"batch_size": 3, "checkpoint": str(path), **options}))
 
 
 def contents(store: Any) -> list[Any]:
@@ -169,7 +169,7 @@ def test_other_workers_and_batches_go_on_where_the_first_ended(path: Path, whole
 def test_another_input_is_refused(path: Path, other: list[Any]) -> None:
     store = set_up(LinearStore())
     ingest(store, path)
-    with pytest.raises(InputError, match="is of another input: give the same documents in the same order"):
+    with pytest.raises(InputError, match="belongs to another input: give the same documents in the same order"):
         ingest(store, path, other)
 
 
@@ -188,18 +188,18 @@ def test_another_input_is_refused(path: Path, other: list[Any]) -> None:
 def test_another_option_is_refused(path: Path, option: dict[str, Any]) -> None:
     store = set_up(LinearStore())
     ingest(store, path)
-    with pytest.raises(InputError, match=f"is of an ingest with {next(iter(option))} .*: go on as it began"):
+    with pytest.raises(InputError, match=f"was created with {next(iter(option))} .*: run again with the same options"):
         ingest(store, path, **option)
 
 
 def test_another_store_is_refused(path: Path, tmp_path: Path) -> None:
     ingest(f"sqlite:///{tmp_path}/a.db", path)
-    with pytest.raises(InputError, match=r"is of an ingest with store .*a\.db', not .*b\.db'"):
+    with pytest.raises(InputError, match=r"was created with store .*a\.db', not .*b\.db'"):
         ingest(f"sqlite:///{tmp_path}/b.db", path)
 
 
 def test_a_run_that_fails_at_a_duplicate_has_no_state(path: Path) -> None:
-    with pytest.raises(InputError, match="use index or skip"):
+    with pytest.raises(InputError, match="use 'index' or 'skip'"):
         ingest(LinearStore(), path, on_duplicate="fail")
     assert not path.exists()
 
@@ -210,7 +210,7 @@ def test_a_run_that_fails_at_a_duplicate_has_no_state(path: Path) -> None:
 @pytest.mark.parametrize("data", [b"hello", b"SQLite format 3\0" + bytes(4_000), bytes(9_000)])
 def test_a_file_that_is_something_else_is_refused_and_left_alone(path: Path, data: bytes) -> None:
     path.write_bytes(data)
-    with pytest.raises(InputError, match="can't be used"):
+    with pytest.raises(InputError, match="cannot be used"):
         Checkpoint(str(path))
     assert path.read_bytes() == data
 
@@ -219,7 +219,7 @@ def test_another_program_s_database_is_refused_and_left_alone(path: Path) -> Non
     with Documents(f"sqlite:///{path}") as documents:
         documents.setup()
     before = path.read_bytes()
-    with pytest.raises(InputError, match="is not the state of an ingest: name another file"):
+    with pytest.raises(InputError, match="is not the checkpoint of an ingest: name another file"):
         Checkpoint(str(path))
     assert path.read_bytes() == before
 
@@ -228,19 +228,19 @@ def test_another_program_s_database_is_refused_and_left_alone(path: Path) -> Non
 def test_a_damaged_state_is_refused(path: Path, kept: int) -> None:
     ingest(set_up(LinearStore()), path)
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(InputError, match=r"can't be used \(database disk image is malformed\)"):
+    with pytest.raises(InputError, match=r"cannot be used \(database disk image is malformed\)"):
         ingest(set_up(LinearStore()), path)
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no folder for the state .*: make it first"):
+    with pytest.raises(InputError, match=r"there is no folder for the checkpoint .*: create it first"):
         Checkpoint(str(tmp_path / "missing" / "x.state"))
-    with pytest.raises(InputError, match="can't be used"):
+    with pytest.raises(InputError, match="cannot be used"):
         Checkpoint(str(tmp_path))
 
 
 def test_a_state_in_use_is_refused(path: Path) -> None:
-    with Checkpoint(str(path)), pytest.raises(InputError, match="another ingest is using it"):
+    with Checkpoint(str(path)), pytest.raises(InputError, match="another ingest uses it"):
         Checkpoint(str(path))
     Checkpoint(str(path)).close()
 
@@ -248,7 +248,7 @@ def test_a_state_in_use_is_refused(path: Path) -> None:
 def test_a_disk_that_fills_under_the_state_is_an_error_of_ours(path: Path) -> None:
     with Checkpoint(str(path)) as state:
         state._db.execute("PRAGMA max_page_count = 5")
-        with pytest.raises(InputError, match=r"can't be used \(database or disk is full\)"):
+        with pytest.raises(InputError, match=r"cannot be used \(database or disk is full\)"):
             state.decided(1, "m", [("x" * 9_000, "p")] * 9, {})
 
 

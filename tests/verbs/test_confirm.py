@@ -14,7 +14,7 @@ from es_simhash.contract import FetchFields, Row
 from es_simhash.errors import InputError
 from es_simhash.similarity.measures import jaccard, similarity
 from es_simhash.testing import LinearStore
-from es_simhash.verbs import texts as confirm
+from es_simhash.verbs import memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,7 +157,7 @@ def test_texts_of_several_fields(door: Documents) -> None:
 
 def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(door: Documents) -> None:
     list(door.ingest([{"id": "a", "body": STORM}], text_field="body"))
-    wanted = r"document 'a' in the store .*no text in the field 'text': name the field .*\(--text-field\)"
+    wanted = r"cannot confirm against stored document 'a': no text in field 'text': name the field .*\(--text-field\)"
     with pytest.raises(InputError, match=wanted):
         door.similar(EDITED, confirm=0.8)
     with pytest.raises(InputError, match=wanted):
@@ -174,7 +174,7 @@ def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(d
     ]
     list(door.ingest([{"id": "e", "body": EDITED}], text_field="body"))
     before = links(door)
-    with pytest.raises(InputError, match="to confirm by its text, document"):
+    with pytest.raises(InputError, match="cannot confirm against stored document"):
         door.group(confirm=0.8)
     assert links(door) == before
 
@@ -187,7 +187,7 @@ def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callab
     with Documents(f"{elasticsearch_url}/{index}") as door:
         door.setup()
         assert ingest(door, {"a": STORM})[0][0] == "new"
-        with pytest.raises(InputError, match="no text in the field 'text'"):
+        with pytest.raises(InputError, match="no text in field 'text'"):
             door.similar(EDITED, confirm=0.8)
 
 
@@ -199,7 +199,7 @@ def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callab
         ({"confirm": 0.8, "measure": "dice"}, "use one of jaccard, cosine"),
         ({"measure": "dice"}, "use one of jaccard, cosine"),
         ({"max_distance": 8}, "max_distance is 8: use 0 to 7 at 64 bits, or 'fingerprint' or 'digest'"),
-        ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 7"),
+        ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15 at 128 bits, or 'fingerprint' or 'digest'"),
     ],
 )
 def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any], message: str) -> None:
@@ -207,7 +207,8 @@ def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any],
     with Documents("sqlite:///:memory:") as documents:
         documents.setup()
         with pytest.raises(InputError, match=message):
-            getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
+            result = getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
+            next(result)  # an ingest or a backfill asks for the Scheme here
 
 
 @pytest.mark.parametrize("fields", [[], "", ["text", ""]])
@@ -301,15 +302,15 @@ def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
     items = [{"id": id, "text": text} for id, text in TEXTS.items()]
     with Documents("sqlite:///:memory:") as door:
         list(door.ingest(items, confirm=0.8, checkpoint=state))
-        with pytest.raises(InputError, match=r"an ingest with confirm 0.8, not 0.9"):
+        with pytest.raises(InputError, match=r"was created with confirm 0.8, not 0.9"):
             list(door.ingest(items, confirm=0.9, checkpoint=state))
         with pytest.raises(InputError, match="confirm"):
             list(door.ingest(items, max_distance=7, checkpoint=state))
 
 
 def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirm, "RECENT", 10)
-    recent = confirm.Recent()
+    monkeypatch.setattr(memory, "RECENT", 10)
+    recent = memory.RecentSources()
 
     def row(id: str, digest: str) -> Row:
         return Row(id, None, digest, id, None, 1)

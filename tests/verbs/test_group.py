@@ -125,7 +125,7 @@ def test_a_filter_limits_what_is_looked_at(store: Store) -> None:
 
 def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
     write(store, entry("a", 0), entry("b", 1), entry("c", 2))
-    report = Documents(Interrupting(store, Write((entry("b", 1 << 50, digest="another"),)))).group()
+    report = Documents(Interrupting(store, Write((entry("b", 1 << 50, digest="another"),), 64))).group()
     assert (report.changed, report.conflicts) == (1, 1)
     assert groups(store) == {"a": "a", "b": "b", "c": "a"}
 
@@ -133,7 +133,7 @@ def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
 @pytest.mark.parametrize(
     ("meanwhile", "left"),
     [
-        (Write((entry("a", 0xFFFF << 40, digest="another"),)), {"a": ("a", None), "b": ("b", None), "c": ("b", "b")}),
+        (Write((entry("a", 0xFFFF << 40, digest="another"),), 64), {"a": ("a", None), "b": ("b", None), "c": ("b", "b")}),
         (Remove(("a",)), {"b": ("b", None), "c": ("b", "b")}),
     ],
     ids=["changed", "removed"],

@@ -16,7 +16,7 @@ from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
 from es_simhash.verbs import group as flow
-from tests.groups.test_links import twin
+from tests.groups.test_links import reference_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,8 @@ def links(store: Store) -> dict[str, tuple[str, str | None]]:
 def right(store: Store) -> dict[str, tuple[str, str | None]]:
     """The links that the documents should have."""
     rows = sorted(scan(store), key=lambda row: (row.written, row.id))
-    heads, originals = twin([(row.fingerprint, row.digest) for row in rows], [row.group for row in rows], 3, "earliest")
+    texts = [(row.fingerprint, row.digest) for row in rows]
+    heads, originals = reference_links(texts, [row.group for row in rows], 3, "earliest")
     return {
         row.id: (rows[head].id, rows[original].id if original >= 0 else None)
         for row, head, original in zip(rows, heads, originals, strict=True)
@@ -168,7 +169,7 @@ def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> Non
     class Meanwhile(Breaking):
         def perform(self, op: Request[Any]) -> Any:
             if isinstance(op, Relink):
-                store.perform(Write((entry("b", 0xFFFF), entry("d", 0xFFFE))))
+                store.perform(Write((entry("b", 0xFFFF), entry("d", 0xFFFE)), 64))
             return store.perform(op)
 
     report = Documents(Meanwhile(store, 0, False)).group()

@@ -10,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
-from es_simhash.contract import Fetch, Write, Written
+from es_simhash.contract import Describe, Fetch, Write, Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.ingest import run as client_runs
+from es_simhash.search.hamming import rows_within
 from es_simhash.similarity.measures import jaccard
 from es_simhash.testing import LinearStore
 from es_simhash.verbs import ingest as flow
 from es_simhash.verbs import memory as flow_confirm
 from es_simhash.verbs import neighbours as flow_neighbours
-from es_simhash.verbs.similar import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -195,7 +195,7 @@ def test_every_outcome_is_the_slow_twins_whatever_the_batches(
 ) -> None:
     monkeypatch.setattr(flow, "WINDOW", window)
     monkeypatch.setattr(flow_confirm, "RECENT", recent)
-    monkeypatch.setattr(flow_neighbours, "FEW", few)
+    monkeypatch.setattr(flow_neighbours, "NEAREST", few)
     monkeypatch.setattr(flow_neighbours, "BATCH", few + 1)
     monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
     wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
@@ -254,7 +254,7 @@ def test_a_skipped_duplicate_is_not_stored(memory: Documents) -> None:
 def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> None:
     seen: list[Any] = []
     items = [{"id": n, "text": text} for n, text in enumerate([NEAR[0], "图集", NEAR[0], "另外一篇"])]
-    with pytest.raises(DuplicateFound, match=r"document 3: '2' duplicates '0' at a distance of 0"):
+    with pytest.raises(DuplicateFound, match=r"document 3: '2' is a duplicate of '0' at a distance of 0 bits"):
         seen.extend((outcome.id, outcome.stored) for outcome in memory.ingest(items, on_duplicate="fail"))
     assert seen == [("0", True), ("1", True), ("2", False)]
     assert [row.id for row in memory._run(_rows("0", "1", "2", "3"))] == ["0", "1"]
@@ -357,10 +357,23 @@ def test_a_question_to_a_store_that_is_not_set_up_is_an_error_and_makes_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("wrong", [-1, 8, 2.5, True, "3"])
-def test_a_distance_out_of_range_is_refused_at_once(memory: Documents, wrong: Any) -> None:
-    with pytest.raises(InputError, match="use 0 to 7"):
+@pytest.mark.parametrize("wrong", [-1, 16, 2.5, True, "3"])
+def test_a_distance_that_no_scheme_allows_raises_at_the_call(memory: Documents, wrong: Any) -> None:
+    with pytest.raises(InputError, match="use 0 to 15 at 128 bits"):
         memory.ingest([], max_distance=wrong)
+
+
+def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stored(memory: Documents) -> None:
+    outcomes = memory.ingest([{"id": 1, "text": "x"}], max_distance=8)
+    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+        next(outcomes)
+    assert memory._store.perform(Describe()) is None
+
+
+def test_a_distance_that_the_known_scheme_does_not_allow_raises_at_the_call() -> None:
+    with Documents("sqlite:///:memory:", scheme=Scheme()) as documents:
+        with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+            documents.ingest([], max_distance=8)
 
 
 def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
@@ -388,9 +401,9 @@ class Refusing(LinearStore):
     def perform(self, op: Request[Any]) -> Any:
         if not isinstance(op, Write):
             return super().perform(op)
-        taken = tuple(entry for entry in op.entries if entry.id not in self._refused)
-        super().perform(Write(taken))
-        return Written({entry.id: "too wide" for entry in op.entries if entry not in taken}, searchable=True)
+        taken = tuple(entry for entry in op.entries if entry.row.id not in self._refused)
+        super().perform(Write(taken, op.bits))
+        return Written({entry.row.id: "too wide" for entry in op.entries if entry not in taken}, searchable=True)
 
 
 def _rows(*ids: str) -> Any:
@@ -436,11 +449,11 @@ def test_what_was_removed_is_no_original_of_a_later_document() -> None:
 def test_very_many_copies_are_compared_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
 
-    def counted(probes: Any, rows: Any, max_distance: int) -> Any:
-        compared.append(len(rows))
-        return within(probes, rows, max_distance)
+    def counted(ours: Any, theirs: Any, max_distance: int, bits: int) -> Any:
+        compared.append(len(theirs))
+        return rows_within(ours, theirs, max_distance, bits)
 
-    monkeypatch.setattr("es_simhash.verbs.neighbours.within", counted)
+    monkeypatch.setattr(flow_neighbours, "rows_within", counted)
     door = Documents(LinearStore(lagging=True))
     outcomes = ingest(door, *[text(1, 2)] * 400, batch_size=20)
     assert [outcome.outcome for outcome in outcomes] == ["new"] + ["exact_duplicate"] * 399

@@ -57,7 +57,7 @@ def large(request: pytest.FixtureRequest) -> Iterator[Store]:
     store.close()
 
 
-def near(one: Row | Entry, other: Row | Entry) -> tuple[bool, int] | None:
+def near(one: Row, other: Row) -> tuple[bool, int] | None:
     if one.digest == other.digest:
         return False, 0
     if one.fingerprint is None or other.fingerprint is None:
@@ -66,10 +66,14 @@ def near(one: Row | Entry, other: Row | Entry) -> tuple[bool, int] | None:
     return (True, distance) if distance <= K else None
 
 
-def linked(documents: Iterable[Any], links: dict[str, str | None]) -> dict[str, tuple[str, str | None]]:
-    """The slow twin: links that hold are kept, each other document finds its nearest; a group is the chain's end."""
-    there = {document.id: document for document in documents}
-    firsts: dict[str, Any] = {}  # of several copies nobody is linked to another than the first
+def linked(entries: Iterable[Entry], links: dict[str, str | None]) -> dict[str, tuple[str, str | None]]:
+    """Return the links by the reference implementation, as pairs (group, original).
+
+    A link to a document that exists is kept. Each other document is linked to its nearest. A group is named after the
+    end of the chain.
+    """
+    there = {entry.row.id: entry.row for entry in entries}
+    firsts: dict[str, Row] = {}  # of several exact duplicates only the first is an original
     for document in sorted(there.values(), key=lambda document: document.written):
         firsts.setdefault(document.digest, document)
     originals: dict[str, str | None] = {}
@@ -108,8 +112,12 @@ def planted(count: int, seed: int) -> list[Entry]:
 
 
 def linked_anew(entries: list[Entry]) -> list[Entry]:
-    links = linked(entries, {each.id: "nothing" for each in entries})
-    return [replace(each, group=links[each.id][0], duplicate_of=links[each.id][1]) for each in entries]
+    links = linked(entries, {each.row.id: "nothing" for each in entries})
+    return [with_links(each, *links[each.row.id]) for each in entries]
+
+
+def with_links(entry: Entry, group: str, duplicate_of: str | None) -> Entry:
+    return replace(entry, row=replace(entry.row, group=group, duplicate_of=duplicate_of))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -119,10 +127,10 @@ def test_the_links_after_a_removal_are_the_slow_twins(store: Store, seed: int) -
     rng = random.Random(seed)
     left = list(entries)
     while len(left) > 5:
-        gone = {each.id for each in rng.sample(left, len(left) // 3)}
+        gone = {each.row.id for each in rng.sample(left, len(left) // 3)}
         before = found(store)
         assert Documents(store).remove(gone | {"never there"}) == gone
-        left = [each for each in left if each.id not in gone]
+        left = [each for each in left if each.row.id not in gone]
         assert found(store) == linked(left, {id: original for id, (_, original) in before.items()})
 
 
@@ -132,7 +140,7 @@ def test_the_links_after_a_removal_by_a_clause_are_the_slow_twins(store: Store, 
     write(store, *entries)
     kept = [each for each in entries if '"lang": "zh"' in each.source]
     assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 60 - len(kept)
-    assert found(store) == linked(kept, {each.id: each.duplicate_of for each in entries})
+    assert found(store) == linked(kept, {each.row.id: each.row.duplicate_of for each in entries})
     assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 0
 
 
@@ -157,7 +165,7 @@ def crowd(count: int) -> list[Entry]:
 
 
 def _to_head(entries: list[Entry]) -> list[Entry]:
-    return [each if each.id == "head" else replace(each, group="head", duplicate_of="head") for each in entries]
+    return [each if each.row.id == "head" else with_links(each, "head", "head") for each in entries]
 
 
 def test_a_group_of_three_thousand_finds_another_head(large: Store) -> None:
@@ -165,7 +173,7 @@ def test_a_group_of_three_thousand_finds_another_head(large: Store) -> None:
     write(large, *entries)
     assert Documents(large).remove(["head"]) == {"head"}
     after = found(large)
-    wanted = linked(entries[1:], {each.id: each.duplicate_of for each in entries})
+    wanted = linked(entries[1:], {each.row.id: each.row.duplicate_of for each in entries})
     assert {id: original for id, (_, original) in after.items()} == {
         id: original for id, (_, original) in wanted.items()
     }
@@ -232,7 +240,8 @@ def write_without_fingerprint(store: Store, id: str, **fields: Any) -> None:
     if isinstance(store, ElasticsearchStore):
         store._client.index(index=store._index, id=id, document=fields, refresh=True)
     else:
-        write(store, replace(entry(id, None, **fields), digest="", group=""))
+        bare = entry(id, None, **fields)
+        write(store, replace(bare, row=replace(bare.row, digest="", group="")))
 
 
 def test_what_matches_is_removed_with_or_without_a_fingerprint(store: Store) -> None:
@@ -290,7 +299,7 @@ def test_what_others_link_to_a_document_on_its_way_out_is_linked_anew(store: Sto
 def test_broken_off_and_repeated_it_ends_the_same(store: Store) -> None:
     entries = planted(60, 9)
     write(store, *entries)
-    gone = {each.id for each in entries[:20]}
+    gone = {each.row.id for each in entries[:20]}
 
     class AwayError(Exception):
         pass
@@ -303,7 +312,7 @@ def test_broken_off_and_repeated_it_ends_the_same(store: Store) -> None:
             Documents(Meanwhile(store, kind, away)).remove(gone)
         assert all(original in found(store) for _, original in found(store).values() if original)
     Documents(store).remove(gone)
-    assert found(store) == linked(entries[20:], {each.id: each.duplicate_of for each in entries})
+    assert found(store) == linked(entries[20:], {each.row.id: each.row.duplicate_of for each in entries})
 
 
 @pytest.mark.elasticsearch
@@ -318,11 +327,11 @@ def test_async_removal_leaves_the_same(elasticsearch_url: str, make_index: Calla
 
     async def main() -> Any:
         async with AsyncDocuments(address) as door:
-            return await door.remove([entries[0].id]), await door.remove_matching({"term": {"lang": "en"}})
+            return await door.remove([entries[0].row.id]), await door.remove_matching({"term": {"lang": "en"}})
 
     removed = asyncio.run(main())
     twin.perform(SetUp(DEFAULT))
     with Documents(twin) as door:
-        assert removed == (door.remove([entries[0].id]), door.remove_matching({"term": {"lang": "en"}}))
+        assert removed == (door.remove([entries[0].row.id]), door.remove_matching({"term": {"lang": "en"}}))
     assert found(store) == found(twin)
     store.close()

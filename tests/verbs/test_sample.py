@@ -112,13 +112,13 @@ def test_a_filter_and_a_number_of_documents_say_which_take_part(address: Any) ->
 
 def test_texts_are_brought_in_batches(address: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     every = list(Documents(address).sample_pairs(100))
-    monkeypatch.setattr("es_simhash.client.documents.SAMPLE_BATCH", 2)
+    monkeypatch.setattr("es_simhash.client.document_verbs.SAMPLE_BATCH", 2)
     assert flow.BATCH == 100
     assert list(Documents(address).sample_pairs(100)) == every
 
 
 def test_a_field_without_text_is_named(address: Any) -> None:
-    with pytest.raises(InputError, match=r"document '\w+': no text in the field 'body': name the field"):
+    with pytest.raises(InputError, match=r"document '\w+': no text in field 'body': name the field"):
         list(Documents(address).sample_pairs(5, text_field="body"))
 
 
