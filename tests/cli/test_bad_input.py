@@ -256,7 +256,7 @@ def test_a_filter_that_elasticsearch_cannot_use_is_an_error_with_the_server_s_re
     said = complaint(es_simhash("similar", STORM, "--filter", '{"nope": {}}', "--store", index, cwd=tmp_path))
     assert f"{index} does not understand the query: " in said
     assert "unknown query [nope]" in said
-    assert said.endswith(": check the filter clause")
+    assert said.endswith(": check the filter")
 
 
 # --- addresses ---------------------------------------------------------------------------------------------

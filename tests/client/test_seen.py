@@ -364,7 +364,7 @@ def test_a_field_seen_of_somebody_elses_is_left_alone(client: Elasticsearch, ind
     client.indices.create(index=index_name, mappings=mappings)
     seen = SeenItems(client, index=index_name)
     for method in (seen.setup, lambda: seen.add("ann", ["a"])):
-        with pytest.raises(NotSetUp, match="somebody else's"):
+        with pytest.raises(NotSetUp, match="another program uses the field"):
             method()
 
 

@@ -73,7 +73,7 @@ def test_sqlite_finds_what_matches_the_filter_in_memory(
 ) -> None:
     store = open_store("sqlite:///:memory:")
     store.perform(SetUp(DEFAULT))
-    store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents))))
+    store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64))
     assert {row.id for row in scan(store, filter=filter)} == in_memory(documents, filter)
     store.close()
 
@@ -120,7 +120,7 @@ def test_elasticsearch_finds_what_matches_the_filter_in_memory(
     @given(documents=st.lists(people, min_size=8, max_size=8), drawn=st.lists(nested, min_size=8, max_size=8))
     @settings(max_examples=15, deadline=None, derandomize=True)
     def law(documents: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> None:
-        store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents))))
+        store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64))
         with Elasticsearch(elasticsearch_url) as client:
             client.indices.refresh(index=index)
         for filter in drawn:

@@ -238,7 +238,7 @@ def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkey
 def write_without_fingerprint(store: Store, id: str, **fields: Any) -> None:
     """A document as it is before a backfill."""
     if isinstance(store, ElasticsearchStore):
-        store._client.index(index=store._index, id=id, document=fields, refresh=True)
+        store._client.index(index=store._index.index, id=id, document=fields, refresh=True)
     else:
         bare = entry(id, None, **fields)
         write(store, replace(bare, row=replace(bare.row, digest="", group="")))
