@@ -1,4 +1,7 @@
-"""Has this been seen? Bloom filters: no is certain, yes errs at a rate that is kept at any size."""
+"""Has this user seen this item?
+
+A Bloom filter answers: "no" is certain, "yes" is wrong at a rate that the filter keeps at any size.
+"""
 
 from es_simhash.bloom.filter import BloomFilter
 from es_simhash.bloom.items import Item

@@ -1,4 +1,4 @@
-"""What callers pass: numbers in their range, or an InputError that says the range."""
+"""Checks of the numbers that callers pass. A number out of range raises an InputError that says the range."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from es_simhash.errors import InputError
 
 
 def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
-    """Return a whole number as an int, or raise InputError with its name and the allowed range."""
+    """Return a whole number as an int.
+
+    :param value: an integer of any type, such as numpy's.
+    :param least: the smallest allowed number.
+    :param most: the largest allowed number.
+    :raises InputError: if it is no whole number from ``least`` to ``most``. The message has its name and the range.
+    """
     try:
         number = operator.index(value)
     except TypeError:
@@ -22,7 +28,10 @@ def whole_number(name: str, value: SupportsIndex, least: int, most: int) -> int:
 
 
 def rate(name: str, value: SupportsFloat, least: float) -> float:
-    """Return a rate as a float, or raise InputError with its name and the allowed range: ``least`` to below 1."""
+    """Return a rate as a float.
+
+    :raises InputError: if it is no number from ``least`` to below 1. The message has its name and the range.
+    """
     try:
         number = math.nan if isinstance(value, (bool, str)) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -33,8 +42,8 @@ def rate(name: str, value: SupportsFloat, least: float) -> float:
 
 
 def shown(value: object) -> str:
-    """Return a value for an error message, shortened; Python refuses to write out a very long integer."""
+    """Return a value as a short text for an error message."""
     try:
         return reprlib.repr(value)
-    except ValueError:
+    except ValueError:  # Python converts no very long integer to digits
         return "an integer of very many digits"

@@ -1,8 +1,12 @@
-"""A Bloom filter: what might have been seen, and what certainly has not.
+"""A Bloom filter that grows.
 
-The rules. An added item is always found. An item that was never added is found, wrongly, at error_rate at most, at
-any size: a filter that is full gets a further layer (sizing.py). An item that some layer already answers yes to is not
-added again, and changes nothing. Nothing can be taken out.
+The rules:
+
+- An item that was added is always found.
+- An item that was never added is found by mistake with a probability of at most ``error_rate``, at any size. A filter
+  that is full gets another layer (sizing.py).
+- An item that the filter finds already is not added again. Adding it changes nothing.
+- No item can be removed.
 """
 
 from __future__ import annotations
@@ -25,19 +29,24 @@ if TYPE_CHECKING:
     from es_simhash.bloom.items import Item, Words
     from es_simhash.bloom.layer import LayerInfo, Mask
 
-_SMALL = 24  # a batch of fewer items costs less one by one than in numpy
-_CHUNK = 5000  # items of a batch at a time: what is known of them stays in the cache
+_SMALL = 24
+"""A batch of fewer items is handled one by one, which is faster than numpy."""
+_CHUNK = 5000
+"""Items of a batch that numpy handles at once: their arrays stay in the processor's cache."""
 _LAST_SECOND = (1 << 63) - 1
 
 
 class BloomFilter:
-    """A set of items (str, int or bytes; 1 and "1" are the same item) that may err on the side of yes.
+    """A set of items that may find an item that was never added, and always finds an item that was.
 
-    ``capacity`` is the number of items that it is first made for, ``error_rate`` the share of items never added that
-    it may take for added, before and after it has grown. ``seed`` chooses the hash: filters compare only under
-    one. ``generation`` is the caller's: when the filter was begun, in whole seconds since 1970, or 0.
+    An item is a str, an int or bytes; 1 and "1" are the same item.
 
-    Raises InputError, which says the allowed range, for a number out of it.
+    :param capacity: the number of items that the filter is first made for. It grows beyond.
+    :param error_rate: the share of items, among those that were never added, that the filter may find; above 0 and
+        below 1. It holds before and after the filter has grown.
+    :param seed: of the hash. Only filters with one seed can be united.
+    :param generation: a number for the caller: when the filter was started, in whole seconds since 1970, or 0.
+    :raises InputError: if a number is out of range. The message says the range.
     """
 
     __slots__ = ("_config", "_generation", "_newest", "_older", "_seed")
@@ -55,12 +64,12 @@ class BloomFilter:
 
     def _fill(self, config: Config, generation: int, layers: Iterable[Layer]) -> None:
         self._config = config
-        self._seed = config.seed  # at hand: a single add is a few such look-ups long
+        self._seed = config.seed  # one attribute look-up less in each single add
         self.generation = generation
         *older, self._newest = layers
         self._older = tuple(older)
 
-    # --- what it is ------------------------------------------------------------------------------------------
+    # --- properties ------------------------------------------------------------------------------------------
 
     @property
     def capacity(self) -> int:
@@ -69,7 +78,7 @@ class BloomFilter:
 
     @property
     def error_rate(self) -> float:
-        """The false-positive rate that the filter keeps to; ``false_positive_rate`` is the one it has now."""
+        """The false-positive rate that the filter never exceeds; ``false_positive_rate`` is its current rate."""
         return self._config.error_rate
 
     @property
@@ -79,7 +88,7 @@ class BloomFilter:
 
     @property
     def generation(self) -> int:
-        """When the filter was begun, as the caller has it: whole seconds since 1970, or 0."""
+        """When the filter was started, as the caller set it: whole seconds since 1970, or 0."""
         return self._generation
 
     @generation.setter
@@ -88,7 +97,7 @@ class BloomFilter:
 
     @property
     def layers(self) -> tuple[LayerInfo, ...]:
-        """What can be told of each layer, the oldest first: capacity, m, k, count, set_bits."""
+        """Figures of each layer, the oldest first."""
         return tuple(layer.info() for layer in self._layers)
 
     @property
@@ -97,17 +106,17 @@ class BloomFilter:
 
     @property
     def count(self) -> int:
-        """How many items changed the filter when they were added (of a union: an estimate)."""
+        """The number of items that changed the filter when they were added; for a union, an estimate."""
         return sum(layer.count for layer in self._layers)
 
     @property
     def estimated_count(self) -> int:
-        """How many distinct items the bits speak of, give or take a per cent or so: the sum over the layers."""
+        """An estimate of the number of distinct items from the set bits, to about one per cent."""
         return sum(layer.estimated_count for layer in self.layers)
 
     @property
     def false_positive_rate(self) -> float:
-        """The share of items never added that the filter takes for added as it is now, from its set bits."""
+        """The share of items, among those that were never added, that the filter finds now; from its set bits."""
         return 1 - math.prod(1 - layer.false_positive_rate for layer in self.layers)
 
     @property
@@ -121,20 +130,24 @@ class BloomFilter:
     # --- one item --------------------------------------------------------------------------------------------
 
     def __contains__(self, item: Item) -> bool:
-        """Return whether the filter might contain an item; False is certain. Raises InputError as ``add`` does."""
+        """Return whether the filter might contain an item; False is certain.
+
+        :raises InputError: if the item is no str, int or bytes, or has no UTF-8.
+        """
         hashed = hash_item(item, self._seed)
         x, y = hashed & WORD, hashed >> 64
         if self._newest.has(x, y):
             return True
-        for layer in self._older:  # noqa: SIM110  # any() would make a generator, at a fifth of the time of a look-up
+        for layer in self._older:  # noqa: SIM110  # any() needs a generator, which takes a fifth of the time of a look-up
             if layer.has(x, y):
                 return True
         return False
 
     def add(self, item: Item) -> bool:
-        """Add an item; return True when that changed the filter, False when it might contain the item already.
+        """Add an item.
 
-        Raises InputError, naming the item, when it is no str, int or bytes, or has no UTF-8.
+        :returns: True if this changed the filter; False if the filter might have contained the item already.
+        :raises InputError: if the item is no str, int or bytes, or has no UTF-8. The message shows the item.
         """
         return self._add(hash_item(item, self._seed))
 
@@ -160,7 +173,7 @@ class BloomFilter:
     def contains_many(self, items: Iterable[Item]) -> Mask:
         """Return for each item of a batch whether the filter might contain it; False is certain. Shape (n,).
 
-        Raises InputError as ``update`` does.
+        :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item.
         """
         batch = as_batch(items)
         if len(batch) < _SMALL:
@@ -170,16 +183,18 @@ class BloomFilter:
         return np.concatenate([self._has_chunk(x[at : at + _CHUNK], y[at : at + _CHUNK]) for at in chunks])
 
     def update(self, items: Iterable[Item]) -> Mask:
-        """Add the items of a batch, in order; return for each whether it changed the filter, shape (n,).
+        """Add the items of a batch, in order.
 
-        The filter, and the answers, are those of ``add`` of one item after the other: of equal items in a batch the
-        first is the one that changes something. ``update(...).any()`` tells whether there is anything to store.
+        The result is the same as that of ``add`` for one item after the other. So among equal items of a batch only the
+        first can change the filter.
 
-        Raises InputError, naming the item, when one is no str, int or bytes, or has no UTF-8; nothing is added then.
+        :returns: for each item, whether it changed the filter; shape (n,). If none did, there is nothing to store.
+        :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item. Nothing is
+            added then.
         """
         batch = as_batch(items)
         if len(batch) < _SMALL:
-            hashes = [hash_item(item, self._seed) for item in batch]  # all of them first: one that is refused adds none
+            hashes = [hash_item(item, self._seed) for item in batch]  # all hashes first: a bad item raises here
             return np.array([self._add(hashed) for hashed in hashes], dtype=np.bool_)
         x, y = hash_items(batch, self._seed)
         chunks = range(0, len(batch), _CHUNK)
@@ -200,7 +215,7 @@ class BloomFilter:
         while len(rest):
             changed = self._newest.add_many(x[rest], y[rest])
             new[rest[: len(changed)]] = changed
-            rest = rest[len(changed) :]  # the layer was full before these had their turn
+            rest = rest[len(changed) :]  # the layer was full before these items
             if len(rest):
                 rest = rest[~self._newest.has_many(x[rest], y[rest])]
             if len(rest):
@@ -210,17 +225,17 @@ class BloomFilter:
     # --- two filters -----------------------------------------------------------------------------------------
 
     def union(self, other: BloomFilter) -> BloomFilter:
-        """Return a new filter that finds what either of the two finds, of the later of their generations.
+        """Return a new filter that finds what either of the two filters finds. It has the later generation of the two.
 
-        Layer is laid upon layer, so the union of two filters that share most of their items keeps the error rate;
-        where two that share little have more items together than their layers are made for, ``false_positive_rate``
-        tells how far it rises. The counts of a union are estimates.
+        Layers are united one by one. The union keeps the error rate if the two filters have most items in common. If
+        they have few in common, a layer may hold more items than it is made for; ``false_positive_rate`` tells the
+        actual rate. The counts of a union are estimates.
 
-        Raises FilterMismatch, naming both, when capacity, error rate, seed or the size of a layer differ.
+        :raises FilterMismatch: if capacity, error rate, seed or the size of a layer differ. The message has both.
         """
         if self._config != other._config:
             raise FilterMismatch(
-                f"only filters of one configuration can be united: one has {self._config}, the other {other._config}"
+                f"only filters of equal configuration can be united: one has {self._config}, the other {other._config}"
             )
         mine, theirs = self._layers, other._layers
         shared = min(len(mine), len(theirs))
@@ -234,31 +249,32 @@ class BloomFilter:
         return self.union(other)
 
     def copy(self) -> BloomFilter:
-        """Return a filter of its own with the same items."""
+        """Return an independent copy."""
         return self._of(self._config, self._generation, [layer.copy() for layer in self._layers])
 
     __copy__ = copy
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two filters are the same to the last bit: configuration, generation and layers."""
+        """Return whether two filters are equal in every bit: configuration, generation and layers."""
         if not isinstance(other, BloomFilter):
             return NotImplemented
         return (self._config, self._generation, self._layers) == (other._config, other._generation, other._layers)
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it is mutable
 
     # --- bytes -----------------------------------------------------------------------------------------------
 
     def to_bytes(self) -> bytes:
-        """Return the whole filter as one value: header, bits of all layers, checksum (the layout is in format.py)."""
+        """Return the whole filter as bytes: header, bits of all layers, checksum. format.py has the layout."""
         return layout.dump(self._config, self._generation, self._layers)
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> BloomFilter:
-        """Return the filter that ``to_bytes`` wrote, in this version or an earlier one.
+        """Return the filter that ``to_bytes`` wrote.
 
-        Raises FilterFormatError, which says what is wrong, for bytes that are cut, damaged, foreign or of a later
-        version; InputError for what isn't bytes at all.
+        :raises FilterFormatError: if the bytes are cut, damaged, of a later version, or not a Bloom filter. The message
+            says what is wrong.
+        :raises InputError: if ``data`` is not bytes.
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise InputError(f"a Bloom filter is read from bytes, not from a {type(data).__name__}: decode it first")

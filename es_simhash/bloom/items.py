@@ -1,11 +1,10 @@
-"""What an item is, and the hash of one.
+"""Items, and their hash.
 
-The rule: **an item is its UTF-8 text.** The integer 1 and the string "1" are the same item, because the same id
-comes out of JSON as one and out of a database as the other; bytes are taken to be UTF-8 text already. Anything
-whose text is a matter of opinion (``True``, ``1.0``, ``None``) is refused, and so are lone surrogates, which have
-no UTF-8.
+The rule: **an item is its UTF-8 text.** The integer 1 and the string "1" are the same item, because one id may be a
+number in JSON and a string in a database. Bytes are UTF-8 text already. A value that has no single obvious text
+(``True``, ``1.0``, ``None``) raises an error. So does a lone surrogate, which has no UTF-8.
 
-The hash is MurmurHash3 x64 128 (Austin Appleby) with a seed, the same on every machine and in every process.
+The hash is MurmurHash3 x64 128 (Austin Appleby) with a seed. It is the same on every machine and in every process.
 """
 
 from __future__ import annotations
@@ -27,18 +26,19 @@ if TYPE_CHECKING:
 
 Item: TypeAlias = str | int | bytes
 Words: TypeAlias = "NDArray[np.uint64]"
-"""One 64-bit half of the hash of each item of a batch, shape (n,)."""
+"""One 64-bit half of the hash of each item of a batch; shape (n,)."""
 
 WORD = (1 << 64) - 1
 """The mask of one 64-bit word."""
 
-_PIECE = 4096  # items hashed at a time: their digests stay in the cache, and those of a large batch are never all there
+_PIECE = 4096
+"""Items of a batch that are hashed at once: their digests stay in the processor's cache, and take little memory."""
 
 
 def hash_item(item: Item, seed: int) -> int:
-    """Return the 128-bit hash of one item: x in the low 64 bits, y in the high ones.
+    """Return the 128-bit hash of one item: x in the low 64 bits, y in the high 64 bits.
 
-    Raises InputError when the item is no str, int or bytes, or has no UTF-8.
+    :raises InputError: if the item is no str, int or bytes, or has no UTF-8.
     """
     try:
         if type(item) is str:
@@ -46,14 +46,14 @@ def hash_item(item: Item, seed: int) -> int:
         if type(item) is int:
             return mmh3_x64_128_uintdigest(b"%d" % item, seed)
     except ValueError:
-        pass  # no UTF-8, or too many digits: refused below
+        pass  # no UTF-8, or too many digits: _utf8 raises the right error
     return mmh3_x64_128_uintdigest(_utf8(item), seed)
 
 
 def hash_items(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
     """Return the hashes of a batch as two arrays of shape (n,): the low words x and the high words y.
 
-    Raises InputError, naming the item, when one is no str, int or bytes, or has no UTF-8.
+    :raises InputError: if an item is no str, int or bytes, or has no UTF-8. The message shows the item.
     """
     hashes = np.empty((len(items), 2), dtype="<u8")
     for start in range(0, len(items), _PIECE):
@@ -63,14 +63,14 @@ def hash_items(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
 
 
 def as_batch(items: Iterable[Item]) -> Sequence[Item]:
-    """Return a batch as a list or tuple; a numpy array of integers or strings becomes plain ints or strs.
+    """Return a batch as a list or tuple. A numpy array of integers or strings becomes plain ints or strs.
 
-    Raises InputError for a lone str or bytes: its characters are hardly what was meant.
+    :raises InputError: if the batch is one str or bytes. Its characters are probably not the items.
     """
     if isinstance(items, (list, tuple)):
         return items
     if isinstance(items, (str, bytes)):
-        raise InputError(f"a batch is a list of items, and {shown(items)} is one item: put it in a list")
+        raise InputError(f"{shown(items)} is one item, and a batch is a list of items: put it in a list")
     if isinstance(items, np.ndarray):
         plain: list[Item] = items.ravel().tolist()
         return plain
@@ -78,23 +78,24 @@ def as_batch(items: Iterable[Item]) -> Sequence[Item]:
 
 
 def _safe_keys(items: Sequence[Item]) -> Sequence[str | bytes]:
-    """Return what mmh3's ``hash_bytes`` may have: bytes, or str, which it hashes as UTF-8 without a copy.
+    """Return the items in a form that mmh3's ``hash_bytes`` accepts: bytes, or str with a UTF-8 form.
 
-    From mmh3 5.1 on (to 5.3.1 at least) it crashes the process on a str that has no UTF-8. So all of them are encoded
-    first, in one piece, which costs a tenth of encoding each.
+    ``hash_bytes`` hashes a str as UTF-8 without a copy. But mmh3 from 5.1 on (at least up to 5.3.1) crashes the process
+    if a str has no UTF-8. So all strs are joined and encoded once to check them, at a tenth of the cost of encoding
+    each.
     """
     try:
-        "".join(items).encode()  # type: ignore[arg-type]  # a TypeError is the answer
+        "".join(items).encode()  # type: ignore[arg-type]  # a TypeError tells that not all are str
         return items  # type: ignore[return-value]  # all of them are str
     except (TypeError, UnicodeEncodeError):
         if set(map(type, items)) == {int}:
-            with suppress(ValueError):  # an int that is too long; below it gets its message
-                return list(map(repr, items))  # the digits of an int, faster than by str
+            with suppress(ValueError):  # an int is too long: _utf8 raises the right error
+                return list(map(repr, items))  # the digits of an int; repr is faster than str
         return [_utf8(item) for item in items]
 
 
 def _utf8(item: object) -> bytes:
-    """Return the UTF-8 text of an item of any kind that is taken: numpy's integers, and subclasses, too."""
+    """Return the UTF-8 text of an item. Subclasses of str, int and bytes and numpy's integers are items too."""
     if isinstance(item, bytes):
         return item
     if isinstance(item, str):
@@ -103,16 +104,11 @@ def _utf8(item: object) -> bytes:
         except UnicodeEncodeError as error:
             raise InputError(
                 f"the item {shown(item)} has a lone surrogate at character {error.start + 1}, which has no UTF-8: "
-                "mend the text, or pass bytes"
+                "repair the text, or pass bytes"
             ) from error
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         try:
             return str(int(item)).encode()
         except ValueError as error:
-            raise InputError(
-                f"the item is an integer of too many digits to be an id ({error}): pass them as a str"
-            ) from error
-    raise InputError(
-        f"the item {shown(item)} is a {type(item).__name__}, and an item is a str, an int or UTF-8 bytes: "
-        "pass the text that stands for it"
-    )
+            raise InputError(f"the item is an integer with too many digits ({error}): pass it as a str") from error
+    raise InputError(f"the item {shown(item)} is a {type(item).__name__}: pass a str, an int or UTF-8 bytes")

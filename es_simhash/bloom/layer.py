@@ -1,19 +1,20 @@
-"""One layer: the bits, and which of them an item sets.
+"""A layer of a Bloom filter: its bits, and the rule by which an item sets them.
 
-The rule. The hash of an item is two 64-bit words, x and y. Its k positions come from them by enhanced double hashing
-(Dillinger and Manolios 2004, "Bloom filters in probabilistic verification"; Kirsch and Mitzenmacher 2006, "Less
-hashing, same performance", for why two hashes are enough), all arithmetic modulo 2^64:
+**The rule.** The hash of an item is two 64-bit words, x and y. They give the k bit positions of the item by enhanced
+double hashing (Dillinger and Manolios 2004, "Bloom filters in probabilistic verification"; Kirsch and Mitzenmacher
+2006, "Less hashing, same performance", show that two hashes are enough). All arithmetic is modulo 2^64:
 
     for i = 1 .. k:   position = byte (x mod number of bytes), bit (x >> 61);   x = x + y;   y = y + i
 
-Plain double hashing, x + i·y mod m, has pitfalls in a small filter: a step of 0, or one that shares a factor with m,
-visits few positions; and two items with equal (x mod m, y mod m), or one the mirror image of the other, visit the same
-ones. Measured in layers for 0.1 %, with 10, 100 and 1,000 items, as multiples of that rate: ideal hashing 1.01, 0.97,
-1.00; plain double hashing 6.6, 1.6, 1.05; this rule 1.06, 0.98, 1.00. What makes the difference is the step that
-grows, words that are wider than m, and a number of bytes that is odd, so that it shares no factor with 2^64.
+**Why not plain double hashing**, x + i·y mod m. In a small filter it errs too often. If the step y is 0 or shares a
+factor with m, it visits few positions. Two items visit the same positions if (x mod m, y mod m) is equal, or if one is
+the mirror image of the other. The error rate was measured in layers for 0.1 % with 10, 100 and 1,000 items, as a
+multiple of that rate: ideal hashing 1.01, 0.97, 1.00; plain double hashing 6.6, 1.6, 1.05; this rule 1.06, 0.98, 1.00.
+Three things make the difference: the step grows, the words are wider than m, and the number of bytes is odd, so that it
+shares no factor with 2^64.
 
-The rule is there twice. A single item goes through plain ints, which cost less than numpy's machinery; a batch goes
-through numpy. Both set the same bits in the same order.
+**Two implementations.** A single item uses plain ints, which cost less than numpy for one item. A batch uses numpy.
+Both set the same bits in the same order.
 """
 
 from __future__ import annotations
@@ -38,19 +39,27 @@ Positions: TypeAlias = "NDArray[np.int64]"
 
 _BIT = tuple(1 << bit for bit in range(8))
 _BITS = np.array(_BIT, dtype=np.uint8)
-_TOP = np.uint64(61)  # the shift that leaves the three top bits of a word
+_TOP = np.uint64(61)  # the shift that leaves the three highest bits of a word
 
-# A large block that is freed goes back to the kernel, and comes again page by page for the next chunk of a batch: that
-# made 350 ns an item of 200. glibc keeps blocks up to the size of the largest that was ever freed (mallopt(3) on
-# M_MMAP_THRESHOLD), so here is one, never touched. Where malloc is another this does nothing.
+# glibc returns a large freed block to the kernel, and gets it back page by page for the next chunk of a batch. That
+# raised the cost of an item from 200 to 350 ns. But glibc keeps blocks up to the size of the largest block that was
+# ever freed (mallopt(3), M_MMAP_THRESHOLD). So this line allocates and frees one. It has no effect on another malloc.
 np.empty(1 << 22, dtype=np.uint8)
 
-_GLANCE = 2  # steps that a batch takes together before the items that have failed are dropped
+_FIRST_STEPS = 2
+"""Bits of each item that a batch checks first. Most unseen items fail here; only the others are checked further."""
 
 
 @dataclass(frozen=True)
 class LayerInfo:
-    """What can be told of a layer: the items it is made for, bits, hashes, items that changed it, bits that are set."""
+    """Figures of a layer.
+
+    :param capacity: the number of items that the layer is made for.
+    :param m: its bits.
+    :param k: hashes an item.
+    :param count: the number of items that changed it.
+    :param set_bits: the number of bits that are set.
+    """
 
     capacity: int
     m: int
@@ -60,26 +69,26 @@ class LayerInfo:
 
     @property
     def estimated_count(self) -> int:
-        """How many distinct items set so many bits (Swamidass and Baldi 2007): -m/k · ln(1 - set_bits/m).
+        """An estimate of the number of distinct items (Swamidass and Baldi 2007): -m/k · ln(1 - set_bits/m).
 
-        Bits that are all set tell no number; they count as if one were not.
+        If all bits are set the formula has no value; then the estimate is that of one bit less.
         """
         return round(self.m / self.k * math.log(self.m / max(self.m - self.set_bits, 1)))
 
     @property
     def false_positive_rate(self) -> float:
-        """The share of items never added that have all their bits set: (set_bits/m)^k."""
+        """The share of items, among those that were never added, whose bits are all set: (set_bits/m)^k."""
         rate: float = (self.set_bits / self.m) ** self.k
         return rate
 
 
 class Layer:
-    """The bits of one layer and the number of items that set them; its methods take hashes, not items."""
+    """The bits of one layer, and the number of items that set them. Its methods take hashes, not items."""
 
     __slots__ = ("_later_steps", "_length", "_steps", "bits", "count", "size")
 
     def __init__(self, size: Size, count: int = 0, bits: bytearray | None = None) -> None:
-        """Make an empty layer of a size, or one with the bits and the count that are given."""
+        """Make a layer: empty, or with the given bits and count. It keeps ``bits`` without a copy."""
         self.size = size
         self.count = count
         self.bits = bytearray(size.m // 8) if bits is None else bits
@@ -88,7 +97,7 @@ class Layer:
         self._later_steps = range(1, size.k)
 
     def copy(self) -> Layer:
-        """Return a layer of its own with the same bits."""
+        """Return an independent copy."""
         return Layer(self.size, self.count, self.bits[:])
 
     def __eq__(self, other: object) -> bool:
@@ -96,15 +105,17 @@ class Layer:
             return NotImplemented
         return (self.size, self.count, self.bits) == (other.size, other.count, other.bits)
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # it is mutable
 
     def union(self, other: Layer) -> Layer:
-        """Return a layer with the bits of both; its count is estimated from them.
+        """Return a new layer with the bits of both. Its count is an estimate.
 
-        Raises FilterMismatch when the sizes differ.
+        :raises FilterMismatch: if the sizes differ.
         """
         if self.size != other.size:
-            raise FilterMismatch(f"only layers of one size can be united: one has {self.size}, the other {other.size}")
+            raise FilterMismatch(
+                f"only layers of equal size can be united: one has {self.size}, the other {other.size}"
+            )
         united = self.copy()
         united._view()[:] |= other._view()
         if united.bits in (self.bits, other.bits):
@@ -112,18 +123,24 @@ class Layer:
         else:
             info = united.info()
             count = max(info.estimated_count, self.count, other.count)
-            united.count = min(count, self.count + other.count, info.set_bits)  # each item set a bit of its own
+            united.count = min(
+                count, self.count + other.count, info.set_bits
+            )  # each item set at least one bit that no other had set
         return united
 
     def info(self) -> LayerInfo:
-        """Return what can be told of the layer now."""
+        """Return the current figures of the layer."""
         set_bits = int.from_bytes(self.bits, "little").bit_count()
         return LayerInfo(self.size.capacity, self.size.m, self.size.k, self.count, set_bits)
 
     # --- one item, in plain ints -----------------------------------------------------------------------------
 
     def has(self, x: int, y: int) -> bool:
-        """Return whether all the bits of an item are set."""
+        """Return whether all bits of an item are set.
+
+        :param x: the low word of its hash.
+        :param y: the high word.
+        """
         bits, length, word, bit = self.bits, self._length, WORD, _BIT
         if not bits[x % length] & bit[x >> 61]:
             return False
@@ -135,15 +152,15 @@ class Layer:
         return True
 
     def add(self, x: int, y: int) -> bool:
-        """Set the bits of an item; return whether that changed any, and count the item if so."""
+        """Set the bits of an item, and count the item if one of them was not set. Return whether one was not set."""
         bits, length, word, bit = self.bits, self._length, WORD, _BIT
         changed = False
         for step in self._steps:
-            at = x % length
-            old = bits[at]
-            now = old | bit[x >> 61]
-            if now != old:
-                bits[at] = now
+            byte = x % length
+            old = bits[byte]
+            new = old | bit[x >> 61]
+            if new != old:
+                bits[byte] = new
                 changed = True
             x = (x + y) & word
             y += step
@@ -153,54 +170,54 @@ class Layer:
     # --- a batch, in numpy -----------------------------------------------------------------------------------
 
     def has_many(self, x: Words, y: Words) -> Mask:
-        """Return for each item of a batch whether all its bits are set, shape (n,)."""
-        found = self._has_all(x, y, range(min(_GLANCE, self.size.k)))
+        """Return for each item of a batch whether all its bits are set; shape (n,)."""
+        found = self._has_all(x, y, range(min(_FIRST_STEPS, self.size.k)))
         (left,) = np.nonzero(found)
-        if len(left) and self.size.k > _GLANCE:
-            found[left] = self._has_all(x.take(left), y.take(left), range(_GLANCE, self.size.k))
+        if len(left) and self.size.k > _FIRST_STEPS:
+            found[left] = self._has_all(x.take(left), y.take(left), range(_FIRST_STEPS, self.size.k))
         return found
 
     def _has_all(self, x: Words, y: Words, steps: range) -> Mask:
-        """Return for each item whether its bits of these steps are set, shape (n,)."""
-        byte, bit = self._places(_words(x, y, steps))
+        """Return for each item whether its bits of these steps are set; shape (n,)."""
+        byte, bit = self._positions(_words(x, y, steps))
         found: Mask = (self._view().take(byte) & _BITS.take(bit) != 0).all(axis=0)
         return found
 
     def add_many(self, x: Words, y: Words) -> Mask:
         """Add the items of a batch one after the other, until the layer is full.
 
-        Returns for each item that had its turn whether it changed a bit; shape (n,), or less where the layer was
-        full before the end of the batch.
+        :returns: for each item that was added, whether it changed a bit. The array is shorter than the batch if the
+            layer was full before the end.
         """
         k, room = self.size.k, self.size.capacity - self.count
         if room <= 0:
             return np.zeros(0, dtype=np.bool_)
         bits = self._view()
-        byte, bit = self._places(_words(x, y, range(k)).T.reshape(-1))  # item after item, k places each
+        byte, bit = self._positions(_words(x, y, range(k)).T.reshape(-1))  # item after item, k positions each
         unset = np.flatnonzero(bits.take(byte) & _BITS.take(bit) == 0)
-        at = (byte << 3 | bit).take(unset)
-        # An item changes a bit if and only if it is the first of the batch to want some bit that is not set yet: had
-        # an earlier item wanted that bit, it would be set by now, whether by that item or by one before it.
-        first = _first_of_each(at)
-        at, item = at.take(first), unset.take(first) // k
+        position = (byte << 3 | bit).take(unset)
+        # An item changes the layer if and only if it is the first item of the batch with some bit that is not set yet.
+        # If an earlier item has this bit too, the bit is set when the later item comes.
+        first = _first_occurrences(position)
+        position, item = position.take(first), unset.take(first) // k
         new = np.zeros(len(x), dtype=np.bool_)
         new[item] = True
         if np.count_nonzero(new) > room:
             turns = int(np.flatnonzero(new)[room - 1]) + 1
-            new, at = new[:turns], at[item < turns]
-        # Each position comes once and is not set: to add is to set, and numpy's add.at is faster than bitwise_or.at.
-        np.add.at(bits, at >> 3, _BITS.take(at & 7))
+            new, position = new[:turns], position[item < turns]
+        # Each position occurs once, and its bit is not set. So adding sets it; np.add.at is faster than bitwise_or.at.
+        np.add.at(bits, position >> 3, _BITS.take(position & 7))
         self.count += int(np.count_nonzero(new))
         return new
 
     def _view(self) -> NDArray[np.uint8]:
-        """Return the bits as an array that shares them."""
+        """Return the bits as an array, without a copy."""
         return np.frombuffer(self.bits, dtype=np.uint8)
 
-    def _places(self, words: Words) -> tuple[Positions, Positions]:
-        """Return the byte of each word, and the bit in it; the words are used up."""
+    def _positions(self, words: Words) -> tuple[Positions, Positions]:
+        """Return the byte of each word, and the bit in this byte. It overwrites ``words``."""
         length = np.uint64(self._length)
-        byte = words // length  # words % length by way of //, which is several times as fast in numpy
+        byte = words // length  # words % length, by //: in numpy several times as fast as %
         byte *= length
         np.subtract(words, byte, out=byte)
         words >>= _TOP
@@ -208,7 +225,7 @@ class Layer:
 
 
 def _words(x: Words, y: Words, steps: range) -> Words:
-    """Return x of the rule at each step for each item, shape (steps, n): x + i·y + (i³ - i)/6."""
+    """Return the word x of the rule at each step i for each item, x + i·y + (i³ - i)/6; shape (steps, n)."""
     step = np.array(steps, dtype=np.uint64)[:, np.newaxis]
     words = y * step
     words += x
@@ -216,11 +233,11 @@ def _words(x: Words, y: Words, steps: range) -> Words:
     return words
 
 
-def _first_of_each(values: Positions) -> Positions:
-    """Return where each value comes first: the indices, unordered, of the first of each set of equal values.
+def _first_occurrences(values: Positions) -> Positions:
+    """Return the index of the first occurrence of each distinct value, unordered.
 
     numpy.unique does the same by sorting, at ten times the cost. Here each value has a slot in a table, by its low
-    bits, and the least index wins it; where different values share a slot, the losers play again.
+    bits, and the smallest index gets the slot. Values that share a slot with another value are put into a table again.
     """
     table_bits = (4 * len(values) - 1).bit_length()
     slot = values & ((1 << table_bits) - 1)

@@ -1,21 +1,21 @@
-"""What one user has seen: Bloom filters by generation, and the items that were forgotten.
+"""The items that one user has seen: Bloom filters by generation, and a list of forgotten items.
 
-How an item leaves a Bloom filter: bits are shared, so none can be cleared for one item. Three answers, each with its
-price:
+An item can't be removed from a Bloom filter, because it shares its bits with other items. There are three ways to
+forget items, each with its price:
 
-**Generations.** A filter for each period, the newest added to, the oldest dropped: with n of them an item is remembered
-for at least n-1 periods after it was last added, and for at most n. Price: n filters, each with an n-th of the error
-rate, so that all together keep to it.
+**Generations.** There is one filter for each period. Items are added to the newest filter, and the oldest filter is
+dropped. With n generations, an item is remembered for at least n-1 periods after it was last added, and for at most n.
+The price is n filters, each with an n-th of the error rate, so that all together keep to it.
 
-**Forgotten items**, an exact list beside the filters: every read takes an item on it for not seen, adding the item
-again takes it off, and it goes when the last generation that may hold the item goes. Price: 16 bytes of hash (some 45
-as it is stored) an item, so the list is bounded.
+**Forgotten items.** An exact list beside the filters. Every read treats an item on the list as not seen. Adding the
+item again removes it from the list. It also leaves the list when the last generation that may hold it is dropped. The
+price is 16 bytes of hash an item, some 45 bytes as stored, so the list has a maximum length.
 
-**Rebuild** from a log of (user, item): fresh filters. Price: the log.
+**Rebuild** from a log of (user, item): new filters. The price is the log.
 
-Counting and cuckoo filters can delete, and are not used: a counter a slot is four times the size; an add that is
-repeated after a lost answer counts twice, and a delete that is repeated deletes somebody else's; a delete of an item
-that was never added breaks the promise that what was added is found.
+Counting filters and cuckoo filters can delete items, but they are not used. With a counter for each slot, the size is
+four times as large. An add that is repeated after a lost answer counts twice. A delete that is repeated may delete
+another item. If an item is deleted that was never added, another item that was added may no longer be found.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from es_simhash.bloom import Item
 
 MAX_FORGOTTEN = 1_000
-"""Forgotten items of one user."""
+"""The largest number of forgotten items of a user."""
 MAX_USER = 512
-"""Bytes of a user's id, as Elasticsearch has it."""
+"""The largest number of bytes of a user's id; Elasticsearch allows no more for an id."""
 
 
 def user_id(user: object) -> str:
-    """The id of a user's document: a string, or the digits of an integer, so that 1 and "1" are the same user.
+    """Return the id of a user's document: a string, or the digits of an integer. So 1 and "1" are the same user.
 
-    :raises InputError: for what can't be one.
+    :raises InputError: if the value can't be an id.
     """
     if isinstance(user, bool) or not isinstance(user, str | int):
         raise InputError(f"the user {user!r} is a {type(user).__name__}: use a string or an integer")
@@ -57,19 +57,19 @@ def user_id(user: object) -> str:
     size = len(user.encode())
     if not 1 <= size <= MAX_USER or "\0" in user:
         what = "a zero byte" if "\0" in user else f"{size} bytes"
-        raise InputError(f"the user {user[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, none of them zero")
+        raise InputError(f"the user {user[:40]!r} has {what}: use from 1 to {MAX_USER} bytes, and no zero byte")
     return user
 
 
 @dataclass(frozen=True)
 class SeenConfig:
-    """How the filters of a store's users are made; kept in the store.
+    """The configuration of the filters of all users of a store. The store keeps it.
 
-    :param capacity: items that a filter is first made for; it grows beyond.
-    :param error_rate: the share of unseen items that may be taken for seen, over all generations together.
+    :param capacity: the number of items that a filter is first made for. It grows beyond.
+    :param error_rate: the share of unseen items that may be reported as seen, by all generations together.
     :param generations: how many filters are kept for a user.
-    :param period: seconds after which an add begins a new generation by itself; 0 for only when ``rotate`` is called.
-    :raises InputError: for a number out of range.
+    :param period: seconds after which an add starts a new generation; 0 if only ``rotate`` starts one.
+    :raises InputError: if a number is out of range.
     """
 
     capacity: int = 1_000
@@ -83,50 +83,57 @@ class SeenConfig:
             if type(value) is not int or not least <= value <= most:
                 raise InputError(f"{name} is {value!r}: use a whole number from {least} to {most}")
         if self.period and self.generations == 1:
-            raise InputError("with a period, one generation would forget everything at each turn: keep 2 or more")
-        whole = Config(self.capacity, self.error_rate)  # checks both; numpy's numbers become Python's
+            raise InputError(
+                "with a period, one generation would forget everything at its end: use 2 generations or more"
+            )
+        whole = Config(self.capacity, self.error_rate)  # it checks both, and converts numpy's numbers to Python's
         object.__setattr__(self, "capacity", whole.capacity)
         object.__setattr__(self, "error_rate", whole.error_rate)
         if self.error_rate < MIN_ERROR_RATE * self.generations:
             raise InputError(
-                f"error_rate is {self.error_rate:g}, of which each of {self.generations} generations has its share: "
+                f"error_rate is {self.error_rate:g}, and {self.generations} generations share it: "
                 f"use {MIN_ERROR_RATE * self.generations:g} or more"
             )
         Config(self.capacity, self.error_rate / self.generations)
 
     def filter(self, generation: int) -> BloomFilter:
-        """An empty filter of this configuration."""
+        """Return an empty filter of this configuration.
+
+        :param generation: when it is started, in seconds since 1970.
+        """
         return BloomFilter(self.capacity, self.error_rate / self.generations, generation=generation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return the configuration as plain values, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> SeenConfig:
-        """The configuration that :meth:`to_dict` wrote.
+        """Return the configuration that :meth:`to_dict` wrote.
 
-        :raises FilterMismatch: if it was written by a release that knows more, or isn't one.
+        :raises FilterMismatch: if the values are no configuration, or have a field that this release doesn't know.
         """
         if not isinstance(values, Mapping):
-            raise FilterMismatch(f"{values!r} is no configuration of seen items")
+            raise FilterMismatch(f"{values!r} is not a configuration of seen items")
         if unknown := values.keys() - {field.name for field in fields(cls)}:
-            raise FilterMismatch(f"a configuration of seen items with unknown {sorted(unknown)}: upgrade es_simhash")
+            raise FilterMismatch(
+                f"the configuration of seen items has unknown fields {sorted(unknown)}: upgrade es_simhash"
+            )
         try:
             return cls(**values)
         except InputError as error:
-            raise FilterMismatch(f"a configuration of seen items that can't be used: {error}") from error
+            raise FilterMismatch(f"the configuration of seen items is invalid: {error}") from error
 
 
 @dataclass(frozen=True)
 class Generation:
-    """One filter, for statistics.
+    """Figures of the filter of one generation.
 
-    :param started: when it was begun, in seconds since 1970.
-    :param count: items that changed it.
-    :param layers: how often it has grown, plus one.
+    :param started: when it was started, in seconds since 1970.
+    :param count: the number of items that changed it.
+    :param layers: the number of its layers; it has grown once less.
     :param bytes: its size.
-    :param false_positive_rate: as it is now, from its bits.
+    :param false_positive_rate: its current rate, from its set bits.
     """
 
     started: int
@@ -137,10 +144,10 @@ class Generation:
 
 
 class Seen:
-    """What one user has seen. It is changed in place, and ``changed`` says whether it was.
+    """The items that one user has seen. Its methods change it in place; ``changed`` says whether one did.
 
-    :param filters: from the oldest to the newest; none for a user who has seen nothing.
-    :param forgotten: hash of each forgotten item, and the newest generation when it was forgotten.
+    :param filters: from the oldest generation to the newest; none for a user who has seen nothing.
+    :param forgotten: for the hash of each forgotten item, the start of the newest generation when it was forgotten.
     """
 
     def __init__(
@@ -153,9 +160,11 @@ class Seen:
 
     @classmethod
     def read(cls, config: SeenConfig, values: Sequence[bytes], forgotten: Mapping[str, int]) -> Seen:
-        """What :meth:`values` and ``forgotten`` hold.
+        """Return the seen items that were stored.
 
-        :raises FilterFormatError: if a value is no whole filter.
+        :param values: the filters, as :meth:`values` returns them.
+        :param forgotten: the forgotten items, as :attr:`forgotten` returns them.
+        :raises FilterFormatError: if a value is not a whole filter.
         """
         return cls(config, [BloomFilter.from_bytes(value) for value in values], forgotten)
 
@@ -166,20 +175,20 @@ class Seen:
 
     @property
     def newest(self) -> int:
-        """When the newest generation was begun; 0 if there is none."""
+        """When the newest generation was started, in seconds since 1970; 0 if there is none."""
         return self._filters[-1].generation if self._filters else 0
 
     def values(self) -> tuple[bytes, ...]:
-        """The filters, as they are stored."""
+        """Return the filters as bytes, as they are stored; the oldest generation first."""
         return tuple(each.to_bytes() for each in self._filters)
 
     def might_contain(self, items: Sequence[Item]) -> NDArray[np.bool_]:
-        """Whether each item might have been seen, shape (n,); False is certain.
+        """Return for each item whether it might have been seen; False is certain. Shape (n,).
 
-        :raises InputError: for what is no item, whether or not there is a filter to look into.
+        :raises InputError: if an item is no str, int or bytes, or has no UTF-8.
         """
         if not self._filters:
-            for item in items:
+            for item in items:  # a bad item raises also if there is no filter
                 hash_item(item, 0)
         found = _found(self._filters, items)
         if self._forgotten and found.any():
@@ -187,11 +196,11 @@ class Seen:
         return found
 
     def add(self, items: Sequence[Item], now: int) -> int:
-        """Add items to the newest generation, beginning one if it is time.
+        """Add items to the newest generation. Start a generation first if there is none or its period is over.
 
         :param now: seconds since 1970.
-        :returns: how many of them were not seen before.
-        :raises FilterMismatch: if the user's filter was made with another configuration.
+        :returns: how many of the items were not seen before.
+        :raises FilterMismatch: if the newest filter was made with another configuration.
         """
         if not items:
             return 0
@@ -207,25 +216,28 @@ class Seen:
         return int(unseen.sum())
 
     def forget(self, items: Sequence[Item]) -> int:
-        """Take items for not seen, until they are added again.
+        """Treat items as not seen, until they are added again.
 
-        :returns: how many of them might have been seen.
-        :raises InputError: if the list of forgotten items would grow too long; nothing is changed then.
+        :returns: how many of the items might have been seen.
+        :raises InputError: if the list of forgotten items would become too long. Nothing is changed then.
         """
         keys = {_key(item) for item, found in zip(items, self.might_contain(items), strict=True) if found}
         if len(self._forgotten) + len(keys) > MAX_FORGOTTEN:
             raise InputError(
-                f"{len(self._forgotten) + len(keys):,} forgotten items would be too many, {MAX_FORGOTTEN:,} are kept "
-                "for a user: rebuild the user's filter from a log, or rotate"
+                f"{len(self._forgotten) + len(keys):,} forgotten items are too many for a user, {MAX_FORGOTTEN:,} are "
+                "allowed: rebuild the user's filters from a log, or rotate"
             )
         self._forgotten |= dict.fromkeys(keys, self.newest)
         self.changed |= bool(keys)
         return len(keys)
 
     def rotate(self, now: int) -> None:
-        """Begin a generation, and drop those that are too old."""
-        begun = max(now, self.newest + 1)
-        self._filters = [*self._filters, self._config.filter(begun)][-self._config.generations :]
+        """Start a generation, and drop the oldest ones that are too many.
+
+        :param now: seconds since 1970. If the newest generation started then or later, the new one starts 1 s after it.
+        """
+        started = max(now, self.newest + 1)
+        self._filters = [*self._filters, self._config.filter(started)][-self._config.generations :]
         oldest = self._filters[0].generation
         self._forgotten = {key: generation for key, generation in self._forgotten.items() if generation >= oldest}
         self.changed = True
@@ -236,7 +248,7 @@ class Seen:
         self._filters, self._forgotten = [], {}
 
     def generations(self) -> tuple[Generation, ...]:
-        """Figures of each filter, from the oldest to the newest."""
+        """Return figures of each filter, the oldest generation first."""
         return tuple(
             Generation(each.generation, each.count, len(each.layers), each.size_in_bytes, each.false_positive_rate)
             for each in self._filters
@@ -246,13 +258,14 @@ class Seen:
         ours = self._config.filter(0)
         if (theirs.capacity, theirs.error_rate, theirs.seed) != (ours.capacity, ours.error_rate, ours.seed):
             raise FilterMismatch(
-                f"the stored filter was made for {theirs.capacity:,} items at {theirs.error_rate:g}, this store's are "
-                f"for {ours.capacity:,} at {ours.error_rate:g}: rotate to begin one of this kind, or rebuild"
+                f"the stored filter was made for {theirs.capacity:,} items at error rate {theirs.error_rate:g} and the "
+                f"store is set up for {ours.capacity:,} at {ours.error_rate:g}: rotate or rebuild this user"
             )
         return theirs
 
 
 def _found(filters: Sequence[BloomFilter], items: Sequence[Item]) -> NDArray[np.bool_]:
+    """Return for each item whether one of the filters might contain it; shape (n,)."""
     found = np.zeros(len(items), dtype=np.bool_)
     for each in filters:
         found |= each.contains_many(items)
@@ -260,4 +273,5 @@ def _found(filters: Sequence[BloomFilter], items: Sequence[Item]) -> NDArray[np.
 
 
 def _key(item: Item) -> str:
+    """Return the hash of an item, as the list of forgotten items has it."""
     return f"{hash_item(item, 0):032x}"

@@ -1,4 +1,4 @@
-"""The command line. One module per command: it parses the options, calls the library once, and prints the result.
+"""What does a person call? One module per command: it parses the options, calls the library once, and prints the result.
 
 The exit codes are in :mod:`es_simhash.cli.exits`.
 """
@@ -18,6 +18,7 @@ from es_simhash.cli.exits import INTERRUPTED, STOPPED_BY_ERROR
 from es_simhash.cli.export import export
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.group import group
+from es_simhash.cli.help import Group
 from es_simhash.cli.idf import idf
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
@@ -41,7 +42,7 @@ After an error or an interruption, ingest and backfill print the counts of the d
 pairs in place of documents. For the seen commands see es-simhash seen --help."""
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
     """Find near-duplicate documents in SQLite or Elasticsearch. Made for Chinese texts.
@@ -58,7 +59,7 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, backfill, similar, group, export, remove, fingerprint, compare, evaluate, idf, seen):
+for command in (init, ingest, similar, group, remove, export, backfill, compare, fingerprint, evaluate, idf, seen):
     cli.add_command(command)
 
 

@@ -11,8 +11,9 @@ import click
 from tqdm import tqdm
 
 from es_simhash.cli.exits import exit_unless_all_done
+from es_simhash.cli.help import Command
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
+from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
 from es_simhash.cli.runs import print_counts, print_outcome, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.verbs.outcome import Counts
@@ -30,11 +31,9 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
     return int(part) - 1, int(parts)
 
 
-@click.command()
-@store_options
-@scheme_options
+@click.command(cls=Command)
+@rule_options(text_field_option("Field that holds the text.", default=None))
 @filter_option("Process only documents that match this query clause.")
-@rule_options("Field that holds the text. Several fields are joined.", text_field=None)
 @click.option(
     "--again",
     is_flag=True,
@@ -46,8 +45,10 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
     callback=_parse_slice,
     help="Process only part I of N. Run N commands at the same time, one for each part.",
 )
-@run_options
 @json_option
+@run_options
+@store_options
+@scheme_options
 def backfill(
     rule: DuplicateRule,
     filter: dict[str, Any] | None,
@@ -65,8 +66,8 @@ def backfill(
     If the command is interrupted, run it again. It skips documents that have a fingerprint.
 
     \b
-    es-simhash backfill --store http://localhost:9200/articles --text-field title,body
-    es-simhash backfill --store http://localhost:9200/articles --text-field body --filter '{"term": {"lang": "zh"}}'
+    es-simhash backfill --store http://localhost:9200/news --text-field title,body
+    es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
 
     After a backfill run `es-simhash group`. It merges groups that a later document connects.
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import json_option
 from es_simhash.cli.output import count_of, print_json
@@ -23,11 +24,11 @@ SHOWN_WORDS = 8
 """The text form shows this many words of each kind. --json has all of them."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help="Read a text from this file; - is standard input.")
-@plain_scheme_options
 @json_option
+@plain_scheme_options
 def compare(texts: tuple[str, ...], files: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Compare two texts: which bits and which words differ.
 
@@ -35,9 +36,9 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], as_json: bool, **cho
     store is needed.
 
     \b
-    es-simhash compare "市气象台发布暴雨橙色预警，部分路段积水" "市气象台发布暴雨红色预警，部分路段积水"
+    es-simhash compare "市气象台发布暴雨橙色预警" "市气象台发布暴雨红色预警"
     es-simhash compare --file old.txt --file new.txt --bits 128
-    es-simhash compare "市气象台发布暴雨橙色预警，部分路段积水" --file new.txt --json
+    es-simhash compare "市气象台发布暴雨橙色预警" --file new.txt --json
 
     Jaccard is the similarity of the character shingles. Cosine is the similarity of the weighted words. Both are from 0
     to 1. 'more in A' lists the words that weigh more in A than in B: the word, its weight in A, and if it is also in B

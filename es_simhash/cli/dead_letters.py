@@ -26,7 +26,7 @@ class DeadLetters:
     A killed run can leave dead letters of a batch that the next run processes again. So the next run does not append a
     letter that stands behind the noted end of the file.
 
-    :param note: the :attr:`note` that the state of an earlier run kept; None without an earlier run.
+    :param note: the :attr:`note` in the checkpoint of an earlier run; None without an earlier run.
     :raises InputError: if the file cannot be written.
     """
 
@@ -48,7 +48,7 @@ class DeadLetters:
 
     @property
     def note(self) -> dict[str, Any]:
-        """The path of the file, and its end in bytes, for the state of the run.
+        """The path of the file, and its end in bytes, for the checkpoint of the run.
 
         Until the first call of :meth:`put` the end is the one noted before. If the run is killed again, the next run
         must compare with the same letters.

@@ -11,13 +11,14 @@ import click
 
 from es_simhash.cli.evaluation import json_form, table_lines
 from es_simhash.cli.exits import SOME_NOT_DONE
+from es_simhash.cli.help import Command, option
 from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.options import (
     confirm_option,
     filter_option,
     json_option,
     measure_option,
-    store_options,
+    optional_store_options,
     text_field_option,
 )
 from es_simhash.cli.output import count_of, display, print_json
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
     from es_simhash.client import Documents
     from es_simhash.evaluation.evaluate import LabelledPair
 
+SAMPLE = "Draw pairs to label"
 _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
 @click.option("--truth", metavar="T", type=float, help='A pair with a "similarity" of at least T counts as duplicates.')
 @confirm_option
@@ -44,22 +46,27 @@ _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout"
 @click.option(
     "--plot", "picture", metavar="FILE", help="Also draw the result: a .png or .svg file. Needs es-simhash[plot]."
 )
-@click.option(
-    "--sample", metavar="N", type=click.IntRange(1), help="Do not evaluate. Draw N pairs from the store for labelling."
+@json_option
+@option(
+    "--sample",
+    section=SAMPLE,
+    metavar="N",
+    type=click.IntRange(1),
+    help="Do not evaluate. Draw N pairs from the store for labelling.",
 )
-@click.option(
+@option(
     "--seed",
+    section=SAMPLE,
     metavar="NUMBER",
     type=int,
     default=0,
     show_default=True,
-    help="For --sample: another seed draws other pairs.",
+    help="Another seed draws other pairs.",
 )
-@text_field_option("For --sample: field that holds the text of a stored document. Several fields are joined.")
-@filter_option("For --sample: draw only documents that match this query clause.")
-@store_options
+@text_field_option("Field that holds the text of a stored document.", section=SAMPLE)
+@filter_option("Draw only documents that match this query clause.", section=SAMPLE)
+@optional_store_options
 @scheme_options
-@json_option
 def evaluate(
     files: tuple[str, ...],
     truth: float | None,
@@ -81,17 +88,17 @@ def evaluate(
     \b
     {"a": "TEXT", "b": "TEXT", "duplicate": true}
     {"a_id": "news-1", "b_id": "news-2", "duplicate": 0}
-    {"a": "TEXT", "b": "TEXT", "similarity": 0.87}      needs --truth, such as --truth 0.8
+    {"a": "TEXT", "b": "TEXT", "similarity": 0.87}   needs --truth 0.8
 
-    A bad line is reported with its place and skipped. Ids and --sample need --store; this command has no default store.
-    With --store, the Scheme is that of the store, and a line with ids uses the stored fingerprints. Without --store, a
-    line with texts and ids uses the texts.
+    A bad line is reported with its place and skipped. Ids and --sample need --store. With --store, the Scheme is that
+    of the store, and a line with ids uses the stored fingerprints. Without --store, a line with texts and ids uses the
+    texts.
 
     \b
     es-simhash evaluate pairs.jsonl
     es-simhash evaluate pairs.jsonl --confirm 0.8 --bits 128 --plot curve.png
-    es-simhash evaluate --sample 200 --store http://localhost:9200/news > pairs.jsonl
-    es-simhash evaluate labelled.jsonl --store http://localhost:9200/news
+    es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
+    es-simhash evaluate labelled.jsonl --store sqlite:///news.db
 
     Precision is undefined ('-', in JSON null) if no pair is predicted as duplicates. F1 is 0 if no prediction is right.
     The command chooses the k with the highest F1; of several, the smallest. A text that is too short for a fingerprint

@@ -7,15 +7,16 @@ from typing import Any
 import click
 from tqdm import tqdm
 
+from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, store_options
 from es_simhash.cli.output import print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
 
 
-@click.command()
+@click.command(cls=Command)
+@filter_option("Export only documents that match this query clause.")
 @store_options
 @scheme_options
-@filter_option("Export only documents that match this query clause.")
 def export(filter: dict[str, Any] | None, **store: Any) -> None:
     """Print the fingerprints of all stored documents as JSON lines. The order is not defined.
 

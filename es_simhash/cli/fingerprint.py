@@ -6,17 +6,18 @@ from typing import Any
 
 import click
 
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import json_option
 from es_simhash.cli.output import print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("text", required=False)
 @click.option("--file", metavar="FILE", help="Read the text from this file; - is standard input.")
-@plain_scheme_options
 @json_option
+@plain_scheme_options
 def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: Any) -> None:
     """Print the fingerprint of a text. No store is needed.
 
@@ -24,9 +25,9 @@ def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: An
     normalised text.
 
     \b
-    es-simhash fingerprint "市气象台今晨发布暴雨橙色预警，部分路段积水"
+    es-simhash fingerprint "市气象台发布暴雨橙色预警，部分路段积水"
     es-simhash fingerprint --file article.txt --json
-    es-simhash fingerprint --file article.txt --bits 128 --weights tf_idf --idf idf.txt
+    es-simhash fingerprint --file article.txt --weights tf_idf --idf idf.txt
     """
     if (text is None) == (file is None):
         raise click.UsageError("give a TEXT or --file FILE")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
+from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
     from es_simhash.verbs.group import Progress
 
 
-@click.command()
-@store_options
-@scheme_options
-@rule_options("For --confirm: field that holds the text of a stored document. Several fields are joined.")
+@click.command(cls=Command)
+@rule_options()
 @filter_option("Group only documents that match this query clause. All other documents are ignored.")
 @click.option(
     "--head",
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     "kept: the present head of most members.",
 )
 @json_option
+@store_options
+@scheme_options
 def group(
     rule: DuplicateRule,
     filter: dict[str, Any] | None,

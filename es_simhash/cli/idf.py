@@ -7,6 +7,7 @@ import sys
 import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.options import text_field_option
 from es_simhash.cli.output import count_of, display
@@ -17,9 +18,9 @@ from es_simhash.lines import Line, parsed
 from es_simhash.similarity.text_fields import text_of
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@text_field_option("Field that holds the text. Several fields are joined.")
+@text_field_option("Field that holds the text.")
 @click.option(
     "--tokens",
     type=click.Choice(TOKENS),
@@ -29,6 +30,7 @@ from es_simhash.similarity.text_fields import text_of
 )
 @click.option(
     "--max-words",
+    metavar="N",
     type=click.IntRange(2),
     default=MAX_WORDS,
     show_default=True,

@@ -11,9 +11,10 @@ import click
 
 from es_simhash.cli.dead_letters import DeadLetters, check_not_input
 from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
+from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
 from es_simhash.cli.output import display
 from es_simhash.cli.runs import print_counts, print_outcome, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
@@ -26,12 +27,10 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@store_options
-@scheme_options
 @click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Field that holds the id.")
-@rule_options("Field that holds the text. Several fields are joined.")
+@rule_options(text_field_option("Field that holds the text."))
 @click.option(
     "--on-duplicate",
     type=click.Choice(ON_DUPLICATE),
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     "fail: stop.",
 )
 @filter_option("Only documents that match this query clause can be originals.")
-@run_options
 @click.option(
     "--dead-letter",
     metavar="FILE",
@@ -50,11 +48,14 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--resume",
-    metavar="STATE",
-    help="Keep the progress in this file. If the command is stopped, run it again with the same options and the same "
-    "input to continue.",
+    metavar="FILE",
+    help="Record the progress in this file (a checkpoint). If the command is stopped, run it again with the same "
+    "options and the same input to continue.",
 )
 @json_option
+@run_options
+@store_options
+@scheme_options
 def ingest(
     files: tuple[str, ...],
     id_field: str,
@@ -75,9 +76,10 @@ def ingest(
 
     \b
     es-simhash ingest news.jsonl
-    zcat crawl.jsonl.gz | es-simhash ingest - --store http://localhost:9200/news --json > outcomes.jsonl
-    es-simhash ingest big.jsonl --store http://localhost:9200/news --resume big.state --dead-letter big.dead
-    es-simhash ingest big.dead --store http://localhost:9200/news
+    es-simhash ingest news.jsonl --json > outcomes.jsonl
+    zcat crawl.jsonl.gz | es-simhash ingest --store http://localhost:9200/news
+    es-simhash ingest big.jsonl --resume big.checkpoint --dead-letter big.dead
+    es-simhash ingest big.dead
 
     Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. A second signal stops
     at once. With --resume nothing is lost or stored twice, not even after a crash.
@@ -92,13 +94,13 @@ def ingest(
     started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
-        state = stack.enter_context(closing(Checkpoint(resume))) if resume else None
+        checkpoint = stack.enter_context(closing(Checkpoint(resume))) if resume else None
         letters = None
         if dead_letter is not None:
-            letters = stack.enter_context(closing(DeadLetters(dead_letter, state.note if state else None)))
-        if state is not None and letters is not None:
-            state.note = letters.note
-        counts = state.counts if state else Counts()
+            letters = stack.enter_context(closing(DeadLetters(dead_letter, checkpoint.note if checkpoint else None)))
+        if checkpoint is not None and letters is not None:
+            checkpoint.note = letters.note
+        counts = checkpoint.counts if checkpoint else Counts()
         before = counts.total
         documents = stack.enter_context(open_documents(**store))
         progress = stack.enter_context(progress_bar(paths))
@@ -110,7 +112,7 @@ def ingest(
                     id_field=id_field,
                     on_duplicate=on_duplicate,
                     filter=filter,
-                    checkpoint=state,
+                    checkpoint=checkpoint,
                     rule=rule,
                     **run,
                 )
@@ -120,8 +122,8 @@ def ingest(
             for outcome in outcomes:
                 if letters is not None and outcome.reason is not None:
                     letters.put(outcome)
-                if state is not None and letters is not None:
-                    state.note = letters.note
+                if checkpoint is not None and letters is not None:
+                    checkpoint.note = letters.note
                 counts.add(outcome)
                 print_outcome(outcome, as_json, progress)
         except DuplicateFound as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from es_simhash.cli.help import Command
 from es_simhash.cli.options import store_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 
@@ -16,7 +17,7 @@ _MESSAGES = {
 }
 
 
-@click.command()
+@click.command(cls=Command)
 @store_options
 @scheme_options
 def init(**store: Any) -> None:
@@ -27,7 +28,7 @@ def init(**store: Any) -> None:
 
     \b
     es-simhash init --store http://localhost:9200/news
-    es-simhash init --store https://elastic:secret@es.example:9200/news --ca-certs ca.crt
+    es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
     with open_documents(**store) as documents:
         result = documents.setup()

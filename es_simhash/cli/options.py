@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from es_simhash.cli.help import DUPLICATES, OWN, STORE, AddOption, option
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 Command: TypeAlias = "Callable[..., None]"
-Option: TypeAlias = "Callable[[Any], Any]"
 
 
 # --- the store ---------------------------------------------------------------------------------------------
@@ -31,21 +31,33 @@ def _check_timeout(context: click.Context, parameter: click.Parameter, value: fl
     return value
 
 
-_STORE_OPTIONS = [
-    click.option(
+def _store_option(default: str) -> AddOption:
+    return option(
         "--store",
+        section=STORE,
         metavar="URL",
         help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port/index. A URL without an index "
-        f"means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  "
-        f"[default: ELASTICSEARCH_URL, else {DEFAULT_ADDRESS}]",
+        f"means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+    )
+
+
+_CONNECTION_OPTIONS = [
+    option(
+        "--api-key",
+        section=STORE,
+        metavar="KEY",
+        help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]",
     ),
-    click.option("--api-key", metavar="KEY", help="API key for Elasticsearch.  [default: ELASTIC_API_KEY]"),
-    click.option(
-        "--ca-certs", metavar="FILE", help="Certificate of the authority that signed the server's certificate."
+    option(
+        "--ca-certs",
+        section=STORE,
+        metavar="FILE",
+        help="Certificate of the authority that signed the server's certificate.",
     ),
-    click.option("--no-verify-certs", is_flag=True, help="Accept any certificate. For tests only."),
-    click.option(
+    option("--no-verify-certs", section=STORE, is_flag=True, help="Accept any certificate. For tests only."),
+    option(
         "--timeout",
+        section=STORE,
         metavar="SECONDS",
         type=float,
         callback=_check_timeout,
@@ -56,8 +68,17 @@ _STORE_OPTIONS = [
 
 def store_options(command: F) -> F:
     """Add the options that name a store and how to reach it: the arguments of :func:`client_options`."""
-    for option in reversed(_STORE_OPTIONS):
-        command = option(command)
+    return _with_store_options(command, f"$ELASTICSEARCH_URL, else {DEFAULT_ADDRESS}")
+
+
+def optional_store_options(command: F) -> F:
+    """:func:`store_options` for a command that needs no store: it opens one only if ``--store`` names one."""
+    return _with_store_options(command, "none")
+
+
+def _with_store_options(command: F, default: str) -> F:
+    for add_option in reversed([_store_option(default), *_CONNECTION_OPTIONS]):
+        command = add_option(command)
     return command
 
 
@@ -75,7 +96,7 @@ def client_options(
 
 
 def collect_options(
-    argument: str, names: tuple[str, ...], options: list[Option], collect: Callable[..., Any] = dict
+    argument: str, names: tuple[str, ...], options: list[AddOption], collect: Callable[..., Any] = dict
 ) -> Callable[[Command], Command]:
     """Add options to a command, and pass their values to it as one argument.
 
@@ -91,8 +112,8 @@ def collect_options(
             command(**{argument: collect(**collected)}, **values)
 
         decorated: Command = with_dict
-        for option in reversed(options):
-            decorated = option(decorated)
+        for add_option in reversed(options):
+            decorated = add_option(decorated)
         return decorated
 
     return decorate
@@ -121,25 +142,34 @@ def _parse_fields(context: click.Context, parameter: click.Parameter, value: str
     return [field.strip() for field in value.split(",")]
 
 
-def text_field_option(help: str, default: str | None = "text") -> Callable[[F], F]:
+def text_field_option(help: str, default: str | None = "text", section: str = OWN) -> AddOption:
     """Return the option ``--text-field``: a list of field names.
 
+    :param help: what the field holds.
     :param default: None if the option is required.
     """
+    help += " Several fields, such as title,body, are joined."
     # An explicit default=None is a value for click 8.3 and later: a required option would never be missing.
     more: dict[str, Any] = {"required": True} if default is None else {"default": default, "show_default": True}
-    return click.option("--text-field", metavar="FIELD[,FIELD]", callback=_parse_fields, help=help, **more)
+    return option("--text-field", section=section, metavar="FIELDS", callback=_parse_fields, help=help, **more)
 
 
-confirm_option = click.option(
+stored_text_field_option = text_field_option(
+    "For --confirm: field that holds the text of a stored document.", section=DUPLICATES
+)
+
+
+confirm_option = option(
     "--confirm",
+    section=DUPLICATES,
     metavar="S",
     type=click.FloatRange(0, 1),
     help="Compare the texts too. Near-duplicates have a text similarity of at least S, from 0 to 1. Try 0.8.",
 )
-measure_option = click.option(
+measure_option = option(
     "--similarity",
     "measure",
+    section=DUPLICATES,
     type=click.Choice(MEASURES),
     default=MEASURES[0],
     show_default=True,
@@ -147,8 +177,9 @@ measure_option = click.option(
     "levenshtein edits (for short texts).",
 )
 _RULE_OPTIONS = [
-    click.option(
+    option(
         "--max-distance",
+        section=DUPLICATES,
         metavar="K",
         callback=_parse_max_distance,
         help="Near-duplicates have fingerprints that differ in at most K bits. "
@@ -161,15 +192,13 @@ _RULE_OPTIONS = [
 ]
 
 
-def rule_options(text_field_help: str, text_field: str | None = "text") -> Callable[[Command], Command]:
+def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
     """Add the options that define a near-duplicate, as the argument ``rule``: a DuplicateRule.
 
-    :param text_field_help: the help of ``--text-field``.
-    :param text_field: the default of ``--text-field``; None if it is required.
+    :param text_field: the option ``--text-field``.
     """
     names = ("text_field", "max_distance", "confirm", "measure")
-    options = [text_field_option(text_field_help, text_field), *_RULE_OPTIONS]
-    return collect_options("rule", names, options, DuplicateRule)
+    return collect_options("rule", names, [text_field, *_RULE_OPTIONS], DuplicateRule)
 
 
 # --- filters and output ------------------------------------------------------------------------------------
@@ -189,9 +218,9 @@ def parse_filter(context: click.Context, parameter: click.Parameter, value: str 
     return filter
 
 
-def filter_option(help: str) -> Callable[[F], F]:
+def filter_option(help: str, section: str = OWN) -> AddOption:
     """Return the option ``--filter``: a query clause as JSON."""
-    return click.option("--filter", metavar="JSON", callback=parse_filter, help=help)
+    return option("--filter", section=section, metavar="JSON", callback=parse_filter, help=help)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on standard output.")

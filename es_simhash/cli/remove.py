@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, parse_filter, rule_options, store_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
@@ -14,11 +15,9 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("ids", metavar="[ID…]", nargs=-1)
-@store_options
-@scheme_options
-@rule_options("For --confirm: field that holds the text of a stored document. Several fields are joined.")
+@rule_options()
 @click.option(
     "--matching",
     metavar="JSON",
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     "Only documents that match this query clause can become the new original. Use the --filter of the ingest."
 )
 @json_option
+@store_options
+@scheme_options
 def remove(
     ids: tuple[str, ...],
     rule: DuplicateRule,

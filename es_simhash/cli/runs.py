@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.help import RUN, option
 from es_simhash.cli.options import collect_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.ingest.batches import BATCH
@@ -35,30 +36,37 @@ _OUTCOME_LABELS = {
 
 
 _RUN_OPTIONS = [
-    click.option(
+    option(
         "--workers",
+        section=RUN,
+        metavar="N",
         type=click.IntRange(0),
         default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         show_default="the number of cores",
         help="Number of processes that compute fingerprints. 0: the main process computes them.",
     ),
-    click.option(
+    option(
         "--deadline",
+        section=RUN,
         metavar="SECONDS",
         type=click.FloatRange(0, 86_400),
         default=DEADLINE,
         show_default=True,
         help="How long to retry while the store is busy or cannot be reached.",
     ),
-    click.option(
+    option(
         "--batch-size",
+        section=RUN,
+        metavar="N",
         type=click.IntRange(1),
         default=BATCH,
         show_default=True,
         help="Number of documents in one request.",
     ),
-    click.option(
+    option(
         "--max-text",
+        section=RUN,
+        metavar="N",
         type=click.IntRange(1),
         default=MAX_TEXT,
         show_default=True,
@@ -92,7 +100,7 @@ def print_outcome(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
 def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> None:
     """Print how many documents had each outcome.
 
-    :param before: how many of the documents were counted by earlier runs with the same state file.
+    :param before: how many of the documents were counted by earlier runs with the same checkpoint.
     :param seconds: duration of this run.
     """
     if as_json:

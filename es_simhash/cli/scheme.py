@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from es_simhash.cli.help import option
 from es_simhash.cli.input import open_input
 from es_simhash.cli.options import client_options
 from es_simhash.cli.output import display
@@ -46,7 +47,7 @@ _SCHEME_OPTIONS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("hash", "Hash function for words. fnv1a_64 works only with 64 bits.", {"type": click.Choice(list(HASHES))}),
     ("digest", "Hash function that finds exact duplicates.", {"type": click.Choice(list(DIGESTS))}),
-    ("min_features", "A text with fewer features gets no fingerprint.", {"type": click.IntRange(1)}),
+    ("min_features", "A text with fewer features gets no fingerprint.", {"type": click.IntRange(1), "metavar": "N"}),
 ]
 
 
@@ -55,18 +56,18 @@ def scheme_options(command: F) -> F:
 
     The default of each option is the choice of the store.
     """
-    return _with_options(command, "the store's choice, else ")
+    return _with_options(command, "Scheme (defaults: the store's choices, else those in brackets)")
 
 
 def plain_scheme_options(command: F) -> F:
     """Add the options that make a Scheme, for commands without a store: the arguments of :func:`make_fingerprinter`."""
-    return _with_options(command, "")
+    return _with_options(command, "Scheme")
 
 
-def _with_options(command: F, before_default: str) -> F:
+def _with_options(command: F, section: str) -> F:
     for name, help, attributes in reversed(_SCHEME_OPTIONS):
-        default = f"[default: {before_default}{getattr(DEFAULT, name)}]"
-        command = click.option(f"--{name.replace('_', '-')}", help=f"{help}  {default}", **attributes)(command)
+        help = f"{help}  [default: {getattr(DEFAULT, name)}]"
+        command = option(f"--{name.replace('_', '-')}", section=section, help=help, **attributes)(command)
     return command
 
 

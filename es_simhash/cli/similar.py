@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
 from es_simhash.cli.output import count_of, print_json
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("text", required=False)
 @click.option("--id", "id", metavar="ID", help="Search for duplicates of this stored document, instead of a text.")
 @click.option("--file", metavar="FILE", help="Read the text from this file; - is standard input.")
-@store_options
-@scheme_options
-@rule_options("For --confirm: field that holds the text of a stored document. Several fields are joined.")
+@rule_options()
 @filter_option('Find only documents that match this query clause, such as \'{"term": {"lang": "zh"}}\'.')
 @json_option
+@store_options
+@scheme_options
 def similar(
     text: str | None,
     id: str | None,

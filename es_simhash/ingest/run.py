@@ -58,7 +58,7 @@ class RunOptions:
         if type(self.batch_size) is not int or self.batch_size < 1:
             raise InputError(f"a batch size of {self.batch_size}: use a whole number from 1")
         if self.checkpoint is not None and self.on_duplicate == "fail":
-            raise InputError("on_duplicate='fail' has no checkpoint to resume from: use 'index' or 'skip'")
+            raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
 def read_ahead(workers: int) -> int:

@@ -1,1 +1,1 @@
-"""Where fingerprints are kept and looked up: SQLite and Elasticsearch, both performing the requests of ``ops``."""
+"""How do SQLite and Elasticsearch answer requests?"""

@@ -1,14 +1,15 @@
 """From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port/index``.
 
-Credentials and certificates follow the official client: what is not in the address is given by its own names
-(``api_key``, ``basic_auth``, ``ca_certs``, ``verify_certs``, ``request_timeout``, …). ``ELASTICSEARCH_URL`` stands in
-for a missing address, ``ELASTIC_API_KEY`` for missing credentials.
+Other credentials, and certificates, are options with the names that the official client uses (``api_key``,
+``basic_auth``, ``ca_certs``, ``verify_certs``, ``request_timeout``, …). ``ELASTICSEARCH_URL`` replaces a missing
+address. ``ELASTIC_API_KEY`` replaces missing credentials.
 """
 
 from __future__ import annotations
 
 import os
 from base64 import b64encode
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
 DEFAULT_INDEX = "es-simhash"
-"""The index of an address that names none, as ELASTICSEARCH_URL usually does."""
+"""The index, if the address names none, as ELASTICSEARCH_URL usually does."""
 USERS_INDEX = "es-simhash-users"
-"""The same for seen items: an ingest replaces whole documents, so one with a user's id would take along what that user
-has seen."""
+"""The same for seen items. They have another index, because an ingest replaces whole documents.
+
+An ingested document with the id of a user would remove the user's seen items.
+"""
 
 _FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
 _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
@@ -40,35 +43,17 @@ def open_store(
     default_index: str = DEFAULT_INDEX,
     **options: Any,
 ) -> Store:
-    """The store at an address, or on a client of the caller's own, or the store itself.
+    """Return the store at an address, or on a client of the caller. A store is returned as it is.
 
-    Nothing is sent yet.
+    No request is sent yet.
 
-    :param index: the index, where ``address`` is a client or names none.
-    :param default_index: the index where neither names one.
-    :param options: passed on to :class:`elasticsearch.Elasticsearch`.
-    :raises InputError: if the address is of no known form.
+    :param address: None for :func:`default_address`.
+    :param index: name of the index. Use it if ``address`` is a client, or a URL without an index.
+    :param default_index: the index, if neither ``address`` nor ``index`` names one.
+    :param options: options of :class:`elasticsearch.Elasticsearch`.
+    :raises InputError: if the address or an option is invalid.
     """
-    if isinstance(address, str | None):
-        address = _given_or_default(address)
-        if (path := _sqlite_path(address, index, options)) is not None:
-            return SqliteStore(path)
-    elif hasattr(address, "perform"):
-        return cast("Store", address)
-    # Not at the top: the client takes as long to import as all the rest, and a file needs none of it.
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
-
-    from es_simhash.stores.elasticsearch.store import ElasticsearchStore
-
-    if isinstance(address, AsyncElasticsearch):
-        raise InputError("this is an AsyncElasticsearch client: use the Async classes, or give an Elasticsearch client")
-    if isinstance(address, Elasticsearch):
-        _no_options(options)
-        return ElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
-    if not isinstance(address, str):
-        raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
-    host, index, name, options = _elasticsearch(address, index, default_index, options)
-    return ElasticsearchStore(_client(Elasticsearch, host, options), index, name, owned=True)
+    return cast("Store", _open(address, index, default_index, options, _SYNC))
 
 
 def open_async_store(
@@ -78,42 +63,73 @@ def open_async_store(
     default_index: str = DEFAULT_INDEX,
     **options: Any,
 ) -> AsyncStore:
-    """:func:`open_store` for async programs."""
+    """Return an async store, as :func:`open_store` returns a sync one."""
+    return cast("AsyncStore", _open(address, index, default_index, options, _ASYNC))
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The classes of sync programs, or those of async programs.
+
+    :param file_store: the store on an SQLite file.
+    :param client: name of the client's class in ``elasticsearch``.
+    :param index_store: name of the store's class in :mod:`es_simhash.stores.elasticsearch.store`.
+    :param users: the classes of es_simhash that need such a client, for messages.
+    """
+
+    file_store: type[SqliteStore | AsyncSqliteStore]
+    client: str
+    index_store: str
+    users: str
+
+
+_SYNC = _Classes(SqliteStore, "Elasticsearch", "ElasticsearchStore", "Documents and SeenItems")
+_ASYNC = _Classes(
+    AsyncSqliteStore, "AsyncElasticsearch", "AsyncElasticsearchStore", "AsyncDocuments and AsyncSeenItems"
+)
+
+
+def _open(address: Any, index: str | None, default_index: str, options: dict[str, Any], classes: _Classes) -> Any:
     if isinstance(address, str | None):
-        address = _given_or_default(address)
+        address = _address_or_default(address)
         if (path := _sqlite_path(address, index, options)) is not None:
-            return AsyncSqliteStore(path)
+            return classes.file_store(path)
     elif hasattr(address, "perform"):
-        return cast("AsyncStore", address)
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
+        return address
+    # The imports are here, because the client takes as long to import as everything else, and a file does not need it.
+    import elasticsearch
 
-    from es_simhash.stores.elasticsearch.store import AsyncElasticsearchStore
+    from es_simhash.stores.elasticsearch import store
 
-    if isinstance(address, Elasticsearch):
+    index_store, client_class = getattr(store, classes.index_store), getattr(elasticsearch, classes.client)
+    if isinstance(address, client_class):
+        _refuse_options(options)
+        return index_store(address, _checked_index(index), _client_name(address, index), owned=False)
+    if isinstance(address, elasticsearch.Elasticsearch | elasticsearch.AsyncElasticsearch):
         raise InputError(
-            "this is a sync Elasticsearch client: use the sync classes, or give an AsyncElasticsearch client"
+            f"the client is of the class {type(address).__name__}: {classes.users} need a client of the class "
+            f"{classes.client}"
         )
-    if isinstance(address, AsyncElasticsearch):
-        _no_options(options)
-        return AsyncElasticsearchStore(address, _index(index), _client_name(address, index), owned=False)
     if not isinstance(address, str):
-        raise InputError(f"no store is known for {address!r}: {_FORMS}, or give a client")
-    host, index, name, options = _elasticsearch(address, index, default_index, options)
-    return AsyncElasticsearchStore(_client(AsyncElasticsearch, host, options), index, name, owned=True)
+        raise InputError(f"no store is known for {address!r}: {_FORMS}, or pass a client")
+    server = _parse_url(address, index, default_index, options)
+    client = _make_client(client_class, server.host, server.options)
+    return index_store(client, server.index, f"{server.host}/{server.index}", owned=True)
 
 
 def default_address() -> str:
-    """``ELASTICSEARCH_URL`` if that is set, else an SQLite file in the working directory."""
+    """Return ``ELASTICSEARCH_URL`` if that is set, else the address of an SQLite file in the working directory."""
     return os.environ.get("ELASTICSEARCH_URL") or DEFAULT_ADDRESS
 
 
-def _given_or_default(address: str | None) -> str:
+def _address_or_default(address: str | None) -> str:
     if address == "":
         raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
     return address or default_address()
 
 
 def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> str | None:
+    """Return the path of the file; None if the address is not ``sqlite:…``."""
     if not address.startswith("sqlite:"):
         return None
     path = address.removeprefix("sqlite:///")
@@ -122,24 +138,34 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
             f"{_without_secrets(address)!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)"
         )
     if index is not None or options:
-        given = ", ".join([*(["index"] if index is not None else []), *options])
-        raise InputError(f"{given} given with {_without_secrets(address)!r}: these go with an Elasticsearch only")
+        names = ", ".join([*(["index"] if index is not None else []), *options])
+        raise InputError(f"{names} given with {_without_secrets(address)!r}: use these with Elasticsearch only")
     return path
 
 
-def _elasticsearch(
-    address: str, index: str | None, default_index: str, options: dict[str, Any]
-) -> tuple[str, str, str, dict[str, Any]]:
-    """The client's host, the index, the address to be shown, and the client's options."""
+@dataclass(frozen=True)
+class _Server:
+    """What a URL and the options name.
+
+    :param host: URL of the server, without credentials.
+    :param options: options of the client.
+    """
+
+    host: str
+    index: str
+    options: dict[str, Any]
+
+
+def _parse_url(address: str, index: str | None, default_index: str, options: dict[str, Any]) -> _Server:
     check_surrogates(address, "the store's address")
     try:
         url = urlsplit(address)
         port = url.port
-    except ValueError:  # whose words repeat what may be a part of a password
-        raise InputError(f"the address {_without_secrets(address)!r} can't be read: {_FORMS}; {_ENCODE}") from None
+    except ValueError:  # its message may contain a part of the password
+        raise InputError(f"the address {_without_secrets(address)!r} is invalid: {_FORMS}; {_ENCODE}") from None
     if url.scheme not in ("http", "https") or not url.hostname:
         raise InputError(f"no store is known for {_without_secrets(address)!r}: {_FORMS}")
-    if "@" in url.path or url.query or url.fragment:  # a / ? # in a password ends the host there
+    if "@" in url.path or url.query or url.fragment:  # a password with / ? # ends the host there
         raise InputError(f"the store's address has @ ? or # after the host: {_FORMS}; {_ENCODE}")
     host_name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
     if port is None:
@@ -147,21 +173,24 @@ def _elasticsearch(
     *prefix, last = [part for part in url.path.split("/") if part] or [""]
     if index is not None and last:
         raise InputError(f"the address names the index {last!r}, and index={index!r} is given too: leave one out")
-    index = _index(index or unquote(last) or default_index)
+    index = _checked_index(index or unquote(last) or default_index)
     host = "/".join([f"{url.scheme}://{host_name}:{port}", *prefix])
     if url.username is not None:
         credentials = f"{unquote(url.username)}:{unquote(url.password or '')}"
-        # As base64, because of a pair the client takes ASCII only.
+        # As base64, because the client accepts a pair in ASCII only.
         options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
     if "basic_auth" not in options and "api_key" not in options and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
-    return host, index, f"{host}/{index}", _checked(options)
+    return _Server(host, index, _checked_options(options))
 
 
-def _checked(options: dict[str, Any]) -> dict[str, Any]:
-    """The client's options, without those that it stumbles over at its first request."""
+def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options. Values are checked that the client would reject only at its first request.
+
+    :raises InputError: for an invalid API key, or a file of certificates that does not exist.
+    """
     if isinstance(key := options.get("api_key"), str):
-        key = key.strip()  # out of a file it brings a line break along
+        key = key.strip()  # a key from a file ends with a line break
         if not (key.isascii() and key.isprintable()):
             raise InputError("the API key has a character that no key has: copy it again (ELASTIC_API_KEY, --api-key)")
         options = {**options, "api_key": key}
@@ -170,24 +199,24 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _client(kind: Any, host: str, options: dict[str, Any]) -> Any:
+def _make_client(client_class: Any, host: str, options: dict[str, Any]) -> Any:
     try:
-        return kind(host, **options)
+        return client_class(host, **options)
     except (TypeError, ValueError, OSError, ImportError) as error:
-        # A file of certificates that isn't there, an option that the client doesn't know, aiohttp not installed.
+        # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
         raise InputError(f"the client for {host} can't be made: {error}") from error
 
 
-def _no_options(options: dict[str, Any]) -> None:
+def _refuse_options(options: dict[str, Any]) -> None:
     if options:
-        raise InputError(f"{', '.join(options)} given with a client: such options belong to the client that you made")
+        raise InputError(f"{', '.join(options)} given with a client: set these options on your client")
 
 
-def _index(index: str | None) -> str:
+def _checked_index(index: str | None) -> str:
     if not index:
-        raise InputError("a client alone names no index: give index='…' with it")
+        raise InputError("a client names no index: pass index='…' too")
     if index.startswith(("_", "-")) or "*" in index or "," in index:
-        raise InputError(f"{index!r} may stand for several indices: name one index, or an alias")
+        raise InputError(f"{index!r} may mean several indices: name one index, or an alias")
     return index
 
 

@@ -1,19 +1,37 @@
-"""For whoever writes another store: the laws that every store keeps, and the slow twin it is compared with.
+"""What must a store pass? The contract suite. It compares every store with the reference implementation.
 
-A new store is tested by one subclass::
+To test a store of your own, subclass :class:`StoreContract` in a test module, and run pytest on it::
+
+    from es_simhash.testing import StoreContract
+
 
     class TestMyStore(StoreContract):
         def make_store(self) -> Store:
-            return MyStore(...)
+            return MyStore(...)  # new, empty, not set up
+
+        def open_again(self, store: Store) -> Store:
+            return MyStore(...)  # the same data, as a second program opens it
+
+- pytest runs every test of the suite. Each test calls ``make_store`` once.
+- ``open_again`` may be left out if only one program can reach the data of the store.
+- To close the stores, override both methods and add a fixture with ``autouse=True``.
+- An async store is tested through an object with a ``perform`` that runs the awaitable on an event loop. Let
+  ``open_again`` return a store with another event loop, because the suite calls both from two threads.
+- For readable failures, put ``pytest.register_assert_rewrite("es_simhash.testing")`` into ``conftest.py``.
+
+``LinearStore`` is the reference implementation. It keeps everything in memory, and it looks at every document for every
+request. It suits tests of programs that use a store, too.
 """
 
-from es_simhash.testing.documents import DocumentsContract
+from es_simhash.testing.documents_contract import DocumentsContract
 from es_simhash.testing.linear import LinearStore
-from es_simhash.testing.seen import SeenContract
+from es_simhash.testing.search_contract import SearchContract
+from es_simhash.testing.seen_contract import SeenContract
+from es_simhash.testing.set_up_contract import SetUpContract
 
 
-class StoreContract(DocumentsContract, SeenContract):
-    """All laws of a store, as tests for pytest. Subclass it and define ``make_store``."""
+class StoreContract(SetUpContract, DocumentsContract, SearchContract, SeenContract):
+    """All tests for a store. Subclass it, and define ``make_store`` and perhaps ``open_again``."""
 
 
 __all__ = ["LinearStore", "StoreContract"]

@@ -1,8 +1,9 @@
-"""The slow twin of every store: it holds everything in memory and looks at all of it each time."""
+"""The reference implementation of a store: it keeps everything in memory, and looks at every document each time."""
 
 from __future__ import annotations
 
 import json
+import threading
 import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,11 +35,15 @@ from es_simhash.contract import (
     UserState,
     Write,
     Written,
+    handler_of,
+    scheme_mismatch,
+    seen_mismatch,
 )
-from es_simhash.search.filters import matches
+from es_simhash.search.filters import matches, parse_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
 
     from es_simhash.bloom.seen import SeenConfig
     from es_simhash.contract import Link
@@ -48,9 +53,9 @@ R = TypeVar("R")
 
 
 class LinearStore:
-    """A store in memory that looks at every document each time.
+    """A store in memory that looks at every document for every request.
 
-    :param lagging: what is written can be found by Candidates only after the next Refresh, as in Elasticsearch.
+    :param lagging: True for a store like Elasticsearch: searches see what was written after the next Refresh.
     """
 
     embedded = True
@@ -58,147 +63,221 @@ class LinearStore:
 
     def __init__(self, *, lagging: bool = False) -> None:
         self._lagging = lagging
+        self._lock = threading.RLock()
         self._scheme: Scheme | None = None
-        self._written = 0
+        self._last_version = 0
         self._rows: dict[str, tuple[Row, str]] = {}
         self._searchable: dict[str, tuple[Row, str]] = {}
         self._config: SeenConfig | None = None
         self._users: dict[str, UserState] = {}
 
-    def perform(self, op: Request[R]) -> R:
-        reply: Any = self._perform(op)
-        if not self._lagging:
-            self._searchable = dict(self._rows)
-        return reply  # type: ignore[no-any-return]
+    def perform(self, request: Request[R]) -> R:
+        """Return the reply to a request."""
+        with self._lock:
+            reply: R = handler_of(_HANDLERS, request, self.name)(self, request)
+            if not self._lagging:
+                self._searchable = dict(self._rows)
+            return reply
 
     def close(self) -> None:
-        pass
+        """Do nothing."""
 
-    def _perform(self, op: Request[Any]) -> Any:
-        match op:
-            case Describe():
-                return self._scheme
-            case SetUp(scheme):
-                created, self._scheme = self._scheme is None, scheme
-                return "created" if created else "unchanged"
-            case Fetch(ids):
-                return {id: self._rows[id][0] for id in ids if id in self._rows}
-            case FetchFields(ids, fields):
-                return {id: _some(json.loads(self._rows[id][1]), fields) for id in ids if id in self._rows}
-            case Candidates():
-                return self._candidates(op)
-            case Dependents(originals, heads):
-                return {
-                    row.id
-                    for row, _ in self._searchable.values()
-                    if row.duplicate_of in originals or (row.group in heads and row.group != row.id)
-                }
-            case Write(entries):
-                for entry in entries:
-                    self._write(entry.row, entry.source)
-                return Written({}, searchable=not self._lagging)
-            case Annotate(rows):
-                conflicts = frozenset(row.id for row in rows if not self._annotate(row))
-                return Written({}, searchable=not self._lagging, conflicts=conflicts)
-            case Remove(ids, versions):
-                there = {id for id in ids if id in self._rows}
-                removed = {id for id in there if id not in versions or self._rows[id][0].version == versions[id]}
-                for id in removed:
-                    del self._rows[id]
-                return removed
-            case Scan():
-                return self._scan(op)
-            case Count(scan):
-                return len(self._scan(scan).rows)
-            case Relink(links):
-                return {id for id, link in links.items() if not self._relink(id, link)}
-            case DescribeSeen():
-                return self._config
-            case SetUpSeen(config):
-                created, self._config = self._config is None, config
-                return "created" if created else "unchanged"
-            case FetchUsers(users):
-                return {user: self._users[user] for user in users if user in self._users}
-            case ChangeUsers(states):
-                return Changed(frozenset(user for user, state in states.items() if not self._change(user, state)), {})
-            case RemoveUsers(users):
-                return {user for user in users if self._users.pop(user, None)}
-            case ListUsers(before, without):
-                return [u for u, state in self._users.items() if 0 < state.newest < before and u not in without]
-            case Refresh():
-                self._searchable = dict(self._rows)
-        return None
+    # --- set-up ----------------------------------------------------------------------------------------------------
 
-    def _change(self, user: str, state: UserState) -> bool:
-        current = self._users.get(user)
-        if (current.version if current else None) != state.version:
-            return False
-        self._written += 1
-        self._users[user] = replace(state, version=self._written)
-        return True
+    def _describe(self, request: Describe) -> Scheme | None:
+        return self._scheme
 
-    def _write(self, row: Row, source: str) -> None:
-        self._written += 1
-        self._rows[row.id] = replace(row, version=self._written), source
+    def _set_up(self, request: SetUp) -> str:
+        if self._scheme is None:
+            self._scheme = request.scheme
+            return "created"
+        if self._scheme != request.scheme:
+            raise scheme_mismatch(self._scheme, request.scheme, self.name)
+        return "unchanged"
 
-    def _annotate(self, row: Row) -> bool:
-        stored, source = self._rows.get(row.id, (None, ""))
-        if stored is None or stored.version != row.version:
-            return False
-        self._write(row, source)
-        return True
+    def _describe_seen(self, request: DescribeSeen) -> SeenConfig | None:
+        return self._config
 
-    def _relink(self, id: str, link: Link) -> bool:
-        if id not in self._rows or self._rows[id][0].version != link.version:
+    def _set_up_seen(self, request: SetUpSeen) -> str:
+        if self._config is None:
+            self._config = request.config
+            return "created"
+        if self._config != request.config:
+            raise seen_mismatch(self._config, request.config.to_dict(), self.name)
+        return "unchanged"
+
+    # --- documents by id -------------------------------------------------------------------------------------------
+
+    def _fetch(self, request: Fetch) -> dict[str, Row]:
+        return {id: self._rows[id][0] for id in request.ids if id in self._rows}
+
+    def _fetch_fields(self, request: FetchFields) -> dict[str, dict[str, Any]]:
+        found = {id: self._rows[id][1] for id in request.ids if id in self._rows}
+        return {id: _select_fields(source, request.fields) for id, source in found.items()}
+
+    def _write(self, request: Write) -> Written:
+        for entry in request.entries:
+            self._put(entry.row, entry.source)
+        return Written({}, searchable=not self._lagging)
+
+    def _annotate(self, request: Annotate) -> Written:
+        conflicts = set()
+        for row in request.rows:
+            if self._has_version(row.id, row.version):
+                self._put(row, self._rows[row.id][1])
+            else:
+                conflicts.add(row.id)
+        return Written({}, searchable=not self._lagging, conflicts=frozenset(conflicts))
+
+    def _remove(self, request: Remove) -> set[str]:
+        versions = request.versions
+        removed = {
+            id for id in request.ids if id in self._rows and (id not in versions or self._has_version(id, versions[id]))
+        }
+        for id in removed:
+            del self._rows[id]
+        return removed
+
+    def _relink(self, request: Relink) -> set[str]:
+        return {id for id, link in request.links.items() if not self._put_link(id, link)}
+
+    def _refresh(self, request: Refresh) -> None:
+        self._searchable = dict(self._rows)
+
+    def _has_version(self, id: str, version: Any) -> bool:
+        return id in self._rows and self._rows[id][0].version == version
+
+    def _put(self, row: Row, source: str) -> None:
+        self._rows[row.id] = replace(row, version=self._next_version()), source
+
+    def _put_link(self, id: str, link: Link) -> bool:
+        """Change the links of a document, and return whether it still had the version."""
+        if not self._has_version(id, link.version):
             return False
         row, source = self._rows[id]
-        self._written += 1
-        row = replace(row, group=link.group, duplicate_of=link.duplicate_of, version=self._written)
-        self._rows[id] = row, source
+        self._put(replace(row, group=link.group, duplicate_of=link.duplicate_of), source)
         return True
 
-    def _scan(self, op: Scan) -> ScanPage:
-        found = [
-            (row, json.loads(source))
-            for row, source in self._searchable.values()
-            if _wanted(row, source, op.filter)
-            and not (op.missing and row.digest)
-            and (row.digest or op.fields is not None)
-            and (op.slice is None or zlib.crc32(row.id.encode()) % op.slice[1] == op.slice[0])
-        ]
-        fields = op.fields or ()
-        sources = [_some(source, fields) for _, source in found]
-        return ScanPage([row for row, _ in found], None, [] if op.fields is None else sources)
+    def _next_version(self) -> int:
+        self._last_version += 1
+        return self._last_version
 
-    def _candidates(self, op: Candidates) -> list[Row]:
+    # --- search ----------------------------------------------------------------------------------------------------
+
+    def _candidates(self, request: Candidates) -> list[Row]:
         found = [
             row
-            for row, source in self._searchable.values()
-            if row.id not in op.without
-            and any(is_near(row, probe, op.max_distance) for probe in op.probes)
-            and _wanted(row, source, op.filter)
+            for row, _ in self._matching(request.filter)
+            if row.id not in request.without and any(is_near(row, p, request.max_distance) for p in request.probes)
         ]
-        if not op.one_per_digest:
+        if not request.one_per_digest:
             return found
-        return list({row.digest: row for row in sorted(found, key=_age, reverse=True)}.values())
+        return list({row.digest: row for row in sorted(found, key=_write_order, reverse=True)}.values())
+
+    def _dependents(self, request: Dependents) -> set[str]:
+        return {
+            row.id
+            for row, _ in self._searchable.values()
+            if row.duplicate_of in request.originals or (row.group in request.heads and row.group != row.id)
+        }
+
+    def _scan(self, request: Scan) -> ScanPage:
+        found = [
+            (row, source)
+            for row, source in self._matching(request.filter)
+            if not (request.missing and row.digest)
+            and (row.digest or request.fields is not None)
+            and (request.slice is None or zlib.crc32(row.id.encode()) % request.slice[1] == request.slice[0])
+        ]
+        rows = [row for row, _ in found]
+        if request.fields is None:
+            return ScanPage(rows, None, [])
+        return ScanPage(rows, None, [_select_fields(source, request.fields) for _, source in found])
+
+    def _count(self, request: Count) -> int:
+        return len(self._scan(request.scan).rows)
+
+    def _matching(self, filter: Mapping[str, Any] | None) -> list[tuple[Row, str]]:
+        """Return the Rows and sources of searchable documents that match a filter."""
+        searchable = list(self._searchable.values())
+        if filter is None:
+            return searchable
+        parse_filter(filter)  # raises for an invalid filter, even if there is no document
+        return [(row, source) for row, source in searchable if matches(json.loads(source), row.id, filter)]
+
+    # --- seen items ------------------------------------------------------------------------------------------------
+
+    def _fetch_users(self, request: FetchUsers) -> dict[str, UserState]:
+        return {user: self._users[user] for user in request.users if user in self._users}
+
+    def _change_users(self, request: ChangeUsers) -> Changed:
+        conflicts = set()
+        for user, state in request.states.items():
+            stored = self._users.get(user)
+            if (stored.version if stored else None) == state.version:
+                self._users[user] = replace(state, version=self._next_version())
+            else:
+                conflicts.add(user)
+        return Changed(frozenset(conflicts), {})
+
+    def _remove_users(self, request: RemoveUsers) -> set[str]:
+        return {user for user in request.users if self._users.pop(user, None)}
+
+    def _list_users(self, request: ListUsers) -> list[str]:
+        return [
+            user
+            for user, state in self._users.items()
+            if 0 < state.newest < request.before and user not in request.without
+        ]
 
 
-def _some(source: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
-    names = {field.split(".")[0] for field in fields} | set(fields)
-    return {name: value for name, value in source.items() if name in names}
+_Handler: TypeAlias = "Callable[[LinearStore, Any], Any]"
 
 
-def _age(row: Row) -> tuple[int, str]:
-    return row.written, row.id
+def _handler(kind: type[Request[R]], method: Callable[[LinearStore, Any], R]) -> tuple[type[Request[Any]], _Handler]:
+    """Return an entry of the table. mypy checks that the method returns the reply that the request names."""
+    return kind, method
+
+
+_HANDLERS = dict(
+    [
+        _handler(Describe, LinearStore._describe),
+        _handler(SetUp, LinearStore._set_up),
+        _handler(Fetch, LinearStore._fetch),
+        _handler(FetchFields, LinearStore._fetch_fields),
+        _handler(Write, LinearStore._write),
+        _handler(Annotate, LinearStore._annotate),
+        _handler(Remove, LinearStore._remove),
+        _handler(Relink, LinearStore._relink),
+        _handler(Refresh, LinearStore._refresh),
+        _handler(Candidates, LinearStore._candidates),
+        _handler(Dependents, LinearStore._dependents),
+        _handler(Scan, LinearStore._scan),
+        _handler(Count, LinearStore._count),
+        _handler(DescribeSeen, LinearStore._describe_seen),
+        _handler(SetUpSeen, LinearStore._set_up_seen),
+        _handler(FetchUsers, LinearStore._fetch_users),
+        _handler(ChangeUsers, LinearStore._change_users),
+        _handler(RemoveUsers, LinearStore._remove_users),
+        _handler(ListUsers, LinearStore._list_users),
+    ]
+)
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:
+    """Return whether a document is what a Probe looks for: it has the digest, or it is within max_distance."""
     if row.digest == probe.digest:
         return True
     if row.fingerprint is None or probe.fingerprint is None:
         return False
-    return bin(row.fingerprint ^ probe.fingerprint).count("1") <= max_distance
+    return (row.fingerprint ^ probe.fingerprint).bit_count() <= max_distance
 
 
-def _wanted(row: Row, source: str, clause: Mapping[str, Any] | None) -> bool:
-    return clause is None or matches(json.loads(source), row.id, clause)
+def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a document; of a field with a dot, the object that it leads into."""
+    names = {field.split(".")[0] for field in fields} | set(fields)
+    return {name: value for name, value in json.loads(source).items() if name in names}
+
+
+def _write_order(row: Row) -> tuple[int, str]:
+    return row.written, row.id

@@ -1,4 +1,4 @@
-"""What a filter promises: no item is lost, and every way to ask or add gives the same bits."""
+"""Laws of the Bloom filter: no item is lost, and every way to add or look up gives the same result."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom import filter as module
-from es_simhash.bloom.layer import _first_of_each
+from es_simhash.bloom.layer import _first_occurrences
 from es_simhash.errors import FilterMismatch
+from tests.bloom.reference import ReferenceFilter
 from tests.bloom.test_items import ITEMS
-from tests.bloom.twin import Twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from es_simhash.bloom import Item
 
-# Few different items, so that batches repeat themselves; capacities that they outgrow; rates that err often.
+# Few different items, so that batches repeat them; capacities that they outgrow; rates that err often.
 BATCHES = st.lists(st.lists(st.one_of(st.integers(0, 200), ITEMS), max_size=60), max_size=4)
 CAPACITIES = st.integers(1, 60)
 RATES = st.sampled_from([0.999, 0.9, 0.5, 0.2, 0.05, 0.001, 1e-6])
@@ -33,7 +33,7 @@ SEEDS = st.sampled_from([0, 1, 2**32 - 1])
 
 
 @contextmanager
-def numpy_takes_even_one_item(chunk: int = 17) -> Iterator[None]:
+def numpy_handles_every_batch(chunk: int = 17) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(module, "_SMALL", 1))
         stack.enter_context(mock.patch.object(module, "_CHUNK", chunk))
@@ -58,36 +58,37 @@ def test_an_added_item_is_always_found(capacity: int, rate: float, seed: int, it
 
 @settings(deadline=None)
 @given(CAPACITIES, RATES, SEEDS, BATCHES)
-def test_single_adds_batches_and_the_slow_twin_set_the_same_bits(
+def test_single_adds_and_batches_set_the_bits_of_the_reference(
     capacity: int, rate: float, seed: int, batches: list[list[Item]]
 ) -> None:
-    twin, single, batch = Twin(capacity, rate, seed), *(BloomFilter(capacity, rate, seed=seed) for _ in range(2))
+    reference = ReferenceFilter(capacity, rate, seed)
+    single, batch = (BloomFilter(capacity, rate, seed=seed) for _ in range(2))
     for items in batches:
-        changed = [twin.add(item) for item in items]
+        changed = [reference.add(item) for item in items]
         assert [single.add(item) for item in items] == changed
-        with numpy_takes_even_one_item():
+        with numpy_handles_every_batch():
             assert batch.update(items).tolist() == changed
-        assert single.to_bytes() == batch.to_bytes() == twin.version_2()
+        assert single.to_bytes() == batch.to_bytes() == reference.to_bytes()
 
 
 @settings(deadline=None)
 @given(CAPACITIES, RATES, BATCHES, st.lists(ITEMS))
-def test_single_look_ups_batches_and_the_slow_twin_agree(
+def test_single_look_ups_and_batches_find_what_the_reference_finds(
     capacity: int, rate: float, batches: list[list[Item]], others: list[Item]
 ) -> None:
-    twin, seen = Twin(capacity, rate), BloomFilter(capacity, rate)
+    reference, seen = ReferenceFilter(capacity, rate), BloomFilter(capacity, rate)
     for item in (item for items in batches for item in items):
-        twin.add(item)
+        reference.add(item)
         seen.add(item)
-    found = [item in twin for item in others]
+    found = [item in reference for item in others]
     assert [item in seen for item in others] == found
-    with numpy_takes_even_one_item():
+    with numpy_handles_every_batch():
         assert seen.contains_many(others).tolist() == found
 
 
 @settings(deadline=None)
 @given(CAPACITIES, RATES, BATCHES, ITEMS)
-def test_add_answers_whether_it_changed_the_filter(
+def test_add_returns_whether_it_changed_the_filter(
     capacity: int, rate: float, batches: list[list[Item]], item: Item
 ) -> None:
     seen = filled(capacity, rate, [item for items in batches for item in items])
@@ -107,12 +108,12 @@ def test_an_item_that_an_earlier_layer_has_changes_nothing() -> None:
 
 
 def test_of_equal_items_in_a_batch_the_first_is_new() -> None:
-    with numpy_takes_even_one_item(chunk=1000):
+    with numpy_handles_every_batch(chunk=1000):
         new = BloomFilter(100, 0.001).update(["a", "b", "a", "c", "b", "a"])
     assert new.tolist() == [True, True, False, True, False, False]
 
 
-def test_an_empty_batch_is_a_batch() -> None:
+def test_an_empty_batch_has_an_empty_answer() -> None:
     seen = BloomFilter(10, 0.01)
     for answer in (seen.update([]), seen.contains_many([])):
         assert answer.tolist() == []
@@ -121,9 +122,9 @@ def test_an_empty_batch_is_a_batch() -> None:
 
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 20), max_size=100))
 @example([value << 12 for value in [5, 3, 5, 3, 1, 1, 5]])  # all of them in one slot of the table
-def test_the_first_of_each_is_the_first_of_each(values: list[int]) -> None:
+def test_first_occurrences_are_the_indices_of_the_first_of_equal_values(values: list[int]) -> None:
     expected = {values.index(value) for value in values}
-    found = _first_of_each(np.array(values, dtype=np.int64)).tolist()
+    found = _first_occurrences(np.array(values, dtype=np.int64)).tolist()
     assert len(found) == len(expected)
     assert set(found) == expected
 
@@ -154,7 +155,7 @@ def test_an_empty_filter_has_seen_nothing() -> None:
     assert not seen.contains_many(range(1000)).any()
 
 
-def test_the_rate_of_now_is_the_share_of_strangers_that_are_found() -> None:
+def test_the_current_rate_is_the_share_of_unknown_items_that_are_found() -> None:
     seen = BloomFilter(200, 0.05)
     for items in (50, 200, 2_000):
         seen.update(range(items))
@@ -162,14 +163,14 @@ def test_the_rate_of_now_is_the_share_of_strangers_that_are_found() -> None:
         assert found == pytest.approx(seen.false_positive_rate, rel=0.05, abs=2e-4)
 
 
-def test_a_layer_tells_its_own_bits() -> None:
-    twin, seen = Twin(20, 0.01), BloomFilter(20, 0.01)
+def test_the_figures_of_a_layer_equal_those_of_the_reference() -> None:
+    reference, seen = ReferenceFilter(20, 0.01), BloomFilter(20, 0.01)
     for item in range(100):
-        twin.add(item)
+        reference.add(item)
         seen.add(item)
-    told = [(layer.capacity, layer.m, layer.k, layer.count, layer.set_bits) for layer in seen.layers]
-    assert told == [
-        (layer.size.capacity, layer.size.m, layer.size.k, layer.count, len(layer.bits)) for layer in twin.layers
+    figures = [(layer.capacity, layer.m, layer.k, layer.count, layer.set_bits) for layer in seen.layers]
+    assert figures == [
+        (layer.size.capacity, layer.size.m, layer.size.k, layer.count, len(layer.bits)) for layer in reference.layers
     ]
 
 
@@ -221,7 +222,7 @@ def test_the_count_of_a_union_is_between_that_of_either_and_of_both(capacity: in
             assert BloomFilter.from_bytes(united.to_bytes()) == united
 
 
-def test_a_union_that_holds_too_much_tells_its_rate() -> None:
+def test_a_union_beyond_its_capacity_tells_its_rate() -> None:
     one, two = filled(1_000, 0.01, list(range(1_000))), filled(1_000, 0.01, list(range(1_000, 2_000)))
     united = one | two
     found = united.contains_many([f"stranger {number}" for number in range(100_000)]).mean()
@@ -229,7 +230,7 @@ def test_a_union_that_holds_too_much_tells_its_rate() -> None:
     assert found == pytest.approx(united.false_positive_rate, rel=0.05)
 
 
-def test_a_union_is_of_the_later_generation() -> None:
+def test_a_union_has_the_later_generation() -> None:
     one, two = (BloomFilter(10, 0.01, generation=seconds) for seconds in (5, 9))
     assert (one | two).generation == (two | one).generation == 9
 
@@ -248,7 +249,7 @@ def test_only_filters_unite() -> None:
         BloomFilter(10, 0.01) | {"item"}  # type: ignore[operator]
 
 
-def test_a_filter_equals_itself_only_to_the_last_bit() -> None:
+def test_filters_are_equal_only_if_every_bit_is() -> None:
     seen = filled(10, 0.01, ["x"])
     assert seen == filled(10, 0.01, ["x"])
     others = [
@@ -270,7 +271,7 @@ def pickled(seen: BloomFilter) -> Any:
 
 
 @pytest.mark.parametrize("copied", [BloomFilter.copy, copy.copy, copy.deepcopy, pickled])
-def test_a_copy_lives_its_own_life(copied: Callable[[BloomFilter], BloomFilter]) -> None:
+def test_a_copy_is_independent(copied: Callable[[BloomFilter], BloomFilter]) -> None:
     seen = filled(5, 0.01, list(range(20)))
     seen.generation = 12
     before = seen.to_bytes()
@@ -282,6 +283,6 @@ def test_a_copy_lives_its_own_life(copied: Callable[[BloomFilter], BloomFilter])
     assert seen.to_bytes() == before
 
 
-def test_a_filter_is_no_key() -> None:
+def test_a_filter_is_not_hashable() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(BloomFilter(10, 0.01))

@@ -1,4 +1,4 @@
-"""Which item is which, and what is no item."""
+"""Laws of items: which values are the same item, and which are no item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom.items import WORD, hash_item, hash_items
 from es_simhash.errors import InputError
-from tests.bloom.twin import murmur3
+from tests.bloom.reference import murmur3
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ class Colour(enum.IntEnum):
 
 
 class Name(str):
-    """A str of somebody's own."""
+    """A subclass of str."""
 
 
 def test_the_hash_is_the_published_murmur3() -> None:
@@ -106,7 +106,7 @@ def asked(item: Any, size: int) -> list[tuple[str, Callable[[BloomFilter], objec
     ],
     ids=ascii,
 )
-def test_what_is_no_item_is_refused_by_name_and_adds_nothing(item: Any, named: str, size: int) -> None:
+def test_a_value_that_is_no_item_is_refused_by_name_and_adds_nothing(item: Any, named: str, size: int) -> None:
     for how, ask in asked(item, size):
         seen = BloomFilter(100, 0.01)
         with pytest.raises(InputError, match=named):

@@ -1,4 +1,4 @@
-"""What one user has seen, against a slow twin of plain sets: the same moves, the same answers."""
+"""Laws of the seen items of a user: every answer equals that of the reference, which is made of plain sets."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ moves = st.lists(
 configs = st.builds(
     SeenConfig,
     capacity=st.integers(1, 10),
-    error_rate=st.just(1e-8),  # so that the twin's answers are the only right ones
+    error_rate=st.just(1e-8),  # so that no answer differs from the reference by chance
     generations=st.integers(2, 4),
     period=st.sampled_from([0, PERIOD]),
 )
 
 
-class Plain:
-    """The slow twin of Seen: a list of sets, each with the time when it was begun."""
+class Reference:
+    """The reference of Seen: a list of sets, each with the time when it was started."""
 
     def __init__(self, config: SeenConfig) -> None:
         self.config = config
@@ -49,7 +49,7 @@ class Plain:
         if not self.generations or (self.config.period and now - self.generations[-1][0] >= self.config.period):
             self.rotate([], now)
         self.generations[-1][1].update(items)
-        self.forgotten = {item: begun for item, begun in self.forgotten.items() if item not in items}
+        self.forgotten = {item: started for item, started in self.forgotten.items() if item not in items}
         return new
 
     def forget(self, items: list[Any], now: int) -> int:
@@ -59,8 +59,8 @@ class Plain:
         return len(found)
 
     def rotate(self, items: list[Any], now: int) -> None:
-        begun = max(now, self.generations[-1][0] + 1) if self.generations else max(now, 1)
-        self.generations = [*self.generations, (begun, set())][-self.config.generations :]
+        started = max(now, self.generations[-1][0] + 1) if self.generations else max(now, 1)
+        self.generations = [*self.generations, (started, set())][-self.config.generations :]
         self.forgotten = {item: at for item, at in self.forgotten.items() if at >= self.generations[0][0]}
 
     def clear(self, items: list[Any], now: int) -> None:
@@ -76,7 +76,7 @@ def play(seen: Seen, verb: str, items: list[Any], now: int) -> int | None:
 
 
 def stored(seen: Seen) -> tuple[Any, ...]:
-    """What a store would hold of it."""
+    """Return what a store holds of it."""
     return seen.values(), dict(seen.forgotten), seen.newest
 
 
@@ -85,29 +85,29 @@ def has(seen: Seen, *items: Any) -> list[bool]:
     return answer
 
 
-# --- the twin ----------------------------------------------------------------------------------------------
+# --- the reference -----------------------------------------------------------------------------------------
 
 
 @given(config=configs, moves=moves, read_again=st.booleans())
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_every_answer_is_the_twins_also_when_it_is_read_from_bytes_at_each_move(
+def test_every_answer_equals_the_reference_also_if_it_is_read_from_bytes_at_each_move(
     config: SeenConfig, moves: list[tuple[str, list[Any], int]], read_again: bool
 ) -> None:
-    seen, twin, now = Seen(config), Plain(config), 0
+    seen, reference, now = Seen(config), Reference(config), 0
     for verb, items, seconds in moves:
         now += seconds
-        assert play(seen, verb, items, now) == getattr(twin, verb)(items, now)
+        assert play(seen, verb, items, now) == getattr(reference, verb)(items, now)
         if read_again:
             seen = Seen.read(config, seen.values(), seen.forgotten)
-        assert has(seen, *UNIVERSE) == [twin.seen(item) for item in UNIVERSE]
-        assert [each.started for each in seen.generations()] == [begun for begun, _ in twin.generations]
-        assert sorted(seen.forgotten.values()) == sorted(twin.forgotten.values())
+        assert has(seen, *UNIVERSE) == [reference.seen(item) for item in UNIVERSE]
+        assert [each.started for each in seen.generations()] == [started for started, _ in reference.generations]
+        assert sorted(seen.forgotten.values()) == sorted(reference.forgotten.values())
 
 
 @given(config=configs, moves=moves)
 @example(config=SeenConfig(), moves=[("add", ["a"], 1), ("forget", ["a"], 0), ("add", ["a"], 0), ("forget", ["b"], 0)])
 @settings(max_examples=100, deadline=None, derandomize=True)
-def test_changed_is_said_exactly_when_there_is_something_to_store(
+def test_changed_is_true_exactly_if_there_is_something_to_store(
     config: SeenConfig, moves: list[tuple[str, list[Any], int]]
 ) -> None:
     seen, now = Seen(config), 0
@@ -121,18 +121,18 @@ def test_changed_is_said_exactly_when_there_is_something_to_store(
 
 @given(moves=moves, rate=st.sampled_from([0.01, 0.5, 0.99]), generations=st.integers(2, 4))
 @settings(max_examples=150, deadline=None)
-def test_not_seen_is_never_wrong_however_many_false_positives_there_are(
+def test_not_seen_is_never_wrong_at_any_error_rate(
     moves: list[tuple[str, list[Any], int]], rate: float, generations: int
 ) -> None:
     config = SeenConfig(capacity=1, error_rate=rate, generations=generations, period=PERIOD)
-    seen, twin, now = Seen(config), Plain(config), 0
+    seen, reference, now = Seen(config), Reference(config), 0
     for verb, items, seconds in moves:
         now += seconds
         play(seen, verb, items, now)
-        getattr(twin, verb)(items, now)
+        getattr(reference, verb)(items, now)
         for item, found in zip(UNIVERSE, has(seen, *UNIVERSE), strict=True):
-            assert found or not twin.seen(item)
-            assert not (found and item in twin.forgotten)
+            assert found or not reference.seen(item)
+            assert not (found and item in reference.forgotten)
 
 
 @pytest.mark.parametrize("generations", [1, 2, 5])
@@ -176,14 +176,14 @@ def test_an_item_is_gone_after_n_rotations_and_not_after_one_less() -> None:
     assert found == [True, True, False]
 
 
-def test_a_period_begins_with_the_first_add_after_the_last_one_is_over() -> None:
+def test_a_period_starts_with_the_first_add_after_the_last_period() -> None:
     seen = Seen(SeenConfig(generations=9, period=PERIOD))
     for now in (100, 109, 110, 119, 200, 209):
         seen.add([now], now)
     assert [(each.started, each.count) for each in seen.generations()] == [(100, 2), (110, 2), (200, 2)]
 
 
-def test_without_a_period_no_add_begins_a_generation() -> None:
+def test_without_a_period_no_add_starts_a_generation() -> None:
     seen = Seen(SeenConfig(generations=3))
     for now in (100, 1 << 40):
         seen.add([now], now)
@@ -200,14 +200,14 @@ def test_an_item_that_is_added_again_is_remembered_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("clock", [7, 5, -1])
-def test_generations_keep_their_order_when_the_clock_does_not(clock: int) -> None:
+def test_generations_keep_their_order_if_the_clock_goes_back(clock: int) -> None:
     seen = Seen(SeenConfig(generations=3))
     for now in (7, clock, clock):
         seen.rotate(now)
     assert [each.started for each in seen.generations()] == [7, 8, 9]
 
 
-def test_adding_nothing_begins_no_generation() -> None:
+def test_adding_nothing_starts_no_generation() -> None:
     seen = Seen(SeenConfig(generations=2, period=PERIOD))
     assert (seen.add([], 1_000), seen.changed, seen.values()) == (0, False, ())
 
@@ -223,7 +223,7 @@ def test_a_forgotten_item_that_only_an_older_generation_holds_counts_as_new_when
     assert seen.add(["a", "b", "a"], 2) == 1
 
 
-def test_a_forgotten_item_goes_off_the_list_with_the_last_generation_that_may_hold_it() -> None:
+def test_a_forgotten_item_leaves_the_list_with_the_last_generation_that_may_hold_it() -> None:
     seen = Seen(SeenConfig(generations=3))
     seen.add(["a"], 1)
     seen.rotate(2)
@@ -236,14 +236,14 @@ def test_a_forgotten_item_goes_off_the_list_with_the_last_generation_that_may_ho
     assert lengths == [1, 1, 0]
 
 
-def test_what_was_not_seen_takes_no_room_on_the_list() -> None:
+def test_an_item_that_was_not_seen_is_not_put_on_the_list() -> None:
     seen = Seen(SeenConfig())
     seen.add(["a"], 1)
     seen.changed = False
     assert (seen.forget(["b"]), dict(seen.forgotten), seen.changed) == (0, {}, False)
 
 
-def test_forgetting_once_more_takes_no_room_either() -> None:
+def test_an_item_is_on_the_list_only_once() -> None:
     seen = Seen(SeenConfig())
     seen.add(["a"], 1)
     assert [seen.forget(["a", "a"]), seen.forget(["a"]), len(seen.forgotten)] == [1, 0, 1]
@@ -255,12 +255,14 @@ def test_the_list_of_forgotten_items_holds_a_thousand() -> None:
     assert seen.forget(range(MAX_FORGOTTEN)) == MAX_FORGOTTEN == 1_000
 
 
-def test_a_full_list_of_forgotten_items_refuses_and_stays_as_it_is() -> None:
+def test_a_full_list_of_forgotten_items_raises_and_stays_as_it_is() -> None:
     seen = Seen(SeenConfig(capacity=2 * MAX_FORGOTTEN))
     seen.add(range(MAX_FORGOTTEN + 1), 1)
     seen.forget(range(MAX_FORGOTTEN - 1))
     before = stored(seen)
-    with pytest.raises(InputError, match=r"1,001 forgotten items would be too many, 1,000 .* rebuild .* or rotate"):
+    with pytest.raises(
+        InputError, match=r"1,001 forgotten items are too many for a user, 1,000 .* rebuild .* or rotate"
+    ):
         seen.forget([MAX_FORGOTTEN - 1, MAX_FORGOTTEN])
     assert stored(seen) == before
 
@@ -288,14 +290,14 @@ def test_an_integer_that_was_added_is_forgotten_as_a_string() -> None:
         ({"error_rate": float("nan")}, "error_rate .* to below 1"),
         ({"error_rate": "0.01"}, "error_rate .* to below 1"),
         ({"error_rate": 1.5, "generations": 4}, "error_rate .* to below 1"),
-        ({"error_rate": 3e-9, "generations": 4}, "error_rate .*its share: use 4e-09 or more"),
+        ({"error_rate": 3e-9, "generations": 4}, "error_rate .*share it: use 4e-09 or more"),
         ({"capacity": 400_000_000, "generations": 100}, "capacity.* from 1 to"),
         ({"generations": 0}, "generations is 0: use a whole number from 1 to 100"),
         ({"generations": 101}, "generations is 101"),
         ({"generations": 2.0}, "generations is 2.0"),
         ({"generations": True}, "generations is True"),
         ({"period": -1, "generations": 2}, "period is -1: use a whole number from 0"),
-        ({"period": 60}, "keep 2 or more"),
+        ({"period": 60}, "use 2 generations or more"),
     ],
 )
 def test_a_number_out_of_its_range_is_refused_with_the_range(wrong: dict[str, Any], words: str) -> None:
@@ -310,7 +312,7 @@ def test_the_limits_of_the_ranges_are_in_them() -> None:
         assert has(seen, "a") == [True]
 
 
-def test_a_configuration_comes_back_from_json_also_one_of_numpys_numbers() -> None:
+def test_a_configuration_becomes_the_same_again_from_json_also_with_numpys_numbers() -> None:
     config = SeenConfig(capacity=np.int64(5), error_rate=np.float32(0.25), generations=3, period=60)
     assert SeenConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
@@ -318,7 +320,7 @@ def test_a_configuration_comes_back_from_json_also_one_of_numpys_numbers() -> No
 @pytest.mark.parametrize(
     "wrong", [[1], "x", None, {"capacity": 1, "colour": 2}, {"capacity": -1}, {"generations": "2"}]
 )
-def test_what_is_no_configuration_is_said_to_be_none(wrong: Any) -> None:
+def test_values_that_are_no_configuration_are_refused(wrong: Any) -> None:
     with pytest.raises(FilterMismatch, match="configuration of seen items"):
         SeenConfig.from_dict(wrong)
 
@@ -331,19 +333,21 @@ def test_nothing_is_added_to_a_filter_of_another_configuration(other: SeenConfig
     theirs = Seen(other)
     theirs.add(["a"], 1)
     seen = Seen.read(SeenConfig(), theirs.values(), {})
-    with pytest.raises(FilterMismatch, match=r"made for .* items at .*, this store's are for 1,000 at 0.01: rotate"):
+    with pytest.raises(
+        FilterMismatch, match=r"made for .* items at error rate .* and the store is set up for 1,000 at 0.01: rotate"
+    ):
         seen.add(["b"], 2)
     assert (seen.values(), seen.changed) == (theirs.values(), False)
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_a_filter_of_another_configuration_is_read_all_the_same(other: SeenConfig) -> None:
+def test_a_filter_of_another_configuration_can_be_read(other: SeenConfig) -> None:
     theirs = Seen(other)
     theirs.add(["a"], 1)
     assert has(Seen.read(SeenConfig(), theirs.values(), {}), "a", "b") == [True, False]
 
 
-def test_a_rotation_gets_a_user_over_to_another_configuration() -> None:
+def test_a_rotation_moves_a_user_to_another_configuration() -> None:
     theirs = Seen(OTHERS[0])
     theirs.add(["a"], 1)
     seen = Seen.read(SeenConfig(generations=2), theirs.values(), {})
@@ -380,6 +384,6 @@ def test_a_users_id_may_have_512_bytes() -> None:
         (b"ann", "is a bytes"),
     ],
 )
-def test_what_can_be_no_document_s_id_is_no_user(wrong: Any, words: str) -> None:
+def test_a_user_that_can_be_no_documents_id_is_refused(wrong: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         user_id(wrong)

@@ -1,4 +1,4 @@
-"""Capacity and error rate are kept: at capacity, far beyond it, and by very small filters."""
+"""Laws of the size: a filter keeps its error rate at capacity, far beyond it, and if it is very small."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RATES = st.floats(math.log(MIN_ERROR_RATE), math.log(0.99)).map(math.exp)
 
 
 def classical(size: Size) -> float:
-    """The rate of a full layer: (1 - e^(-kn/m))^k."""
+    """Return the rate of a full layer: (1 - e^(-kn/m))^k."""
     return (-math.expm1(-size.k * size.capacity / size.m)) ** size.k
 
 
-def ladder(config: Config, layers: int) -> list[Size]:
+def layer_sizes(config: Config, layers: int) -> list[Size]:
     sizes = [config.first()]
     for index in range(1, layers):
         sizes.append(config.after(sizes[-1].capacity, index))
@@ -36,7 +36,7 @@ def ladder(config: Config, layers: int) -> list[Size]:
 @settings(deadline=None)
 @given(CAPACITIES, RATES, st.integers(1, 40))
 def test_the_rates_of_all_full_layers_sum_to_less_than_the_error_rate(capacity: int, rate: float, layers: int) -> None:
-    assert sum(classical(size) for size in ladder(Config(capacity, rate), layers)) <= rate / 1.1 * (1 + 1e-9)
+    assert sum(classical(size) for size in layer_sizes(Config(capacity, rate), layers)) <= rate / 1.1 * (1 + 1e-9)
 
 
 @settings(deadline=None)
@@ -54,7 +54,7 @@ def test_a_layer_is_hardly_larger_than_the_textbook_says(capacity: int, rate: fl
 @settings(deadline=None)
 @given(CAPACITIES, RATES, st.integers(1, 60))
 def test_layers_grow_to_the_most_bits_and_no_further(capacity: int, rate: float, layers: int) -> None:
-    sizes = ladder(Config(capacity, rate), layers)
+    sizes = layer_sizes(Config(capacity, rate), layers)
     for before, after in pairwise(sizes):
         assert after.capacity == before.capacity * GROWTH or after.m > 0.9 * MAX_BITS
         assert after.k >= before.k
@@ -76,26 +76,26 @@ def test_the_error_rate_holds_at_capacity_and_a_thousand_times_beyond(
     assert len(seen.layers) == 1 + math.floor(math.log2(times))
     noise = 3 * math.sqrt(rate / STRANGERS)
     assert seen.contains_many(strangers).mean() <= rate + noise
-    if capacity >= 100:  # and is not met by bits that nobody asked for
+    if capacity >= 100:  # a filter that is much better wastes bits
         assert seen.contains_many(strangers).mean() >= rate / 2
 
 
 @pytest.mark.parametrize("times", [1, 30])
 @pytest.mark.parametrize("rate", [0.01, 0.001])
-@pytest.mark.parametrize(("capacity", "unlucky"), [(1, 0), (5, 4), (30, 2), (100, 0)])
-def test_the_error_rate_holds_in_all_but_the_unluckiest_of_very_small_filters(
-    capacity: int, unlucky: int, rate: float, times: int
+@pytest.mark.parametrize(("capacity", "over_at_most"), [(1, 0), (5, 4), (30, 2), (100, 0)])
+def test_the_error_rate_holds_in_all_but_a_few_very_small_filters(
+    capacity: int, over_at_most: int, rate: float, times: int
 ) -> None:
     over = 0
     for seed in range(100):
         seen = BloomFilter(capacity, rate, seed=seed)
         seen.update(range(capacity * times))
         over += seen.false_positive_rate > rate
-    assert over <= unlucky
+    assert over <= over_at_most
 
 
 @pytest.mark.parametrize("capacity", [1, 3, 10, 30, 100])
-def test_the_error_rate_holds_in_very_small_filters(capacity: int) -> None:
+def test_the_mean_error_rate_holds_in_very_small_filters(capacity: int) -> None:
     rate, found, asked = 0.001, 0, 0
     for seed in range(300):
         seen = BloomFilter(capacity, rate, seed=seed)
@@ -136,7 +136,7 @@ def test_a_generation_out_of_range_is_refused_with_the_range(seconds: Any) -> No
     assert seen.generation == 4
 
 
-def test_the_numbers_of_a_filter_are_those_it_was_made_with() -> None:
+def test_a_filter_keeps_the_numbers_it_was_made_with_as_plain_numbers() -> None:
     numbers: list[Any] = [np.int64(10), np.float64(0.25), np.uint32(9), np.int64(1_700_000_000)]
     seen = BloomFilter(*numbers[:2], seed=numbers[2], generation=numbers[3])
     made = (seen.capacity, seen.error_rate, seen.seed, seen.generation)

@@ -123,7 +123,7 @@ def test_each_document_is_a_line_and_the_exit_code_says_whether_some_were_reject
     assert len(outcomes) == 21
     assert (counts["total"], counts["rejected"]) == (21, 1)
     (rejected,) = [outcome for outcome in outcomes if outcome["outcome"] == "rejected"]
-    assert "no text in the field 'title', 'content.body'" in rejected["reason"]
+    assert "no text in field 'title', 'content.body'" in rejected["reason"]
     assert backfill(index, tmp_path, "--filter", '{"term": {"lang": "en"}}').code == 0
     done = backfill(index, tmp_path)
     assert done.code == 3

@@ -53,14 +53,14 @@ BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
     "no text": (
         b'{"id": "b4"}',
         "b4",
-        "no text in the field 'text': name the field that holds the text (--text-field)",
+        "no text in field 'text': name the field that holds the text (--text-field)",
     ),
-    "a text that is null": (b'{"id": "b5", "text": null}', "b5", "no text in the field 'text': name the field"),
-    "a text that is a number": (b'{"id": "b6", "text": 5}', "b6", "the text in 'text' is a number: use a string"),
+    "a text that is null": (b'{"id": "b5", "text": null}', "b5", "no text in field 'text': name the field"),
+    "a text that is a number": (b'{"id": "b6", "text": 5}', "b6", "the text in field 'text' is a number: use a string"),
     "half a character in the text": (
         f'{{"id": "b7", "text": {SURROGATE}}}'.encode(),
         "b7",
-        "the text in 'text' has a lone surrogate (\\ud83d)",
+        "the text in field 'text' has a lone surrogate (\\ud83d)",
     ),
     "half a character in the id": (
         f'{{"id": {SURROGATE}, "text": "x"}}'.encode(),
@@ -80,7 +80,7 @@ BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
     "a field that is taken": (
         b'{"id": "b12", "text": "x", "simhash": 7}',
         "b12",
-        "the field 'simhash' is taken for the fingerprint: rename yours",
+        "the field 'simhash' is used for the fingerprint: rename yours",
     ),
     "a text of 50 MB": (
         b'{"id": "b13", "text": "' + b"x" * 50_000_000 + b'"}',
@@ -465,7 +465,8 @@ def test_another_scheme_is_refused_with_both_versions(tmp_path: Path, arguments:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}", scheme=Scheme(weights="tf")) as documents:
         documents.setup()
     said = complaint(es_simhash(*arguments, "--weights", "sqrt_tf", cwd=tmp_path, stdin=line("n1")))
-    assert f"of Scheme {Scheme(weights='tf').version}, this program makes {Scheme().version}: open it with" in said
+    versions = f"of Scheme {Scheme(weights='tf').version}, this program makes fingerprints of {Scheme().version}: "
+    assert f"{versions}open the store without a Scheme to use its own, or " in said
 
 
 def test_the_default_of_each_scheme_option_is_the_store_s_choice(tmp_path: Path) -> None:
@@ -494,7 +495,7 @@ def test_the_user_s_own_table_must_be_given_to_each_command(tmp_path: Path) -> N
 def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path, index: str) -> None:
     said = complaint(es_simhash("ingest", "--weights", "tf", "--store", index, cwd=tmp_path, stdin=line("n1")))
     assert said.startswith(f"es-simhash: {index} holds fingerprints of Scheme {Scheme().version}, ")
-    assert f"this program makes {Scheme(weights='tf').version}" in said
+    assert f"this program makes fingerprints of {Scheme(weights='tf').version}: " in said
 
 
 @pytest.mark.elasticsearch

@@ -198,7 +198,7 @@ def test_a_full_list_of_forgotten_items_is_an_error_and_nothing_is_forgotten(sto
     seen = SeenItems(store)
     seen.add(ann, range(MAX_FORGOTTEN + 1))
     before = state_of(store, ann)
-    with pytest.raises(InputError, match=rf"user '{ann}' stay as they were: 1,001 forgotten items would be too many"):
+    with pytest.raises(InputError, match=rf"user '{ann}' stay as they were: 1,001 forgotten items are too many"):
         seen.forget(ann, range(MAX_FORGOTTEN + 1))
     assert state_of(store, ann) == before
 

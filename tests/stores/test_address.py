@@ -1,4 +1,4 @@
-"""What an address and its options may be: no server is asked."""
+"""Addresses of stores, and their options. No request is sent."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.errors import InputError
 
 URL = "http://localhost:9200"
-DOORS = [Documents, AsyncDocuments, SeenItems, AsyncSeenItems]
+CLASSES = [Documents, AsyncDocuments, SeenItems, AsyncSeenItems]
 
 
-def test_options_beside_a_client_are_refused_by_name() -> None:
+def test_options_together_with_a_client_are_named_in_the_error() -> None:
     with Elasticsearch(URL) as client, pytest.raises(InputError, match="sheme, api_key given with a client"):
         Documents(client, index="news", sheme="128", api_key="x")
 
 
-def test_the_async_door_refuses_them_too() -> None:
+def test_the_async_classes_refuse_them_too() -> None:
     async def main() -> None:
         async with AsyncElasticsearch(URL) as client:
             with pytest.raises(InputError, match="api_key given with a client"):
@@ -41,34 +41,34 @@ def test_a_path_before_the_index_is_kept() -> None:
         assert documents.name == f"{URL}/behind/a/proxy/news"
 
 
-def opened(door: type[Any], *address: str, **options: Any) -> str:
-    """The name of what a door opens; nothing is sent."""
-    made = door(*address, **options)
-    closing = made.close()
+def opened(client_class: type[Any], *address: str, **options: Any) -> str:
+    """Return the name of the store that a class opens."""
+    client = client_class(*address, **options)
+    closing = client.close()
     if closing is not None:
         asyncio.run(closing)
-    name: str = made.name
+    name: str = client.name
     return name
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("client_class", CLASSES)
 @pytest.mark.parametrize("end", ["", "/"])
-def test_documents_and_users_have_an_index_each_where_the_address_names_none(
-    door: type[Any], end: str, monkeypatch: pytest.MonkeyPatch
+def test_documents_and_users_have_different_indexes_if_the_address_names_none(
+    client_class: type[Any], end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = "es-simhash" if "Documents" in door.__name__ else "es-simhash-users"
-    assert opened(door, f"{URL}{end}") == f"{URL}/{index}"
+    index = "es-simhash" if "Documents" in client_class.__name__ else "es-simhash-users"
+    assert opened(client_class, f"{URL}{end}") == f"{URL}/{index}"
     monkeypatch.setenv("ELASTICSEARCH_URL", f"{URL}{end}")
-    assert opened(door) == f"{URL}/{index}"
+    assert opened(client_class) == f"{URL}/{index}"
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_an_index_that_is_named_is_the_one(door: type[Any]) -> None:
-    assert opened(door, f"{URL}/news") == f"{URL}/news"
-    assert opened(door, URL, index="news") == f"{URL}/news"
+@pytest.mark.parametrize("client_class", CLASSES)
+def test_an_index_that_the_address_or_an_argument_names_is_used(client_class: type[Any]) -> None:
+    assert opened(client_class, f"{URL}/news") == f"{URL}/news"
+    assert opened(client_class, URL, index="news") == f"{URL}/news"
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_documents_and_users_share_a_file(door: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("client_class", CLASSES)
+def test_documents_and_users_share_a_file(client_class: type[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ELASTICSEARCH_URL", raising=False)
-    assert opened(door) == "sqlite:///es-simhash.db"
+    assert opened(client_class) == "sqlite:///es-simhash.db"

@@ -1,9 +1,9 @@
-"""Every store keeps the contract: SQLite and Elasticsearch, sync and async, and the slow twin itself."""
+"""Every store passes the contract suite: SQLite and Elasticsearch, sync and async, and the reference implementation."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -14,100 +14,95 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from es_simhash.contract import AsyncStore, Op, Store
+    from es_simhash.contract import AsyncStore, Request, Store
 
 R = TypeVar("R")
 
 
 class Awaited:
-    """An async store, used by calls: each awaits on one event loop of its own."""
+    """An async store as a Store: an event loop runs each request to its end. Each object has another loop."""
 
-    def __init__(self, store: AsyncStore, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, store: AsyncStore) -> None:
         self._store = store
-        self._loop = loop
+        self._loop = asyncio.new_event_loop()
         self.name = store.name
         self.embedded = store.embedded
 
-    def perform(self, op: Op[R]) -> R:
-        return self._loop.run_until_complete(self._store.perform(op))
+    def perform(self, request: Request[R]) -> R:
+        return self._loop.run_until_complete(self._store.perform(request))
 
     def close(self) -> None:
         self._loop.run_until_complete(self._store.close())
 
-
-@pytest.fixture
-def loop() -> Iterator[asyncio.AbstractEventLoop]:
-    loop = asyncio.new_event_loop()
-    yield loop
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
+    def close_loop(self) -> None:
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
 
 
-class Closing(StoreContract):
-    """Closes what a test opened."""
-
-    @pytest.fixture(autouse=True)
-    def _close(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        self.opened: list[Store] = []
-        yield
-        for store in self.opened:
-            store.close()
-
-    def opens(self, store: Store) -> Store:
-        self.opened.append(store)
-        return store
-
-
-class TestLinear(Closing):
+class TestLinear(StoreContract):
     def make_store(self) -> Store:
         return LinearStore()
 
 
-class TestLaggingLinear(Closing):
+class TestLaggingLinear(StoreContract):
     def make_store(self) -> Store:
         return LinearStore(lagging=True)
 
 
-class TestSqlite(Closing):
+class AtAddress(StoreContract):
+    """A store at an address, sync or async. Every store is closed after the test."""
+
+    address: str
+
     @pytest.fixture(autouse=True)
-    def _path(self, tmp_path: Path) -> None:
-        self.path = tmp_path / "store.db"
+    def _close(self) -> Iterator[None]:
+        self.opened: list[Any] = []
+        yield
+        for store in self.opened:
+            store.close()
+            if isinstance(store, Awaited):
+                store.close_loop()
 
     def make_store(self) -> Store:
-        return self.opens(open_store(f"sqlite:///{self.path}"))
+        store = self.open()
+        self.opened.append(store)
+        return store
+
+    def open_again(self, store: Store) -> Store:
+        return self.make_store()
+
+    def open(self) -> Store:
+        return open_store(self.address)
 
 
-class TestSqliteInMemory(Closing):
-    def make_store(self) -> Store:
-        return self.opens(open_store("sqlite:///:memory:"))
-
-
-class TestAsyncSqlite(Closing):
+class TestSqlite(AtAddress):
     @pytest.fixture(autouse=True)
-    def _path(self, tmp_path: Path, loop: asyncio.AbstractEventLoop) -> None:
-        self.path = tmp_path / "store.db"
-        self.loop = loop
+    def _address(self, tmp_path: Path) -> None:
+        self.address = f"sqlite:///{tmp_path / 'store.db'}"
 
-    def make_store(self) -> Store:
-        return self.opens(Awaited(open_async_store(f"sqlite:///{self.path}"), self.loop))
+
+class TestSqliteInMemory(AtAddress):
+    address = "sqlite:///:memory:"
+
+    def open_again(self, store: Store) -> Store:
+        return store
+
+
+class TestAsyncSqlite(TestSqlite):
+    def open(self) -> Store:
+        return Awaited(open_async_store(self.address))
 
 
 @pytest.mark.elasticsearch
-class TestElasticsearch(Closing):
+class TestElasticsearch(AtAddress):
     @pytest.fixture(autouse=True)
-    def _node(self, elasticsearch_url: str, make_index: Callable[[], str]) -> None:
+    def _address(self, elasticsearch_url: str, make_index: Callable[[], str]) -> None:
         self.address = f"{elasticsearch_url}/{make_index()}"
 
-    def make_store(self) -> Store:
-        return self.opens(open_store(self.address, request_timeout=60))
+    def open(self) -> Store:
+        return open_store(self.address, request_timeout=60)
 
 
-@pytest.mark.elasticsearch
-class TestAsyncElasticsearch(Closing):
-    @pytest.fixture(autouse=True)
-    def _node(self, elasticsearch_url: str, make_index: Callable[[], str], loop: asyncio.AbstractEventLoop) -> None:
-        self.address = f"{elasticsearch_url}/{make_index()}"
-        self.loop = loop
-
-    def make_store(self) -> Store:
-        return self.opens(Awaited(open_async_store(self.address, request_timeout=60), self.loop))
+class TestAsyncElasticsearch(TestElasticsearch):
+    def open(self) -> Store:
+        return Awaited(open_async_store(self.address, request_timeout=60))

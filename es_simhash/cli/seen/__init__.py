@@ -2,6 +2,7 @@
 
 import click
 
+from es_simhash.cli.help import Group
 from es_simhash.cli.seen.changes import add, forget, rebuild
 from es_simhash.cli.seen.init import init
 from es_simhash.cli.seen.unseen import unseen
@@ -16,7 +17,7 @@ Exit codes of the seen commands:
 3    done, but some lines were rejected or some users failed"""
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=Group, epilog=EPILOG)
 def seen() -> None:
     """Remember which items each user has seen.
 

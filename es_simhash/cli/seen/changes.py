@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths
 from es_simhash.cli.options import client_options, json_option, store_options
 from es_simhash.cli.output import count_of, print_json
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 user_option = click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
 @user_option
-@store_options
 @json_option
+@store_options
 def add(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: Any) -> None:
     """Record that users have seen items.
 
@@ -48,11 +49,11 @@ def add(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: An
             _finish(apply_lines(_paths(arguments), items.add_many, as_json), as_json, "not seen before")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
 @user_option
-@store_options
 @json_option
+@store_options
 def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: Any) -> None:
     """Treat items as not seen until they are added again.
 
@@ -71,10 +72,10 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store:
             _finish(apply_lines(_paths(arguments), items.forget_many, as_json), as_json, "forgotten")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@store_options
 @json_option
+@store_options
 def rebuild(files: tuple[str, ...], as_json: bool, **store: Any) -> None:
     """Build the filters of users again, from a log.
 

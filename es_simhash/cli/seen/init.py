@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from es_simhash.bloom.seen import SeenConfig
+from es_simhash.cli.help import Command
 from es_simhash.cli.options import client_options, store_options
 from es_simhash.client import SeenItems
 
@@ -18,8 +19,7 @@ _MESSAGES = {
 }
 
 
-@click.command()
-@store_options
+@click.command(cls=Command)
 @click.option(
     "--capacity",
     type=int,
@@ -44,6 +44,7 @@ _MESSAGES = {
     metavar="SECONDS",
     help="Begin a new generation automatically after this time.  [default: never]",
 )
+@store_options
 def init(
     capacity: int | None, error_rate: float | None, generations: int | None, period: int | None, **store: Any
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.cli.exits import exit_unless_all_done
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths, open_input
 from es_simhash.cli.options import client_options, json_option, store_options
 from es_simhash.cli.output import display, print_json
@@ -26,14 +27,19 @@ if TYPE_CHECKING:
     Answer = set[Item] | FilterFormatError
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
 @click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
 @click.option(
-    "--batch-size", type=click.IntRange(1), default=USERS, show_default=True, help="Number of lines in one request."
+    "--batch-size",
+    metavar="N",
+    type=click.IntRange(1),
+    default=USERS,
+    show_default=True,
+    help="Number of lines in one request.",
 )
-@store_options
 @json_option
+@store_options
 def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_json: bool, **store: Any) -> None:
     """Print the items that a user has not seen, in their order. An item that is printed is certainly not seen.
 
@@ -45,8 +51,8 @@ def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_jso
     echo '{"user": "ann", "items": ["news-1", "news-3"]}' | es-simhash seen unseen
 
     A line that cannot be answered is reported with its place on standard error, and the other lines are answered. With
-    --json the report is a line {"outcome", "reason"} in place of the answer. For a slow pipe use --batch-size 1: each
-    line is answered before the next one is read.
+    --json the report is a line {"outcome", "reason"} in place of the answer. With --batch-size 1 each line is answered
+    before the next one is read. Use it for a slow pipe.
     """
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:

@@ -10,15 +10,16 @@ from typing import Any
 import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE
+from es_simhash.cli.help import Command
 from es_simhash.cli.options import client_options, json_option, store_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.client import SeenItems
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
-@store_options
 @json_option
+@store_options
 def stats(user: str, as_json: bool, **store: Any) -> None:
     """Show the Bloom filters of a user.
 
@@ -47,7 +48,7 @@ def stats(user: str, as_json: bool, **store: Any) -> None:
     click.echo(f"forgotten: {found.forgotten:,}")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--user",
     "users",
@@ -61,8 +62,8 @@ def stats(user: str, as_json: bool, **store: Any) -> None:
     type=int,
     help="Rotate only users whose newest generation started before this time (in seconds since 1970).",
 )
-@store_options
 @json_option
+@store_options
 def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: Any) -> None:
     """Start a new generation of Bloom filters.
 
@@ -71,7 +72,7 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
     interrupted, run it again with the same --before: no user is rotated twice.
 
     \b
-    es-simhash seen rotate --store http://localhost:9200/users --before $(date +%s)
+    es-simhash seen rotate --before $(date +%s)
     """
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:
@@ -87,7 +88,7 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
         sys.exit(SOME_NOT_DONE)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
 def clear(user: str, **store: Any) -> None:
@@ -101,7 +102,7 @@ def clear(user: str, **store: Any) -> None:
         seen.clear(user)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--user", metavar="USER", required=True, help="The user's id.")
 @store_options
 def remove(user: str, **store: Any) -> None:

@@ -1,1 +1,9 @@
-"""Documents and their fingerprints in an Elasticsearch index, through the official client."""
+"""The Elasticsearch store: documents and their fingerprints in an index, through the official client.
+
+- ``calls`` has the vocabulary: a Call of the client, the Steps of a request, the Index, and the Dialect, which holds
+  what differs between servers with this protocol.
+- ``documents``, ``search`` and ``users`` have a handler for each request. A handler is a generator: it yields Calls and
+  receives the bodies of the responses. No handler imports a client.
+- ``client`` is the only module that imports the official client.
+- ``store`` has the sync and the async store, which perform the Calls.
+"""

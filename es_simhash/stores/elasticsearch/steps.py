@@ -1,126 +1,116 @@
-"""Requests become calls of the official client, and answers replies. Pure: the store makes the calls.
-
-Each request is a small generator that yields Calls and receives the bodies of their answers, so the sync and the async
-client are sent the same bytes from one source. documents.py and users.py register theirs.
-"""
+"""Steps that several handlers share: set-up, reading documents by id, and the results of a bulk request."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import NotSetUp, StoreError, WrongServer
-from es_simhash.stores.elasticsearch.failures import from_body
+from es_simhash.stores.elasticsearch.calls import Call
+from es_simhash.stores.elasticsearch.responses import error_from_body
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from typing import TypeAlias
+    from collections.abc import Iterator, Sequence
 
-    from es_simhash.contract import Request
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
     from es_simhash.stores.elasticsearch.mapping import C, Part
-
-    Steps: TypeAlias = "Generator[Call, Any, Any]"
 
 T = TypeVar("T")
 
-CHANGED_SINCE = frozenset({404, 409})
-"""Removed or written since the document was read.
+CONFLICT = frozenset({404, 409})
+"""Statuses of a document that was removed or written after it was read.
 
-Perhaps by ourselves: if the answer to a request gets lost, the request is sent again, by the client or by who asked. So
-what is there then as it was to be written is no conflict.
+The writer may be this program: if the response to a request gets lost, the client or the caller sends the request
+again. So it is no conflict if the stored document already is as it should become.
 """
 
 
-@dataclass(frozen=True)
-class Call:
-    """A method of the client and its arguments: ``indices.create``, ``{"index": …}``."""
-
-    method: str
-    arguments: dict[str, Any] = field(default_factory=dict)
+def describe(part: Part[C], index: Index) -> Steps[C | None]:
+    """Return the configuration of a part of the index; None if the part was not set up."""
+    mappings = yield from _mappings(index)
+    return None if mappings is None else part.stored(mappings, index.name)
 
 
-@singledispatch
-def steps(op: Request[Any], index: str, name: str) -> Steps:
-    """The Calls that a request takes, on an index; ``name`` is for messages. Returns the reply."""
-    raise NotImplementedError(type(op))
+def set_up(part: Part[C], config: C, index: Index) -> Steps[str]:
+    """Make the index, or add the part to an index that exists.
 
+    The server makes an index once, so of two programs that make it at the same moment one gets the error. The server
+    has no condition for a change of a mapping. So after a part was added, the configuration is read again: a program
+    that finds the configuration of another one raises the error.
 
-def describe(part: Part[C], index: str, name: str) -> Steps:
-    """The configuration of a part of the index; None if it was not set up."""
-    mappings = yield from _mappings(index, name)
-    return None if mappings is None else part.stored(mappings, name)
-
-
-def set_up(part: Part[C], config: C, index: str, name: str) -> Steps:
-    """Make the index, or add the part to it: ``created``, ``added`` or ``unchanged``."""
-    mappings = yield from _mappings(index, name)
+    :returns: ``created``, ``added`` or ``unchanged``.
+    :raises SimhashError: the part's error for a mismatch, if the index has another configuration.
+    """
+    mappings = yield from _mappings(index)
     if mappings is None:
         try:
-            yield Call("indices.create", {"index": index, "mappings": part.mapping(config)})
+            yield Call("indices.create", {"index": index.index, "mappings": part.mapping(config)})
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
-            return (yield from set_up(part, config, index, name))  # somebody else was faster
+            return (yield from set_up(part, config, index))  # another program was faster
         return "created"
-    existing = part.stored(mappings, name)
-    if existing == config:
+    if part.stored(mappings, index.name) == config:
         return "unchanged"
-    if existing is not None:
-        raise part.mismatch(f"{name} was set up otherwise by somebody else at this moment: open it again")
+    part.check(mappings, config, index.name)
     for each, mapping in mappings.items():
         yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config)})
+    part.check((yield from _mappings(index)) or {}, config, index.name)
     return "added"
 
 
-def _mappings(index: str, name: str) -> Steps:
+def _mappings(index: Index) -> Steps[dict[str, Any] | None]:
+    """Return the mapping of the index, or of each index behind the alias, by name; None if there is no index."""
     try:
-        answer = yield Call("indices.get_mapping", {"index": index})
+        body = yield Call("indices.get_mapping", {"index": index.index})
     except NotSetUp:
         return None
-    # The first answer of a server in most programs: something else that says it is an Elasticsearch shows here.
-    if not isinstance(answer, dict) or not all(isinstance(b, dict) and "mappings" in b for b in answer.values()):
-        raise WrongServer(f"what answers at {name} is not an Elasticsearch: check the address")
-    return {existing: body["mappings"] for existing, body in answer.items()}
+    # Most programs send this request first. So another server that claims to be this product is noticed here.
+    if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
+        raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
+    return {existing: each["mappings"] for existing, each in body.items()}
 
 
-def stored(ids: Sequence[str], fields: Sequence[str] | None, index: str, name: str) -> Steps:
-    """Those of the documents that are there, as last written.
+def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: Index) -> Steps[list[dict[str, Any]]]:
+    """Return the documents with these ids as last written. Ids that do not exist are left out.
 
-    :param fields: of the documents; None for all.
+    :param fields: fields to return; None for all.
     """
     if not ids:
         return []
-    some = {} if fields is None else {"source_includes": list(fields)}
-    answer = yield Call("mget", {"index": index, "ids": list(ids), **some})
-    for doc in answer["docs"]:
-        if "error" in doc:
-            raise from_body(doc, 500, name)
-    return [doc for doc in answer["docs"] if doc["found"]]
+    selection = {} if fields is None else {"source_includes": list(fields)}
+    body = yield Call("mget", {"index": index.index, "ids": list(ids), **selection})
+    for document in body["docs"]:
+        if "error" in document:
+            raise error_from_body(document, 500, index.name)
+    return [document for document in body["docs"] if document["found"]]
 
 
 def with_ids(ids: Sequence[str]) -> dict[str, Any]:
-    """A clause for the documents with these ids: up to 65,536, where an ``ids`` query takes 10,000."""
+    """Return a filter for the documents with these ids, up to 65,536. An ``ids`` query takes 10,000 only."""
     return {"terms": {"_id": list(ids)}}
 
 
-def condition(version: Any) -> dict[str, Any]:
-    """That a document still has this version, for an operation of a bulk request; None for whatever is there."""
+def if_version(version: Any) -> dict[str, Any]:
+    """Return the condition that a document still has a version, for an operation of a bulk request.
+
+    :param version: sequence number and primary term; None for no condition.
+    """
     return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
 
 
-def results(answer: Any, name: str) -> list[dict[str, Any]]:
-    """What became of each document of a bulk request: it was done, or the document had changed since it was read.
+def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]:
+    """Send a bulk request, and return the result of each document: it was changed, or there was a conflict.
 
-    :raises StoreError: for any other reason why one was not.
+    :raises StoreError: if a document was not changed for another reason.
     """
-    found = [next(iter(item.values())) for item in answer["items"]]
-    for result in found:
-        if "error" in result and result["status"] not in CHANGED_SINCE:
-            raise from_body(result, result["status"], name)
-    return found
+    body = yield Call("bulk", {"index": index.index, "operations": operations})
+    results = [result for item in body["items"] for result in item.values()]
+    for result in results:
+        if "error" in result and result["status"] not in CONFLICT:
+            raise error_from_body(result, result["status"], index.name)
+    return results
 
 
 def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """The items, by at most ``size`` of them."""
+    """Yield the items in sequences of at most ``size``."""
     return (items[start : start + size] for start in range(0, len(items), size))

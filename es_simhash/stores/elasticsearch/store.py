@@ -1,76 +1,89 @@
-"""The two thin classes: they make the calls of steps.py on a sync or an async client."""
+"""The sync and the async store: they make the Calls of a request on a client."""
 
 from __future__ import annotations
 
-from operator import attrgetter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.drive import arun, run
-from es_simhash.stores.elasticsearch import documents, users  # noqa: F401  they register their steps
-from es_simhash.stores.elasticsearch.failures import FAILURES, translate
-from es_simhash.stores.elasticsearch.steps import steps
+from es_simhash.stores.elasticsearch.calls import Index
+from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.handlers import steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_simhash.contract import Request
-    from es_simhash.stores.elasticsearch.steps import Call
+    from es_simhash.stores.elasticsearch.calls import Call, Dialect
 
 R = TypeVar("R")
 
 
-class ElasticsearchStore:
-    """Performs the requests on one index, or on an alias of one.
+class _IndexStore:
+    """A store on one index, or on an alias of it.
 
     :param client: an official client.
-    :param name: the address without secrets, for messages.
-    :param owned: close the client with the store.
+    :param index: name of the index or the alias.
+    :param name: the address without credentials, for messages.
+    :param owned: close the client together with the store.
     """
 
     embedded = False
+    dialect: Dialect = ELASTICSEARCH
 
-    def __init__(self, client: Elasticsearch, index: str, name: str, *, owned: bool) -> None:
+    def __init__(self, client: Any, index: str, name: str, *, owned: bool) -> None:
         self.name = name
         self._client = client
-        self._index = index
+        self._index = Index(index, name, self.dialect)
         self._owned = owned
 
-    def perform(self, op: Request[R]) -> R:
-        reply: R = run(steps(op, self._index, self.name), self._call)
-        return reply
+    def _send(self, call: Call) -> Any:
+        return self.dialect.send(self._client, call)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise an error of es_simhash in place of an exception of the client."""
+        try:
+            yield
+        except self.dialect.failures as error:
+            raise self.dialect.translate(error, self.name) from error
+
+
+class ElasticsearchStore(_IndexStore):
+    """A Store on one index, or on an alias of it, through a sync client. The parameters are the same."""
+
+    _client: Elasticsearch
+
+    def perform(self, request: Request[R]) -> R:
+        """Return the reply to a request."""
+        return run(steps(request, self._index), self._call)
 
     def _call(self, call: Call) -> Any:
-        try:
-            return attrgetter(call.method)(self._client)(**call.arguments).body
-        except FAILURES as error:
-            raise translate(error, self.name) from error
+        with self._errors():
+            return self.dialect.body(self._send(call))
 
     def close(self) -> None:
+        """Close the client, if it belongs to the store."""
         if self._owned:
             self._client.close()
 
 
-class AsyncElasticsearchStore:
-    """:class:`ElasticsearchStore` on an async client."""
+class AsyncElasticsearchStore(_IndexStore):
+    """:class:`ElasticsearchStore` through an async client."""
 
-    embedded = False
+    _client: AsyncElasticsearch
 
-    def __init__(self, client: AsyncElasticsearch, index: str, name: str, *, owned: bool) -> None:
-        self.name = name
-        self._client = client
-        self._index = index
-        self._owned = owned
-
-    async def perform(self, op: Request[R]) -> R:
-        reply: R = await arun(steps(op, self._index, self.name), self._call)
-        return reply
+    async def perform(self, request: Request[R]) -> R:
+        """Return the reply to a request."""
+        return await arun(steps(request, self._index), self._call)
 
     async def _call(self, call: Call) -> Any:
-        try:
-            return (await attrgetter(call.method)(self._client)(**call.arguments)).body
-        except FAILURES as error:
-            raise translate(error, self.name) from error
+        with self._errors():
+            return self.dialect.body(await self._send(call))
 
     async def close(self) -> None:
+        """Close the client, if it belongs to the store."""
         if self._owned:
             await self._client.close()

@@ -1,7 +1,8 @@
-"""Requests on seen items: the object ``seen`` of a user's document, beside fields that are not ours.
+"""Handlers of the requests on seen items: the object ``seen`` of a user's document.
 
-A change is a partial update on condition of the document's sequence number: Elasticsearch merges it into the document
-as it is, so that other fields stay, or refuses it with 409 if anything was written since it was read.
+The document may have fields of other programs. A change is a partial update with the document's sequence number as its
+condition. Elasticsearch merges the change into the document, so other fields stay. If the document was written after it
+was read, Elasticsearch refuses the update with the status 409.
 """
 
 from __future__ import annotations
@@ -22,104 +23,99 @@ from es_simhash.contract import (
 )
 from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError
-from es_simhash.stores.elasticsearch.failures import complete, item_reason, passes
+from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.mapping import SEEN
+from es_simhash.stores.elasticsearch.responses import check_complete, is_retryable, item_reason
 from es_simhash.stores.elasticsearch.steps import (
-    CHANGED_SINCE,
-    Call,
-    condition,
+    CONFLICT,
+    bulk,
     describe,
-    results,
+    if_version,
     set_up,
-    steps,
-    stored,
+    stored_documents,
     with_ids,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 
-    from es_simhash.drive import Pause
-    from es_simhash.stores.elasticsearch.steps import Steps
+    from es_simhash.bloom.seen import SeenConfig
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
 
 PAGE = 1_000
+"""Users in one reply to ListUsers."""
 BULK_BYTES = 10_000_000
-"""Bytes of filters in one bulk request; a server takes ten times that."""
+"""Bytes of filters in one bulk request. A server takes ten times as many."""
 REMOVAL_DEADLINE = 10.0
-"""Seconds after which a removal that other writers keep beating is given up."""
+"""Seconds after which a removal gives up, if other programs keep writing the same documents."""
 
 
-@steps.register(DescribeSeen)
-def _describe_seen(op: DescribeSeen, index: str, name: str) -> Steps:
-    return (yield from describe(SEEN, index, name))
+def _describe_seen(request: DescribeSeen, index: Index) -> Steps[SeenConfig | None]:
+    return (yield from describe(SEEN, index))
 
 
-@steps.register(SetUpSeen)
-def _set_up_seen(op: SetUpSeen, index: str, name: str) -> Steps:
-    return (yield from set_up(SEEN, op.config, index, name))
+def _set_up_seen(request: SetUpSeen, index: Index) -> Steps[str]:
+    return (yield from set_up(SEEN, request.config, index))
 
 
-@steps.register(FetchUsers)
-def _fetch_users(op: FetchUsers, index: str, name: str) -> Steps:
-    docs = yield from stored(op.users, ("seen",), index, name)
-    return {doc["_id"]: _state(doc) for doc in docs}
+def _fetch_users(request: FetchUsers, index: Index) -> Steps[dict[str, UserState]]:
+    documents = yield from stored_documents(request.users, ("seen",), index)
+    return {document["_id"]: _state(document) for document in documents}
 
 
-@steps.register(ChangeUsers)
-def _change_users(op: ChangeUsers, index: str, name: str) -> Steps:
+def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
     conflicts: set[str] = set()
     refused: dict[str, str] = {}
-    for states in _by_bytes(op):
+    for states in _by_bytes(request):
         operations = [line for user, state in states.items() for line in _operation(user, state)]
-        answer = yield Call("bulk", {"index": index, "operations": operations})
-        for item in answer["items"]:
+        body = yield Call("bulk", {"index": index.index, "operations": operations})
+        for item in body["items"]:
             (result,) = item.values()
-            # A document that vanished since it was read is a conflict too: the next reading finds none.
-            if result["status"] in CHANGED_SINCE or passes(result, result["status"]):
+            # A document that was removed after it was read is a conflict too. The next read does not find it.
+            if result["status"] in CONFLICT or is_retryable(result, result["status"]):
                 conflicts.add(result["_id"])
             elif result["status"] >= 300:
                 refused[result["_id"]] = item_reason(result["error"])
     return Changed(frozenset(conflicts), refused)
 
 
-@steps.register(RemoveUsers)
-def _remove_users(op: RemoveUsers, index: str, name: str) -> Generator[Call | Pause, Any, set[str]]:
-    left, removed = op.users, set[str]()
+def _remove_users(request: RemoveUsers, index: Index) -> Steps[set[str]]:
+    users, removed = request.users, set[str]()
     waits = pauses_after_conflicts(REMOVAL_DEADLINE)
     while True:
-        docs = yield from stored(left, None, index, name)
-        operations = [line for doc in docs if doc["_source"].get("seen") for line in _removal(doc)]
+        documents = yield from stored_documents(users, None, index)
+        operations = [line for document in documents if document["_source"].get("seen") for line in _removal(document)]
         if not operations:
             return removed
-        answer = yield Call("bulk", {"index": index, "operations": operations})
-        done = results(answer, name)
-        removed |= {result["_id"] for result in done if result["status"] < 300}
-        left = tuple(result["_id"] for result in done if result["status"] in CHANGED_SINCE)
-        if not left:
+        results = yield from bulk(operations, index)
+        removed |= {result["_id"] for result in results if result["status"] < 300}
+        users = tuple(result["_id"] for result in results if result["status"] in CONFLICT)
+        if not users:
             return removed
         if (pause := next(waits, None)) is None:
-            users = ", ".join(left)
-            raise ConflictError(f"the seen items of users {users} were not removed: others wrote faster; try later")
+            raise ConflictError(
+                f"{index.name}: the seen items of users {', '.join(users)} were not removed, because other programs "
+                "keep writing their documents: try again later"
+            )
         yield pause
 
 
-@steps.register(ListUsers)
-def _list_users(op: ListUsers, index: str, name: str) -> Steps:
+def _list_users(request: ListUsers, index: Index) -> Steps[list[str]]:
     query = {
         "bool": {
-            "filter": [{"range": {"seen.newest": {"gt": 0, "lt": op.before}}}],
-            "must_not": [with_ids(op.without)],
+            "filter": [{"range": {"seen.newest": {"gt": 0, "lt": request.before}}}],
+            "must_not": [with_ids(request.without)],
         }
     }
-    arguments = {"index": index, "query": query, "size": PAGE, "source": False, "track_total_hits": False}
-    answer = yield Call("search", {**arguments, "sort": ["_doc"], "allow_partial_search_results": False})
-    complete(answer, name)
-    return [hit["_id"] for hit in answer["hits"]["hits"]]
+    arguments = {"index": index.index, "query": query, "size": PAGE, "source": False, "track_total_hits": False}
+    body = yield Call("search", {**arguments, "sort": ["_doc"], "allow_partial_search_results": False})
+    check_complete(body, index.name)
+    return [hit["_id"] for hit in body["hits"]["hits"]]
 
 
-def _state(doc: dict[str, Any]) -> UserState:
-    seen = doc["_source"].get("seen") or {}
-    version = (doc["_seq_no"], doc["_primary_term"])
+def _state(document: dict[str, Any]) -> UserState:
+    seen = document["_source"].get("seen") or {}
+    version = (document["_seq_no"], document["_primary_term"])
     try:
         filters = tuple(b64decode(value, validate=True) for value in seen.get("filters") or ())
         forgotten = {each["item"]: int(each["generation"]) for each in seen.get("forgotten") or ()}
@@ -128,10 +124,11 @@ def _state(doc: dict[str, Any]) -> UserState:
         return UserState(version=version, damaged=f"the field `seen` is not what this library writes ({error})")
 
 
-def _by_bytes(op: ChangeUsers) -> Iterator[dict[str, UserState]]:
+def _by_bytes(request: ChangeUsers) -> Iterator[dict[str, UserState]]:
+    """Yield the states in parts of about BULK_BYTES."""
     chunk: dict[str, UserState] = {}
     size = 0
-    for user, state in op.states.items():
+    for user, state in request.states.items():
         chunk[user] = state
         size += sum(map(len, state.filters))
         if size >= BULK_BYTES:
@@ -145,16 +142,28 @@ def _operation(user: str, state: UserState) -> tuple[dict[str, Any], dict[str, A
     seen = {
         "filters": [b64encode(value).decode() for value in state.filters],
         "newest": state.newest,
-        # An array, which a partial update replaces; an object would be merged, and keep what was taken off.
+        # A partial update replaces an array. It would merge an object, and keep the items that are no longer in it.
         "forgotten": [{"item": item, "generation": generation} for item, generation in state.forgotten.items()],
     }
     if state.version is None:
         return {"create": {"_id": user}}, {"seen": seen}
-    return {"update": {"_id": user, **condition(state.version)}}, {"doc": {"seen": seen}}
+    return {"update": {"_id": user, **if_version(state.version)}}, {"doc": {"seen": seen}}
 
 
-def _removal(doc: dict[str, Any]) -> list[dict[str, Any]]:
-    where = {"_id": doc["_id"], **condition((doc["_seq_no"], doc["_primary_term"]))}
-    if doc["_source"].keys() == {"seen"}:
-        return [{"delete": where}]
-    return [{"update": where}, {"doc": {"seen": None}}]
+def _removal(document: dict[str, Any]) -> list[dict[str, Any]]:
+    target = {"_id": document["_id"], **if_version((document["_seq_no"], document["_primary_term"]))}
+    if document["_source"].keys() == {"seen"}:
+        return [{"delete": target}]
+    return [{"update": target}, {"doc": {"seen": None}}]
+
+
+HANDLERS = dict(
+    [
+        handler(DescribeSeen, _describe_seen),
+        handler(SetUpSeen, _set_up_seen),
+        handler(FetchUsers, _fetch_users),
+        handler(ChangeUsers, _change_users),
+        handler(RemoveUsers, _remove_users),
+        handler(ListUsers, _list_users),
+    ]
+)

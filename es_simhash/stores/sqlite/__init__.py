@@ -1,4 +1,4 @@
-"""The embedded store: one file, no server."""
+"""The SQLite store: one file, no server."""
 
 from es_simhash.stores.sqlite.store import AsyncSqliteStore, SqliteStore
 

@@ -1,4 +1,4 @@
-"""The SQLite file: its connection, its transactions, its errors in our words."""
+"""The SQLite file: its connection, its transactions, its errors."""
 
 from __future__ import annotations
 
@@ -12,44 +12,43 @@ from typing import TYPE_CHECKING
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 BUSY_SECONDS = 60
-"""How long a write waits for another process's."""
-_PAUSE = 0.01
-"""Seconds between two attempts, where SQLite does not wait by itself."""
+"""Seconds for which a write waits for the write of another process."""
+_RETRY_SECONDS = 0.01
+"""Seconds between two attempts of a statement for which SQLite itself does not wait."""
 
 APPLICATION = 0x53696D68
-"""The file's application id, "Simh": SQLite's own way to tell one program's files from another's."""
-
+"""The application id in the file, "Simh". By this id, SQLite files of different programs are told apart."""
 
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
 
 class Database:
-    """One connection for all threads of the program, used by one at a time.
+    """One connection, which all threads of the program use, one at a time.
 
-    :param path: of the file; ``:memory:`` for none. It is opened when first needed.
+    :param path: path of the file; ``:memory:`` for a database in memory. The file is opened at the first use.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.name = f"sqlite:///{path}"
         self.bits: int | None = None
-        """Length of the fingerprints in the file, once that is known."""
+        """Fingerprint width of the file; None until it was read. It never changes."""
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 
     @property
     def exists(self) -> bool:
-        """There is something to be opened."""
+        """True if the file exists, or if the database is in memory."""
         return self.path == ":memory:" or Path(self.path).exists()
 
     @contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for this thread alone.
+        """Yield the connection. Other threads wait until the block ends.
 
-        :raises StoreError: for whatever SQLite raises.
+        :raises StoreError: for every error of SQLite.
         """
         with self._lock, self._errors():
             if self._connection is None:
@@ -58,12 +57,15 @@ class Database:
 
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-        """:meth:`use`, with all or nothing of it done, on one state of the file."""
+        """Yield the connection in a transaction. If the block raises, nothing is changed.
+
+        :param write: False for a transaction that only reads. It sees one state of the file.
+        """
         with self.use() as connection, _transaction(connection, write=write):
             yield connection
 
     def close(self) -> None:
-        """Close the file; closing twice is fine, and it is opened again when needed."""
+        """Close the file. A second call does nothing. The next use opens the file again."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -75,20 +77,25 @@ class Database:
             raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
-            with _transaction(connection, write=False):  # ours may be read-only
+            with _transaction(connection, write=False):  # a file of ours may be read-only
                 ours = self._is_ours(connection)
             if not ours:
                 with _transaction(connection):
-                    if not self._is_ours(connection):  # nobody else was faster
+                    if not self._is_ours(connection):  # another process may have been faster
                         connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            _write_ahead(connection)
+            _use_write_ahead_log(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
     def _is_ours(self, connection: sqlite3.Connection) -> bool:
-        """The file is ours already; else it is empty. In a transaction: another process may be making it."""
+        """Return True if the file has our application id, False if the file is empty.
+
+        Call it in a transaction, because another process may be making the file.
+
+        :raises StoreError: if the file is the database of another program.
+        """
         if connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION:
             return True
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -96,20 +103,24 @@ class Database:
         return False
 
     def meta(self) -> dict[str, str]:
-        """What the file says of itself; empty before anything was set up."""
+        """Return the table ``meta``; an empty dict if nothing was set up."""
         if not self.exists:
             return {}
         with self.use() as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
-                return {}
-            return dict(connection.execute("SELECT key, value FROM meta"))
+            return _read_meta(connection)
 
-    def make(self, statements: Sequence[str], meta: Mapping[str, str]) -> str:
-        """Make tables that are missing and say in ``meta`` what they are.
+    def make(
+        self, statements: Sequence[str], meta: Mapping[str, str], check: Callable[[Mapping[str, str]], None]
+    ) -> str:
+        """Make missing tables, and describe them in the table ``meta``, in one transaction.
 
-        :returns: ``created`` (the file was empty), ``added`` (these tables were missing) or ``unchanged``.
+        :param statements: they make the tables and indexes that are missing.
+        :param meta: keys and values for the table ``meta``. Keys that it already has keep their values.
+        :param check: called with the table ``meta`` before anything is changed. If it raises, nothing is changed.
+        :returns: ``created`` (the file was empty), ``added`` (tables were missing) or ``unchanged``.
         """
         with self.transaction() as connection:
+            check(_read_meta(connection))
             before = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             for statement in (_META, *statements):
                 connection.execute(statement)
@@ -119,26 +130,32 @@ class Database:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        """Raise a StoreError in place of an error of SQLite."""
         try:
             yield
         except sqlite3.Error as error:
-            what = str(error)
-            if "locked" in what or "busy" in what:
-                problem = f"another process has been writing to it for {BUSY_SECONDS} s: try again later"
-                raise StoreUnavailable(f"{self.name}: {problem}") from error
-            if "no such table" in what:
-                raise NotSetUp(f"{self.name} is not set up: run `es-simhash init --store {self.name}`") from error
-            if "not a database" in what or "malformed" in what:
-                raise StoreError(
-                    f"{self.name}: the file is not an SQLite database, or is damaged: name another one"
-                ) from error
-            if "readonly" in what or "unable to open" in what:
-                raise StoreError(
-                    f"{self.name} can't be written or opened: check the path and its permissions"
-                ) from error
-            if "full" in what:
-                raise StoreError(f"{self.name}: the disk is full: make room and try again") from error
-            raise StoreError(f"{self.name}: {what}") from error
+            raise self._store_error(str(error)) from error
+
+    def _store_error(self, reason: str) -> StoreError:
+        if "locked" in reason or "busy" in reason:
+            return StoreUnavailable(
+                f"{self.name}: another process has been writing to it for {BUSY_SECONDS} s: try again later"
+            )
+        if "no such table" in reason:
+            return NotSetUp(f"{self.name} is not set up: run `es-simhash init --store {self.name}`")
+        if "not a database" in reason or "malformed" in reason:
+            return StoreError(f"{self.name}: the file is not an SQLite database, or is damaged: name another one")
+        if "readonly" in reason or "unable to open" in reason:
+            return StoreError(f"{self.name} can't be written or opened: check the path and its permissions")
+        if "full" in reason:
+            return StoreError(f"{self.name}: the disk is full: make room and try again")
+        return StoreError(f"{self.name}: {reason}")
+
+
+def _read_meta(connection: sqlite3.Connection) -> dict[str, str]:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+        return {}
+    return dict(connection.execute("SELECT key, value FROM meta"))
 
 
 @contextmanager
@@ -153,10 +170,10 @@ def _transaction(connection: sqlite3.Connection, *, write: bool = True) -> Itera
         raise
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers go on while a batch is written.
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Turn on the write-ahead log, so that readers do not wait while a batch is written.
 
-    For the change of journal SQLite asks for a lock once, without waiting: so it is asked again.
+    SQLite does not wait for the lock that this needs, so the statement is repeated until it succeeds.
     """
     end = time.monotonic() + BUSY_SECONDS
     while True:
@@ -165,6 +182,6 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() >= end:
                 raise
-            time.sleep(_PAUSE)
+            time.sleep(_RETRY_SECONDS)
         else:
             return

@@ -1,18 +1,9 @@
-"""Requests on documents. One table; the indexes that serve the ring query are on pairs of segments.
-
-The ring query asks for values of two neighbouring segments. A pair of 16-bit segments is one 32-bit number, cut out of
-the fingerprint: each of the expression indexes holds one, four of them for 64 bits and eight for 128, and SQLite looks
-up the pairs that are allowed (68 a fingerprint of 64 bits at a distance of 3). At wide distances these are thousands;
-then SQLite reads the ranges of pairs that begin with an allowed segment (68 of them again, a 65,536th of all documents
-each), and the fingerprints are compared here: at a distance of 7 and 200,000 documents 1 ms in place of 17.
-"""
+"""Handlers of the requests on documents."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from es_simhash.contract import (
     Annotate,
@@ -31,168 +22,179 @@ from es_simhash.contract import (
     SetUp,
     Write,
     Written,
+    scheme_mismatch,
 )
 from es_simhash.errors import NotSetUp, StoreError
-from es_simhash.fingerprinting.encoding import from_longs, to_array, to_longs
+from es_simhash.fingerprinting.encoding import to_longs
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.search.hamming import pairs_within
-from es_simhash.search.pair_plan import pair_ranges, pairs
-from es_simhash.stores.sqlite.answer import answer
 from es_simhash.stores.sqlite.filters import to_sql
+from es_simhash.stores.sqlite.handler import handler
+from es_simhash.stores.sqlite.schema import FORMAT, SAME_VERSION, long_columns, row_columns, tables, to_row
+from es_simhash.stores.sqlite.search import find_candidates
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from sqlite3 import Connection
 
     from es_simhash.stores.sqlite.database import Database
 
-FORMAT = "1"
 _PAGE = 10_000
-_TOGETHER = 16
-"""Fingerprints whose ranges are read together: each is compared with what the others find, too."""
+"""Documents in a page of Scan, if the request does not say."""
 _LAST = (1 << 63) - 1
-
-_LONGS = ("fp", "fp1")  # the second for fingerprints of 128 bits
-
-
-def _pairs(bits: int) -> list[str]:
-    """Where segment i and its neighbour in the ring stand, in signed numbers of 64 bits."""
-    longs = _LONGS[: bits // 64]
-    expressions = []
-    for this, next in zip(longs, (*longs[1:], longs[0]), strict=True):
-        expressions += [f"({this} >> 32) & 4294967295", f"({this} >> 16) & 4294967295", f"{this} & 4294967295"]
-        expressions.append(f"(({this} & 65535) << 16) | (({next} >> 48) & 65535)")
-    return expressions
+"""The largest write order that SQLite can hold."""
 
 
-def _tables(bits: int) -> list[str]:
-    more = "".join(f"{name} INTEGER, " for name in _LONGS[1 : bits // 64])
-    return [
-        f"""CREATE TABLE IF NOT EXISTS documents (
-        written INTEGER PRIMARY KEY AUTOINCREMENT,
-        id TEXT NOT NULL UNIQUE,
-        fp INTEGER,
-        {more}digest TEXT NOT NULL,
-        "group" TEXT NOT NULL,
-        duplicate_of TEXT,
-        source TEXT NOT NULL
-    )""",
-        "CREATE INDEX IF NOT EXISTS digests ON documents (digest)",
-        'CREATE INDEX IF NOT EXISTS groups ON documents ("group")',
-        "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
-        *(
-            f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}) WHERE fp IS NOT NULL"
-            for i, pair in enumerate(_pairs(bits))
-        ),
-    ]
+# --- set-up --------------------------------------------------------------------------------------------------------
 
 
-# A row's version is all of it that we ever change.
-_SAME = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ?'
+def _describe(request: Describe, database: Database) -> Scheme | None:
+    return _scheme(database.meta(), database.name)
 
 
-@answer.register(Describe)
-def _describe(op: Describe, database: Database) -> Scheme | None:
-    meta = database.meta()
+def _set_up(request: SetUp, database: Database) -> str:
+    def check(meta: Mapping[str, str]) -> None:
+        stored = _scheme(meta, database.name)
+        if stored is not None and stored != request.scheme:
+            raise scheme_mismatch(stored, request.scheme, database.name)
+
+    meta = {"documents": FORMAT, "scheme": json.dumps(request.scheme.to_dict())}
+    return database.make(tables(request.scheme.bits), meta, check)
+
+
+def _scheme(meta: Mapping[str, str], name: str) -> Scheme | None:
     if "scheme" not in meta:
         return None
     if meta["documents"] != FORMAT:
-        found = meta["documents"]
-        raise StoreError(f"{database.name} has format {found}, this release reads {FORMAT}: upgrade es_simhash")
+        raise StoreError(f"{name} has format {meta['documents']}, this release reads {FORMAT}: upgrade es_simhash")
     return Scheme.from_dict(json.loads(meta["scheme"]))
 
 
 def _bits(database: Database) -> int:
-    """Length of the fingerprints in this file, which never changes."""
+    """Return the fingerprint width of the file.
+
+    :raises NotSetUp: if the file was not set up for documents.
+    """
     if database.bits is None:
-        scheme = _describe(Describe(), database)
+        scheme = _scheme(database.meta(), database.name)
         if scheme is None:
             raise NotSetUp(f"{database.name} is not set up: run `es-simhash init --store {database.name}`")
         database.bits = scheme.bits
     return database.bits
 
 
-def _columns(database: Database) -> str:
-    longs = ", ".join(_LONGS[: _bits(database) // 64])
-    return f'id, digest, "group", duplicate_of, written, {longs}'
+# --- read ----------------------------------------------------------------------------------------------------------
 
 
-@answer.register(SetUp)
-def _set_up(op: SetUp, database: Database) -> str:
-    return database.make(_tables(op.scheme.bits), {"documents": FORMAT, "scheme": json.dumps(op.scheme.to_dict())})
-
-
-@answer.register(Fetch)
-def _fetch(op: Fetch, database: Database) -> dict[str, Row]:
-    sql = f"SELECT {_columns(database)} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+def _fetch(request: Fetch, database: Database) -> dict[str, Row]:
+    columns = row_columns(_bits(database))
+    sql = f"SELECT {columns} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        return {row[0]: _row(row) for row in connection.execute(sql, [json.dumps(op.ids)])}
+        rows = [to_row(values) for values in connection.execute(sql, [json.dumps(request.ids)])]
+    return {row.id: row for row in rows}
 
 
-@answer.register(FetchFields)
-def _fetch_fields(op: FetchFields, database: Database) -> dict[str, dict[str, Any]]:
+def _fetch_fields(request: FetchFields, database: Database) -> dict[str, dict[str, Any]]:
     sql = "SELECT id, source FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        return {id: _some(source, op.fields) for id, source in connection.execute(sql, [json.dumps(op.ids)])}
+        found = connection.execute(sql, [json.dumps(request.ids)])
+        return {id: _select_fields(source, request.fields) for id, source in found}
 
 
-@answer.register(Candidates)
-def _candidates(op: Candidates, database: Database) -> list[Row]:
-    wanted, parameters = _wanted(op, database)
-    if not wanted:
-        return []
-    # A bare column beside min() takes its value from the row with the minimum.
-    columns = _columns(database)
-    columns = columns.replace("written", "min(written)") if op.one_per_digest else columns
-    sql = f"SELECT {columns} FROM documents WHERE written IN ({' UNION '.join(wanted)})"
-    if op.without:
-        sql += " AND id NOT IN (SELECT value FROM json_each(?))"
-        parameters.append(json.dumps(op.without))
-    if op.filter is not None:
-        condition, more = to_sql(op.filter)
-        sql += f" AND ({condition})"
-        parameters += more
-    if op.one_per_digest:
-        sql += " GROUP BY digest"
-    with database.use() as connection:
-        return [_row(row) for row in connection.execute(sql, parameters)]
-
-
-@answer.register(Dependents)
-def _dependents(op: Dependents, database: Database) -> set[str]:
+def _dependents(request: Dependents, database: Database) -> set[str]:
     sql = """
         SELECT id FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))
         UNION SELECT id FROM documents WHERE "group" IN (SELECT value FROM json_each(?)) AND "group" <> id
     """
+    parameters = [json.dumps(request.originals), json.dumps(request.heads)]
     with database.use() as connection:
-        return {row[0] for row in connection.execute(sql, [json.dumps(op.originals), json.dumps(op.heads)])}
+        return {id for (id,) in connection.execute(sql, parameters)}
 
 
-@answer.register(Write)
-def _write(op: Write, database: Database) -> Written:
+def _scan(request: Scan, database: Database) -> ScanPage:
+    size = request.size or _PAGE
+    condition, parameters = _scan_condition(request)
+    columns = row_columns(_bits(database))
+    sql = (
+        f"SELECT {columns}, source FROM documents "
+        f"WHERE written > ? AND written <= ? AND {condition} ORDER BY written LIMIT {size}"
+    )
+    with database.use() as connection:
+        start, end = request.after or (0, _scan_end(request, connection))
+        found = connection.execute(sql, [start, end, *parameters]).fetchall()
+    rows = [to_row(values[:-1]) for values in found]
+    sources = [] if request.fields is None else [_select_fields(values[-1], request.fields) for values in found]
+    return ScanPage(rows, (rows[-1].written, end) if len(rows) == size else None, sources)
+
+
+def _scan_end(request: Scan, connection: Connection) -> int:
+    """Return the write order at which a Scan ends.
+
+    A program that scans fields may write each document again, for example with another fingerprint. A document that is
+    written again moves behind all others. So the Scan ends at the last document of its beginning.
+    """
+    if not request.fields:
+        return _LAST
+    last: int = connection.execute("SELECT ifnull(max(written), 0) FROM documents").fetchone()[0]
+    return last
+
+
+def _count(request: Count, database: Database) -> int:
+    condition, parameters = _scan_condition(request.scan)
+    with database.use() as connection:
+        count: int = connection.execute(f"SELECT count(*) FROM documents WHERE {condition}", parameters).fetchone()[0]
+    return count
+
+
+def _scan_condition(request: Scan) -> tuple[str, list[Any]]:
+    """Return the condition on the rows that a Scan returns, and its parameters."""
+    condition, parameters = to_sql(request.filter) if request.filter is not None else ("1", [])
+    if request.missing:
+        condition = f"digest = '' AND ({condition})"
+    elif request.fields is None:
+        condition = f"digest <> '' AND ({condition})"
+    if request.slice is not None:
+        part, parts = request.slice
+        condition, parameters = f"written % ? = ? AND ({condition})", [parts, part, *parameters]
+    return f"({condition})", parameters
+
+
+def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of a document; of a field with a dot, the object that it leads into."""
+    if not fields:
+        return {}
+    document: dict[str, Any] = json.loads(source)
+    names = {field.split(".")[0] for field in fields} | set(fields)
+    return {name: value for name, value in document.items() if name in names}
+
+
+# --- write ---------------------------------------------------------------------------------------------------------
+
+
+def _write(request: Write, database: Database) -> Written:
     with database.transaction() as connection:
-        for entry in op.entries:
-            _insert(entry.row, entry.source, op.bits, connection)
+        for entry in request.entries:
+            _insert(entry.row, entry.source, request.bits, connection)
     return Written(refused={}, searchable=True)
 
 
-@answer.register(Annotate)
-def _annotate(op: Annotate, database: Database) -> Written:
+def _annotate(request: Annotate, database: Database) -> Written:
     conflicts: set[str] = set()
-    sql = f"SELECT source FROM documents WHERE id = ? AND {_SAME}"
+    sql = f"SELECT source FROM documents WHERE id = ? AND {SAME_VERSION}"
     with database.transaction() as connection:
-        for row in op.rows:
+        for row in request.rows:
             found = connection.execute(sql, [row.id, *row.version]).fetchone()
             if found is None:
                 conflicts.add(row.id)
             else:
-                _insert(row, found[0], op.bits, connection)
+                _insert(row, found[0], request.bits, connection)
     return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
 
 
 def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
+    """Write a document in place of the document with its id."""
     connection.execute("DELETE FROM documents WHERE id = ?", [row.id])
     values: dict[str, Any] = {
-        "written": _place(row.written, connection),
+        "written": _free_write_order(row.written, connection),
         "id": row.id,
         "digest": row.digest,
         '"group"': row.group,
@@ -200,16 +202,16 @@ def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
         "source": source,
     }
     if row.fingerprint is not None:
-        values |= zip(_LONGS, to_longs(row.fingerprint, bits), strict=False)
+        values |= zip(long_columns(bits), to_longs(row.fingerprint, bits), strict=True)
     marks = ", ".join("?" * len(values))
     connection.execute(f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})", list(values.values()))
 
 
-def _place(written: int, connection: Connection) -> int | None:
-    """The number of a row: the first free one from the one wished for; for a wish of 0, one after all others.
+def _free_write_order(written: int, connection: Connection) -> int | None:
+    """Return the first free write order from ``written`` on; None for 0, so that SQLite takes one after all others.
 
-    Two ingests may wish for one microsecond. No other number would do: what is linked to this row, and wishes for one
-    soon after it, is to come after it.
+    Two ingests may ask for the same write order. The second takes the next free one, and not one after all others:
+    the duplicates of this document ask for a write order soon after it, and they must come after it.
     """
     if not written:
         return None
@@ -224,125 +226,45 @@ def _place(written: int, connection: Connection) -> int | None:
     return free
 
 
-@answer.register(Remove)
-def _remove(op: Remove, database: Database) -> set[str]:
+def _remove(request: Remove, database: Database) -> set[str]:
     removed: set[str] = set()
     with database.transaction() as connection:
-        for id in op.ids:
-            version = op.versions.get(id)
-            sql, parameters = ("", []) if version is None else (f" AND {_SAME}", version)
-            if connection.execute(f"DELETE FROM documents WHERE id = ?{sql}", [id, *parameters]).rowcount:
+        for id in request.ids:
+            version = request.versions.get(id)
+            condition, parameters = ("", []) if version is None else (f" AND {SAME_VERSION}", version)
+            if connection.execute(f"DELETE FROM documents WHERE id = ?{condition}", [id, *parameters]).rowcount:
                 removed.add(id)
     return removed
 
 
-@answer.register(Scan)
-def _scan(op: Scan, database: Database) -> ScanPage:
-    size = op.size or _PAGE
-    condition, parameters = _scanned(op)
-    columns, places = _columns(database), "written > ? AND written <= ?"
-    sql = f"SELECT {columns}, source FROM documents WHERE {places} AND {condition} ORDER BY written LIMIT {size}"
-    with database.use() as connection:
-        start, end = op.after or (0, _end(op, connection))
-        found = connection.execute(sql, [start, end, *parameters]).fetchall()
-    rows = [_row(columns[:-1]) for columns in found]
-    sources = [] if op.fields is None else [_some(columns[-1], op.fields) for columns in found]
-    return ScanPage(rows, (rows[-1].written, end) if len(rows) == size else None, sources)
-
-
-def _end(op: Scan, connection: Connection) -> int:
-    """Where a scan ends: who asks for texts gives them other fingerprints, whereby they move behind all others."""
-    if not op.fields:
-        return _LAST
-    last: int = connection.execute("SELECT ifnull(max(written), 0) FROM documents").fetchone()[0]
-    return last
-
-
-@answer.register(Count)
-def _count(op: Count, database: Database) -> int:
-    condition, parameters = _scanned(op.scan)
-    with database.use() as connection:
-        count: int = connection.execute(f"SELECT count(*) FROM documents WHERE {condition}", parameters).fetchone()[0]
-    return count
-
-
-def _scanned(op: Scan) -> tuple[str, list[Any]]:
-    condition, parameters = to_sql(op.filter) if op.filter is not None else ("1", [])
-    if op.missing:
-        condition = f"digest = '' AND ({condition})"
-    elif op.fields is None:
-        condition = f"digest <> '' AND ({condition})"
-    if op.slice is not None:
-        condition, parameters = f"written % ? = ? AND ({condition})", [op.slice[1], op.slice[0], *parameters]
-    return f"({condition})", parameters
-
-
-def _some(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    if not fields:
-        return {}
-    document: dict[str, Any] = json.loads(source)
-    names = {field.split(".")[0] for field in fields} | set(fields)
-    return {name: value for name, value in document.items() if name in names}
-
-
-@answer.register(Relink)
-def _relink(op: Relink, database: Database) -> set[str]:
-    sql = f'UPDATE documents SET "group" = ?, duplicate_of = ? WHERE id = ? AND {_SAME}'
+def _relink(request: Relink, database: Database) -> set[str]:
+    sql = f'UPDATE documents SET "group" = ?, duplicate_of = ? WHERE id = ? AND {SAME_VERSION}'
     with database.transaction() as connection:
         return {
             id
-            for id, link in op.links.items()
+            for id, link in request.links.items()
             if not connection.execute(sql, [link.group, link.duplicate_of, id, *link.version]).rowcount
         }
 
 
-@answer.register(Refresh)
-def _refresh(op: Refresh, database: Database) -> None:
-    return None
+def _refresh(request: Refresh, database: Database) -> None:
+    """Do nothing: what was written is visible at once."""
 
 
-def _wanted(op: Candidates, database: Database) -> tuple[list[str], list[Any]]:
-    """Subqueries for the rows that satisfy one of the Probes, and their parameters."""
-    wanted: list[str] = []
-    parameters: list[Any] = []
-    if digests := {probe.digest for probe in op.probes if probe.digest is not None}:
-        wanted.append("SELECT written FROM documents WHERE digest IN (SELECT value FROM json_each(?))")
-        parameters.append(json.dumps(sorted(digests)))
-    fingerprints = list(dict.fromkeys(op.fingerprints(op.probes)))
-    if fingerprints and op.max_distance >= op.bits // 16:
-        wanted.append("SELECT value FROM json_each(?)")
-        parameters.append(json.dumps(sorted(_near(fingerprints, op.max_distance, op.bits, database))))
-    elif fingerprints:
-        for pair, values in zip(_pairs(op.bits), pairs(fingerprints, op.max_distance, op.bits), strict=True):
-            condition = f"fp IS NOT NULL AND {pair} IN (SELECT value FROM json_each(?))"
-            wanted.append(f"SELECT written FROM documents WHERE {condition}")
-            parameters.append(json.dumps(values.tolist()))
-    return wanted, parameters
-
-
-def _near(fingerprints: list[int], max_distance: int, bits: int, database: Database) -> set[int]:
-    """Places of the rows within ``max_distance`` of one of the fingerprints, by ranges of pairs."""
-    longs = _LONGS[: bits // 64]
-    near: set[int] = set()
-    for start in range(0, len(fingerprints), _TOGETHER):
-        some = fingerprints[start : start + _TOGETHER]
-        rows: set[tuple[int, ...]] = set()
-        with database.use() as connection:
-            for pair, values in zip(_pairs(bits), pair_ranges(some, max_distance, bits), strict=True):
-                sql = (
-                    f"SELECT written, {', '.join(longs)} FROM json_each(?) CROSS JOIN documents "
-                    f"WHERE fp IS NOT NULL AND {pair} BETWEEN value AND value + 65535"
-                )
-                rows.update(connection.execute(sql, [json.dumps(values.tolist())]))
-        if rows:
-            places, *words = np.array(list(rows), dtype=np.int64).T
-            theirs = np.stack(words, axis=1).view(np.uint64).reshape((-1,) if bits == 64 else (-1, len(words)))
-            near.update(int(places[at]) for _, at, _ in pairs_within(to_array(some, bits), theirs, max_distance))
-    return near
-
-
-def _row(columns: tuple[Any, ...]) -> Row:
-    id, digest, group, duplicate_of, written, *longs = columns
-    version = (written, digest, group, duplicate_of)
-    fingerprint = None if longs[0] is None else from_longs(longs)
-    return Row(id, fingerprint, digest, group, duplicate_of, written, version)
+HANDLERS = dict(
+    [
+        handler(Describe, _describe),
+        handler(SetUp, _set_up),
+        handler(Fetch, _fetch),
+        handler(FetchFields, _fetch_fields),
+        handler(Candidates, find_candidates),
+        handler(Dependents, _dependents),
+        handler(Scan, _scan),
+        handler(Count, _count),
+        handler(Write, _write),
+        handler(Annotate, _annotate),
+        handler(Remove, _remove),
+        handler(Relink, _relink),
+        handler(Refresh, _refresh),
+    ]
+)

@@ -1,12 +1,12 @@
-"""The SQLite store: one file that holds documents, seen items, or both."""
+"""The SQLite stores: one file that holds documents, seen items, or both."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
-from es_simhash.stores.sqlite import documents, users  # noqa: F401  they register what they answer
-from es_simhash.stores.sqlite.answer import answer
+from es_simhash.contract import handler_of
+from es_simhash.stores.sqlite import documents, users
 from es_simhash.stores.sqlite.database import Database
 
 if TYPE_CHECKING:
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+HANDLERS = documents.HANDLERS | users.HANDLERS
+"""The function that answers each type of request."""
 
-class SqliteStore:
-    """Performs the requests on one SQLite file.
 
-    Several processes may use the file at once: each write is one transaction, others wait for it.
+class _FileStore:
+    """A store on one SQLite file.
 
-    :param path: of the file; ``:memory:`` for none.
+    Several processes may use the file at once: each write is one transaction, and the others wait for it.
+
+    :param path: path of the file; ``:memory:`` for a store in memory.
     """
 
     embedded = True
@@ -29,25 +32,33 @@ class SqliteStore:
         self._database = Database(path)
         self.name = self._database.name
 
-    def perform(self, op: Request[R]) -> R:
-        reply: R = answer(op, self._database)
+    def _answer(self, request: Request[R]) -> R:
+        reply: R = handler_of(HANDLERS, request, self.name)(request, self._database)
         return reply
 
+
+class SqliteStore(_FileStore):
+    """A Store on one SQLite file. Several processes may use the file at once.
+
+    :param path: path of the file; ``:memory:`` for a store in memory.
+    """
+
+    def perform(self, request: Request[R]) -> R:
+        """Return the reply to a request."""
+        return self._answer(request)
+
     def close(self) -> None:
+        """Close the file."""
         self._database.close()
 
 
-class AsyncSqliteStore:
+class AsyncSqliteStore(_FileStore):
     """:class:`SqliteStore` for async programs: each request runs in a thread."""
 
-    embedded = True
-
-    def __init__(self, path: str) -> None:
-        self._store = SqliteStore(path)
-        self.name = self._store.name
-
-    async def perform(self, op: Request[R]) -> R:
-        return await asyncio.to_thread(self._store.perform, op)
+    async def perform(self, request: Request[R]) -> R:
+        """Return the reply to a request."""
+        return await asyncio.to_thread(self._answer, request)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._store.close)
+        """Close the file."""
+        await asyncio.to_thread(self._database.close)

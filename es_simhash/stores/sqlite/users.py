@@ -1,4 +1,7 @@
-"""Requests on seen items: a row a user with a version, and a row for each of the user's filters."""
+"""Handlers of the requests on seen items.
+
+Each user has a row with a version in the table ``users``, and a row for each filter in the table ``filters``.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,21 @@ from es_simhash.contract import (
     RemoveUsers,
     SetUpSeen,
     UserState,
+    seen_mismatch,
 )
 from es_simhash.errors import StoreError
-from es_simhash.stores.sqlite.answer import answer
+from es_simhash.stores.sqlite.handler import handler
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
 
     from es_simhash.stores.sqlite.database import Database
 
 FORMAT = "1"
+"""The format of the tables of users, in the table ``meta``."""
 _PAGE = 1_000
+"""Users in one reply to ListUsers."""
 _TABLES = [
     """CREATE TABLE IF NOT EXISTS users (
         user TEXT PRIMARY KEY,
@@ -35,87 +42,107 @@ _TABLES = [
         forgotten TEXT NOT NULL
     ) WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS users_newest ON users (newest)",
-    "CREATE TABLE IF NOT EXISTS filters (user TEXT, place INTEGER, value BLOB NOT NULL, PRIMARY KEY (user, place))",
+    """CREATE TABLE IF NOT EXISTS filters (
+        user TEXT,
+        position INTEGER,
+        value BLOB NOT NULL,
+        PRIMARY KEY (user, position)
+    )""",
 ]
-_USERS = "user IN (SELECT value FROM json_each(?))"
+_IN_USERS = "user IN (SELECT value FROM json_each(?))"
 
 
-@answer.register(DescribeSeen)
-def _describe_seen(op: DescribeSeen, database: Database) -> SeenConfig | None:
-    meta = database.meta()
+def _describe_seen(request: DescribeSeen, database: Database) -> SeenConfig | None:
+    return _config(database.meta(), database.name)
+
+
+def _set_up_seen(request: SetUpSeen, database: Database) -> str:
+    values = request.config.to_dict()
+
+    def check(meta: Mapping[str, str]) -> None:
+        stored = _config(meta, database.name)
+        if stored is not None and stored != request.config:
+            raise seen_mismatch(stored, values, database.name)
+
+    return database.make(_TABLES, {"users": FORMAT, "seen": json.dumps(values)}, check)
+
+
+def _config(meta: Mapping[str, str], name: str) -> SeenConfig | None:
     if "seen" not in meta:
         return None
     if meta["users"] != FORMAT:
-        found = meta["users"]
-        raise StoreError(f"{database.name} has seen items of format {found}, this release reads {FORMAT}: upgrade")
+        raise StoreError(
+            f"{name} has seen items of format {meta['users']}, this release reads {FORMAT}: upgrade es_simhash"
+        )
     return SeenConfig.from_dict(json.loads(meta["seen"]))
 
 
-@answer.register(SetUpSeen)
-def _set_up_seen(op: SetUpSeen, database: Database) -> str:
-    return database.make(_TABLES, {"users": FORMAT, "seen": json.dumps(op.config.to_dict())})
-
-
-@answer.register(FetchUsers)
-def _fetch_users(op: FetchUsers, database: Database) -> dict[str, UserState]:
-    users = json.dumps(op.users)
-    filters: defaultdict[str, list[bytes]] = defaultdict(list)
+def _fetch_users(request: FetchUsers, database: Database) -> dict[str, UserState]:
+    users = json.dumps(request.users)
+    filters: defaultdict[str, list[Any]] = defaultdict(list)
     with database.transaction(write=False) as connection:
-        for user, value in connection.execute(
-            f"SELECT user, value FROM filters WHERE {_USERS} ORDER BY place", [users]
-        ):
+        sql = f"SELECT user, value FROM filters WHERE {_IN_USERS} ORDER BY position"
+        for user, value in connection.execute(sql, [users]):
             filters[user].append(value)
-        sql = f"SELECT user, newest, forgotten, version FROM users WHERE {_USERS}"
-        return {user: _state(filters[user], *row) for user, *row in connection.execute(sql, [users])}
+        sql = f"SELECT user, newest, forgotten, version FROM users WHERE {_IN_USERS}"
+        return {user: _state(filters[user], *values) for user, *values in connection.execute(sql, [users])}
 
 
 def _state(filters: list[Any], newest: Any, forgotten: Any, version: int) -> UserState:
     try:
         if not all(isinstance(value, bytes) for value in filters):
-            raise TypeError("a filter that is no BLOB")
-        places = {item: int(generation) for item, generation in json.loads(forgotten).items()}
-        return UserState(tuple(filters), int(newest), places, version)
+            raise TypeError("a filter is not a BLOB")
+        generations = {item: int(generation) for item, generation in json.loads(forgotten).items()}
+        return UserState(tuple(filters), int(newest), generations, version)
     except (TypeError, ValueError, AttributeError) as error:
         return UserState(version=version, damaged=f"the row is not what this library writes ({error})")
 
 
-@answer.register(ChangeUsers)
-def _change_users(op: ChangeUsers, database: Database) -> Changed:
+def _change_users(request: ChangeUsers, database: Database) -> Changed:
     conflicts = set()
     with database.transaction() as connection:
-        for user, state in op.states.items():
-            if not _claim(connection, user, state):
+        for user, state in request.states.items():
+            if not _write_user(connection, user, state):
                 conflicts.add(user)
                 continue
             connection.execute("DELETE FROM filters WHERE user = ?", [user])
-            rows = [(user, place, value) for place, value in enumerate(state.filters)]
-            connection.executemany("INSERT INTO filters VALUES (?, ?, ?)", rows)
+            filters = [(user, position, value) for position, value in enumerate(state.filters)]
+            connection.executemany("INSERT INTO filters VALUES (?, ?, ?)", filters)
     return Changed(frozenset(conflicts), {})
 
 
-def _claim(connection: sqlite3.Connection, user: str, state: UserState) -> bool:
-    """Write the user's row if its version is still the one that was read."""
+def _write_user(connection: sqlite3.Connection, user: str, state: UserState) -> bool:
+    """Write the user's row if it still has the state's version, and return whether it had."""
     values = (state.newest, json.dumps(dict(state.forgotten)))
     if state.version is None:
-        # Versions begin at random: those of a row that was removed and made anew since are not to be taken for its own.
+        # The first version is random. So a user who was removed and written again does not get a former version.
         sql = "INSERT OR IGNORE INTO users (newest, forgotten, user, version) VALUES (?, ?, ?, random() / 2)"
         return connection.execute(sql, [*values, user]).rowcount == 1
     sql = "UPDATE users SET newest = ?, forgotten = ?, version = version + 1 WHERE user = ? AND version = ?"
     return connection.execute(sql, [*values, user, state.version]).rowcount == 1
 
 
-@answer.register(RemoveUsers)
-def _remove_users(op: RemoveUsers, database: Database) -> set[str]:
-    users = [json.dumps(op.users)]
+def _remove_users(request: RemoveUsers, database: Database) -> set[str]:
+    users = [json.dumps(request.users)]
     with database.transaction() as connection:
-        connection.execute(f"DELETE FROM filters WHERE {_USERS}", users)
-        return {
-            row[0] for row in connection.execute(f"DELETE FROM users WHERE {_USERS} RETURNING user", users).fetchall()
-        }
+        connection.execute(f"DELETE FROM filters WHERE {_IN_USERS}", users)
+        removed = connection.execute(f"DELETE FROM users WHERE {_IN_USERS} RETURNING user", users).fetchall()
+    return {user for (user,) in removed}
 
 
-@answer.register(ListUsers)
-def _list_users(op: ListUsers, database: Database) -> list[str]:
-    sql = f"SELECT user FROM users WHERE newest > 0 AND newest < ? AND NOT {_USERS} LIMIT {_PAGE}"
+def _list_users(request: ListUsers, database: Database) -> list[str]:
+    sql = f"SELECT user FROM users WHERE newest > 0 AND newest < ? AND NOT {_IN_USERS} LIMIT {_PAGE}"
     with database.use() as connection:
-        return [row[0] for row in connection.execute(sql, [op.before, json.dumps(op.without)])]
+        return [user for (user,) in connection.execute(sql, [request.before, json.dumps(request.without)])]
+
+
+HANDLERS = dict(
+    [
+        handler(DescribeSeen, _describe_seen),
+        handler(SetUpSeen, _set_up_seen),
+        handler(FetchUsers, _fetch_users),
+        handler(ChangeUsers, _change_users),
+        handler(RemoveUsers, _remove_users),
+        handler(ListUsers, _list_users),
+    ]
+)

@@ -1,4 +1,4 @@
-"""On a real Elasticsearch: the mapping, the query clauses as a user composes them, complete answers, clients."""
+"""On a real Elasticsearch: the mapping, the clauses in a user's query, complete replies, clients."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
 from es_simhash.contract import Candidates, Probe
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
-from es_simhash.stores.elasticsearch import documents as requests
-from es_simhash.stores.elasticsearch.failures import complete
-from es_simhash.stores.elasticsearch.steps import steps
+from es_simhash.stores.elasticsearch import search
+from es_simhash.stores.elasticsearch.calls import Index
+from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.handlers import steps
+from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.testing.documents import candidates, entry, flip, near, write
 
 if TYPE_CHECKING:
@@ -70,10 +72,10 @@ def test_an_index_that_exists_gets_the_fields_and_keeps_its_own(client: Elastics
     assert [o.outcome for o in ingest(documents, {"id": 1, "text": NEWS, "tenant": "a"})] == ["new"]
 
 
-def test_a_simhash_field_of_somebody_else_is_left_alone(client: Elasticsearch, index_name: str) -> None:
+def test_a_simhash_field_of_another_program_stays_as_it_is(client: Elasticsearch, index_name: str) -> None:
     mappings = {"properties": {"simhash": {"properties": {"other": {"type": "keyword"}}}}}
     client.indices.create(index=index_name, mappings=mappings)
-    with pytest.raises(NotSetUp, match="somebody else's"):
+    with pytest.raises(NotSetUp, match="another program uses the field"):
         Documents(client, index=index_name).setup()
 
 
@@ -100,7 +102,7 @@ def test_an_alias_of_indices_that_differ_is_refused(client: Elasticsearch, make_
         index = make_index()
         Documents(client, index=index, scheme=scheme).setup()
         client.indices.put_alias(index=index, name=alias)
-    with pytest.raises(SchemeMismatch, match="alias of equals"):
+    with pytest.raises(SchemeMismatch, match="an alias of equal indices"):
         Documents(client, index=alias).similar(NEWS)
 
 
@@ -112,9 +114,7 @@ def test_the_simhash_object_takes_no_other_field(documents: Documents, client: E
 # --- query -------------------------------------------------------------------------------------------------
 
 
-def test_the_clauses_compose_with_a_query_of_ones_own(
-    documents: Documents, client: Elasticsearch, index_name: str
-) -> None:
+def test_the_clauses_can_be_part_of_any_query(documents: Documents, client: Elasticsearch, index_name: str) -> None:
     ingest(documents, *({"id": lang, "text": NEWS, "lang": lang} for lang in ("zh", "en")))
     value = fingerprint(NEWS).value
     assert value is not None
@@ -140,7 +140,7 @@ def test_the_plain_clause_finds_everything_within_three_bits(
 
 
 @pytest.mark.parametrize("wrong", [-1, 8])
-def test_the_candidates_clause_promises_nothing_beyond_its_range(wrong: int) -> None:
+def test_the_candidates_clause_rejects_a_distance_out_of_range(wrong: int) -> None:
     with pytest.raises(InputError, match="use 0 to 7"):
         candidates_clause(1, wrong)
 
@@ -162,21 +162,19 @@ def test_no_point_in_time_is_left_open(documents: Documents, client: Elasticsear
     assert statistics["total"]["search"]["open_contexts"] == 0
 
 
-def test_more_candidates_than_the_limit_are_an_error_not_a_cut(
-    documents: Documents, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(requests, "MAX_CANDIDATES", 2_000)
+def test_more_candidates_than_the_limit_are_an_error(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MAX_CANDIDATES", 2_000)
     write(documents._store, *(entry(f"id{n}", 42) for n in range(4_000)))
     with pytest.raises(IncompleteAnswer, match="more than 2,000 candidates"):
         candidates(documents._store, [], 3) or near(documents._store, 42, 3)
 
 
-def test_a_filter_that_the_server_does_not_understand_is_the_callers_error(documents: Documents) -> None:
-    with pytest.raises(InputError, match="filter clause"):
+def test_a_filter_that_the_server_does_not_understand_is_an_input_error(documents: Documents) -> None:
+    with pytest.raises(InputError, match="check the filter"):
         documents.similar(NEWS, filter={"nonsense": {}})
 
 
-def test_an_index_that_is_not_there_is_named(client: Elasticsearch) -> None:
+def test_an_index_that_does_not_exist_is_named(client: Elasticsearch) -> None:
     with pytest.raises(NotSetUp, match="no-such-index"):
         Documents(client, index="no-such-index").similar(NEWS)
 
@@ -194,15 +192,15 @@ SHARDS = {"total": 2, "successful": 2, "skipped": 0, "failed": 0}
 
 
 def test_a_search_that_timed_out_is_an_error() -> None:
-    complete({"timed_out": False, "_shards": SHARDS}, "es")
+    check_complete({"timed_out": False, "_shards": SHARDS}, "es")
     with pytest.raises(IncompleteAnswer, match="es: the search timed out"):
-        complete({"timed_out": True, "_shards": SHARDS}, "es")
+        check_complete({"timed_out": True, "_shards": SHARDS}, "es")
 
 
 def test_a_search_with_failed_shards_is_an_error() -> None:
     failures = [{"shard": 0, "reason": {"type": "query_shard_exception", "reason": "no doc values"}}]
     with pytest.raises(IncompleteAnswer, match="1 of 2 shards failed: query_shard_exception: no doc values"):
-        complete({"timed_out": False, "_shards": {**SHARDS, "failed": 1, "failures": failures}}, "es")
+        check_complete({"timed_out": False, "_shards": {**SHARDS, "failed": 1, "failures": failures}}, "es")
 
 
 # --- documents ---------------------------------------------------------------------------------------------
@@ -285,11 +283,11 @@ def test_the_more_documents_there_are_the_fewer_fingerprints_are_looked_up_toget
 
 
 def searches(probes: tuple[Probe, ...], max_distance: int, documents: int) -> int:
-    """How many searches look these up in an index of so many documents."""
-    asking = steps(Candidates(probes, max_distance), "news", "name")
-    call = next(asking)
+    """Return how many searches look these Probes up in an index with this number of documents."""
+    work = steps(Candidates(probes, max_distance, 64), Index("news", "name", ELASTICSEARCH))
+    call = next(work)
     if call.method == "count":
-        call = asking.send({"count": documents})
+        call = work.send({"count": documents})
     headers, bodies = call.arguments["searches"][::2], call.arguments["searches"][1::2]
     assert len(headers) == len(bodies)
     return len(bodies)
@@ -301,7 +299,7 @@ def test_the_callers_own_client_stays_open(client: Elasticsearch, documents: Doc
 
 
 def test_a_client_of_the_wrong_kind_is_refused(client: Elasticsearch) -> None:
-    with pytest.raises(InputError, match="AsyncElasticsearch"):
+    with pytest.raises(InputError, match="AsyncDocuments and AsyncSeenItems need a client of the class Async"):
         AsyncDocuments(client, index="x")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="index="):
         Documents(client)

@@ -1,4 +1,4 @@
-"""The mapping files that people apply by hand: no server is needed to check them."""
+"""The mapping files, which users may apply by hand."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FILES = {"documents.json": Scheme(), "documents-128.json": Scheme(bits=128)}
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_mapping_file_is_of_its_scheme(name: str) -> None:
+def test_a_mapping_file_is_the_mapping_of_its_scheme(name: str) -> None:
     shipped = json.loads((MAPPINGS / name).read_text(encoding="utf-8"))["mappings"]
     assert shipped == DOCUMENTS.mapping(FILES[name])
 
 
-def test_a_document_that_was_read_back_is_known_by_all_fields_of_the_mappings() -> None:
+def test_the_reader_knows_all_fields_of_the_mappings() -> None:
     fields = {
         field
         for name in FILES

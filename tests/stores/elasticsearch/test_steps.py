@@ -1,4 +1,4 @@
-"""Requests become calls, and answers replies: what a server is sent and may answer, without one."""
+"""The Calls of requests, and the replies that responses become, without a server: the test gives the responses."""
 
 from __future__ import annotations
 
@@ -8,77 +8,100 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Scheme
-from es_simhash.contract import ChangeUsers, Link, Relink, Remove, RemoveUsers, Scan, SetUp, UserState, Write
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.contract import (
+    Annotate,
+    ChangeUsers,
+    Link,
+    Refresh,
+    Relink,
+    Remove,
+    RemoveUsers,
+    Scan,
+    SetUp,
+    SetUpSeen,
+    UserState,
+    Write,
+)
 from es_simhash.drive import run
-from es_simhash.errors import NotSetUp, SchemeMismatch, StoreError, StoreUnavailable
-from es_simhash.stores.elasticsearch import documents, users  # noqa: F401  they register their steps
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.steps import steps
+from es_simhash.errors import (
+    FilterMismatch,
+    IncompleteAnswer,
+    NotSetUp,
+    SchemeMismatch,
+    StoreError,
+    StoreUnavailable,
+)
+from es_simhash.stores.elasticsearch.calls import Index
+from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.handlers import steps
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
 from es_simhash.testing.documents import entry
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Op
-    from es_simhash.stores.elasticsearch.steps import Call
+    from es_simhash.contract import Request
+    from es_simhash.stores.elasticsearch.calls import Call
 
 
-def performed(op: Op[Any], *answers: Any) -> tuple[list[Call], Any]:
-    """The calls that a request takes where these are the answers, and its reply."""
+INDEX = Index("news", "http://here/news", ELASTICSEARCH)
+
+
+def performed(request: Request[Any], *responses: Any) -> tuple[list[Call], Any]:
+    """Return the Calls of a request and its reply. A response that is an error is raised."""
     calls: list[Call] = []
-    left = iter(answers)
+    left = iter(responses)
 
     def answer(call: Call) -> Any:
         calls.append(call)
-        reply = next(left)
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
+        response = next(left)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
-    return calls, run(steps(op, "news", "http://here/news"), answer)
+    return calls, run(steps(request, INDEX), answer)
 
 
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 
 
-def test_a_scan_without_fields_brings_none_along_and_looks_at_every_document() -> None:
+def test_a_scan_with_no_fields_returns_every_document_without_fields() -> None:
     hit = {"_id": "a", "_seq_no": 1, "_primary_term": 1, "sort": [0]}
     page = {"timed_out": False, "_shards": SHARDS, "pit_id": "pit", "hits": {"hits": [hit]}}
     calls, reply = performed(Scan(fields=()), {"id": "pit"}, page, {})
     assert [call.method for call in calls] == ["open_point_in_time", "search", "close_point_in_time"]
-    assert calls[1].arguments["source"] is False, "an empty list would bring all fields"
+    assert calls[1].arguments["source"] is False, "to a server an empty list means all fields"
     assert calls[1].arguments["query"] == {"bool": {"filter": []}}
     assert [(row.id, row.digest) for row in reply.rows] == [("a", "")]
 
 
 def item(kind: str, id: str, status: int, error: str | None = None) -> dict[str, Any]:
-    """What a server says of one document of a bulk request."""
+    """Return the result of one document of a bulk request, as a server sends it."""
     result: dict[str, Any] = {"_id": id, "status": status}
     return {kind: result | ({"error": {"type": error, "reason": "…"}} if error else {"result": "done"})}
 
 
-PASSING = [
+RETRYABLE = [
     (429, "es_rejected_execution_exception"),
     (503, "unavailable_shards_exception"),
     (500, "node_closed_exception"),
 ]
 
 
-@pytest.mark.parametrize(("status", "error"), PASSING)
-def test_a_document_that_meets_an_error_that_passes_is_sent_again_and_not_refused(status: int, error: str) -> None:
+@pytest.mark.parametrize(("status", "error"), RETRYABLE)
+def test_a_document_with_a_retryable_error_is_busy_and_not_refused(status: int, error: str) -> None:
     items = [
         item("index", "a", 201),
         item("index", "b", status, error),
         item("index", "c", 400, "mapper_parsing_exception"),
-        item("update", "d", status, error),
     ]
-    entries = (*(entry(id, 1) for id in "abc"), replace(entry("d", 1), source="", version=(1, 1)))
-    _, written = performed(Write(entries), {"items": items})
-    assert written.busy == {"b", "d"}
+    _, written = performed(Write(tuple(entry(id, 1) for id in "abc"), 64), {"items": items})
+    assert written.busy == {"b"}
     assert written.refused.keys() == {"c"}
     assert not written.conflicts
 
 
-@pytest.mark.parametrize(("status", "error"), PASSING)
-def test_a_user_whose_change_meets_an_error_that_passes_is_tried_again_and_not_refused(status: int, error: str) -> None:
+@pytest.mark.parametrize(("status", "error"), RETRYABLE)
+def test_a_user_with_a_retryable_error_is_a_conflict_and_not_refused(status: int, error: str) -> None:
     states = {user: UserState(newest=1) for user in ("ann", "bob")}
     items = [item("create", "ann", status, error), item("create", "bob", 400, "mapper_parsing_exception")]
     _, changed = performed(ChangeUsers(states), {"items": items})
@@ -86,8 +109,8 @@ def test_a_user_whose_change_meets_an_error_that_passes_is_tried_again_and_not_r
     assert changed.refused.keys() == {"bob"}
 
 
-@pytest.mark.parametrize(("status", "error"), PASSING)
-def test_links_and_removals_that_meet_an_error_that_passes_may_be_asked_for_again(status: int, error: str) -> None:
+@pytest.mark.parametrize(("status", "error"), RETRYABLE)
+def test_links_and_removals_with_a_retryable_error_raise_a_retryable_error(status: int, error: str) -> None:
     with pytest.raises(StoreUnavailable):
         performed(Relink({"a": Link("a", None, (1, 1))}), {"items": [item("update", "a", status, error)]})
     with pytest.raises(StoreUnavailable):
@@ -97,10 +120,67 @@ def test_links_and_removals_that_meet_an_error_that_passes_may_be_asked_for_agai
         performed(RemoveUsers(("ann",)), {"docs": [user]}, {"items": [item("delete", "ann", status, error)]})
 
 
-def test_of_two_who_make_an_index_at_the_same_moment_the_second_changes_nothing() -> None:
-    other = {"news": {"mappings": DOCUMENTS.mapping(Scheme(weights="tf"))}}
-    taken = StoreError("resource_already_exists_exception: index [news] already exists")
-    with pytest.raises(SchemeMismatch, match="at this moment: open it again"):
-        performed(SetUp(Scheme()), NotSetUp("no such index"), taken, other)
-    same = {"news": {"mappings": DOCUMENTS.mapping(Scheme())}}
-    assert performed(SetUp(Scheme()), NotSetUp("no such index"), taken, same)[1] == "unchanged"
+@pytest.mark.parametrize(("status", "error"), RETRYABLE)
+def test_a_row_with_a_retryable_error_is_busy_and_neither_refused_nor_a_conflict(status: int, error: str) -> None:
+    rows = tuple(replace(entry(id, 1).row, version=(1, 1)) for id in "ab")
+    items = [item("update", "a", 200), item("update", "b", status, error)]
+    _, written = performed(Annotate(rows, 64), {"items": items})
+    assert written.busy == {"b"}
+    assert not written.refused
+    assert not written.conflicts
+
+
+def test_a_row_that_is_stored_already_is_no_conflict() -> None:
+    """The response to the first request got lost, and the request was sent again."""
+    row = replace(entry("a", 1).row, version=(1, 1))
+    calls, _ = performed(Annotate((row,), 64), {"items": [item("update", "a", 200)]})
+    simhash = calls[0].arguments["operations"][1]["doc"]["simhash"]
+    stored = {"_id": "a", "found": True, "_seq_no": 2, "_primary_term": 1, "_source": {"simhash": simhash}}
+    conflict = {"items": [item("update", "a", 409, "version_conflict_engine_exception")]}
+    assert not performed(Annotate((row,), 64), conflict, {"docs": [stored]})[1].conflicts
+    changed = {**stored, "_source": {"simhash": {**simhash, "group": "other"}}}
+    assert performed(Annotate((row,), 64), conflict, {"docs": [changed]})[1].conflicts == {"a"}
+
+
+def test_a_refresh_with_a_failed_shard_is_an_error() -> None:
+    assert performed(Refresh(), {"_shards": SHARDS})[1] is None
+    failures = [{"shard": 0, "reason": {"type": "engine_closed_exception", "reason": "closed"}}]
+    failed = {"_shards": {"total": 2, "successful": 1, "failed": 1, "failures": failures}}
+    with pytest.raises(IncompleteAnswer, match="1 of 2 shards failed: engine_closed_exception: closed") as caught:
+        performed(Refresh(), failed)
+    assert caught.value.retryable
+
+
+# --- set-up --------------------------------------------------------------------------------------------------------
+
+OURS, THEIRS = Scheme(), Scheme(weights="tf")
+
+
+def index_with(mapping: dict[str, Any]) -> dict[str, Any]:
+    return {"news": {"mappings": mapping}}
+
+
+def test_of_two_programs_that_make_an_index_at_the_same_moment_the_second_changes_nothing() -> None:
+    exists = StoreError("resource_already_exists_exception: index [news] already exists")
+    with pytest.raises(SchemeMismatch, match=THEIRS.version):
+        performed(SetUp(OURS), NotSetUp("no such index"), exists, index_with(DOCUMENTS.mapping(THEIRS)))
+    same = index_with(DOCUMENTS.mapping(OURS))
+    assert performed(SetUp(OURS), NotSetUp("no such index"), exists, same)[1] == "unchanged"
+
+
+def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_the_error() -> None:
+    calls, reply = performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert [call.method for call in calls] == ["indices.get_mapping", "indices.put_mapping", "indices.get_mapping"]
+    assert reply == "added"
+    with pytest.raises(SchemeMismatch, match=THEIRS.version):
+        performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(THEIRS)))
+    ours, theirs = SeenConfig(), SeenConfig(capacity=5)
+    with pytest.raises(FilterMismatch, match="'capacity': 5"):
+        performed(SetUpSeen(ours), index_with({}), {}, index_with(SEEN.mapping(theirs)))
+
+
+def test_a_mapping_with_another_scheme_and_missing_fields_is_not_changed() -> None:
+    incomplete = DOCUMENTS.mapping(THEIRS)
+    del incomplete["properties"]["simhash"]["properties"]["s0"]
+    with pytest.raises(SchemeMismatch, match=THEIRS.version):
+        performed(SetUp(OURS), index_with(incomplete))

@@ -1,4 +1,4 @@
-"""The calls that a request takes, without a server: answers are given to them by hand."""
+"""The Calls of requests on seen items, without a server: the test gives the responses."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ import pytest
 from es_simhash.contract import FetchUsers, Relink, Remove, RemoveUsers
 from es_simhash.drive import Pause, run
 from es_simhash.errors import ConflictError, StoreUnavailable
-from es_simhash.stores.elasticsearch import store as _  # noqa: F401  it registers the steps
 from es_simhash.stores.elasticsearch import users
-from es_simhash.stores.elasticsearch.steps import Call, steps
+from es_simhash.stores.elasticsearch.calls import Call, Index
+from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.handlers import steps
 
-NAME = "http://es.example:9200/users"
+INDEX = Index("users", "http://es.example:9200/users", ELASTICSEARCH)
 
 
-def perform(op: Any, *answers: Any) -> tuple[Any, list[Call]]:
-    """The reply, and the calls; the last answer is given again and again. Pauses are over at once."""
-    left, calls = list(answers), []
+def perform(request: Any, *responses: Any) -> tuple[Any, list[Call]]:
+    """Return the reply and the Calls. The last response is repeated. Pauses take no time."""
+    left, calls = list(responses), []
 
     def answer(call: Call) -> Any:
         calls.append(call)
         return left.pop(0) if len(left) > 1 else left[0]
 
-    return run(_unpaused(steps(op, "users", NAME)), answer), calls
+    return run(_without_pauses(steps(request, INDEX)), answer), calls
 
 
-def _unpaused(work: Any) -> Any:
+def _without_pauses(work: Any) -> Any:
     reply = None
     while True:
         try:
@@ -46,7 +47,7 @@ def done(kind: str, **statuses: int) -> dict[str, Any]:
     return {"items": [{kind: {"_id": id, "status": s, **(error if s >= 300 else {})}} for id, s in statuses.items()]}
 
 
-def test_a_removal_that_was_beaten_reads_again_only_those_who_are_left() -> None:
+def test_after_a_conflict_a_removal_reads_only_the_remaining_users_again() -> None:
     there = {"seen": {"newest": 1}, "name": "安妮"}
     removed, calls = perform(
         RemoveUsers(("ann", "bob")),
@@ -59,23 +60,23 @@ def test_a_removal_that_was_beaten_reads_again_only_those_who_are_left() -> None
     assert [call.arguments["ids"] for call in calls if call.method == "mget"] == [["ann", "bob"], ["bob"]]
 
 
-def test_a_removal_that_others_keep_beating_is_given_up_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removal_with_lasting_conflicts_gives_up_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(users, "REMOVAL_DEADLINE", 0.05)
-    both = {**found("ann", seen={"newest": 1}), **done("delete", ann=409)}  # the answer to either call
+    both = {**found("ann", seen={"newest": 1}), **done("delete", ann=409)}  # the response to either Call
     with pytest.raises(ConflictError, match="seen items of users ann were not removed"):
         perform(RemoveUsers(("ann",)), both)
 
 
-@pytest.mark.parametrize("op", [FetchUsers(()), RemoveUsers(())], ids=["fetch", "remove"])
-def test_of_nobody_nothing_is_asked(op: Any) -> None:
-    assert perform(op, None)[1] == []
+@pytest.mark.parametrize("request_", [FetchUsers(()), RemoveUsers(())], ids=["fetch", "remove"])
+def test_no_users_take_no_call(request_: Any) -> None:
+    assert perform(request_, None)[1] == []
 
 
 @pytest.mark.parametrize(
-    ("op", "kind"),
+    ("request_", "kind"),
     [(Remove(("a", "b")), "delete"), (Relink({}), "update"), (RemoveUsers(("a", "b")), "delete")],
     ids=["remove", "relink", "remove users"],
 )
-def test_what_a_server_is_too_busy_for_is_an_error_that_passes(op: Any, kind: str) -> None:
+def test_a_server_that_is_too_busy_is_a_retryable_error(request_: Any, kind: str) -> None:
     with pytest.raises(StoreUnavailable):
-        perform(op, {**found("a", "b", seen={"newest": 1}), **done(kind, a=200, b=503)})
+        perform(request_, {**found("a", "b", seen={"newest": 1}), **done(kind, a=200, b=503)})

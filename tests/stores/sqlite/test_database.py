@@ -1,4 +1,4 @@
-"""Several programs open one SQLite file at the same moment: each gets it."""
+"""Several programs may open one SQLite file at the same moment."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def opened(path: Path) -> tuple[int, str]:
-    """What one more program finds that opens the file and makes a table in it."""
+    """Open the file as another program, make a table, and return the application id and the journal mode."""
     ours = Database(str(path))
     try:
-        ours.make([], {})
+        ours.make([], {}, lambda meta: None)
         with ours.use() as connection:
             return tuple(
                 connection.execute(f"PRAGMA {what}").fetchone()[0] for what in ("application_id", "journal_mode")
@@ -29,9 +29,7 @@ def opened(path: Path) -> tuple[int, str]:
         ours.close()
 
 
-def test_a_file_that_another_program_makes_while_it_is_looked_at_is_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_programs_may_make_a_file_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, connect = tmp_path / "new.db", sqlite3.connect
     with ThreadPoolExecutor() as others:
 
@@ -39,7 +37,7 @@ def test_a_file_that_another_program_makes_while_it_is_looked_at_is_ours(
             def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
                 if "sqlite_master" in sql and not theirs:
                     theirs.append(others.submit(opened, path))
-                    threading.Event().wait(0.5)  # it may have to wait for us
+                    threading.Event().wait(0.5)  # the other program may have to wait for this one
                 return super().execute(sql, *arguments)
 
         theirs: list[Any] = []
@@ -52,7 +50,7 @@ def test_a_file_that_another_program_makes_while_it_is_looked_at_is_ours(
         assert opened(path) == theirs[0].result() == (APPLICATION, "wal")
 
 
-def test_a_file_that_another_program_writes_to_is_waited_for_before_it_has_its_journal(tmp_path: Path) -> None:
+def test_a_program_that_opens_a_file_waits_while_another_program_writes_to_it(tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -1,4 +1,4 @@
-"""The order of writing is SQLite's own matter: a row's number is its key, and two rows can't have the same."""
+"""The write order is the row number in SQLite, so two documents cannot have the same."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ def store() -> Iterator[Store]:
     store.close()
 
 
-def at(written: int, made: Entry) -> Entry:
-    return replace(made, written=written)
+def at(write_order: int, entry: Entry) -> Entry:
+    """Return the Entry with a write order."""
+    return replace(entry, row=replace(entry.row, written=write_order))
 
 
-def written(store: Store) -> dict[str, int]:
+def write_orders(store: Store) -> dict[str, int]:
     return {row.id: row.written for row in scan(store)}
 
 
-def test_a_document_whose_number_is_taken_gets_the_next_one_that_is_free(store: Store) -> None:
+def test_a_document_whose_write_order_is_taken_gets_the_next_free_one(store: Store) -> None:
     write(store, *(at(number, entry(f"other{number}", None)) for number in (1_000, 1_001, 1_003, 5_000)))
     write(store, at(1_000, entry("a", 0)), at(1_001, entry("b", 1)), at(5_000, entry("c", 2)))
-    assert {id: written(store)[id] for id in "abc"} == {"a": 1_002, "b": 1_004, "c": 5_001}
+    assert {id: write_orders(store)[id] for id in "abc"} == {"a": 1_002, "b": 1_004, "c": 5_001}
 
 
-def test_an_original_is_before_its_duplicate_though_another_ingest_has_taken_its_number(store: Store) -> None:
+def test_an_original_stays_before_its_duplicate_if_another_ingest_has_taken_its_write_order(store: Store) -> None:
     write(store, at(1_000, entry("other", 0xFFFF << 16)), at(5_000, entry("later", 0xFFFF << 40)))
     write(store, at(1_000, entry("a", 0)), at(1_001, entry("b", 1, group="a", duplicate_of="a")))
-    assert written(store)["a"] < written(store)["b"]
-    assert Documents(store).group().changed == 0, "links lead to what was written earlier"
+    assert write_orders(store)["a"] < write_orders(store)["b"]
+    assert Documents(store).group().changed == 0, "links lead to documents that were written earlier"

@@ -1,7 +1,7 @@
-"""The slow, obvious Bloom filter: a set of bit numbers a layer, plain ints, one item at a time; and its own bytes.
+"""The reference Bloom filter, slow and obvious: a set of bit numbers for each layer, plain ints, one item at a time.
 
-It shares with the library the sizes of the layers (which have their own tests) and nothing else, the MurmurHash3
-included. ``version_1`` and ``version_2`` write the layouts that format.py describes; version 1 is written nowhere else.
+It shares only the sizes of the layers with the library; these have tests of their own. It has its own MurmurHash3, and
+writes the byte format by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WORD = 2**64
 
 
 def murmur3(data: bytes, seed: int) -> tuple[int, int]:
-    """MurmurHash3 x64 128, after Austin Appleby's description: the two words of the hash."""
+    """Return the two words of MurmurHash3 x64 128, after Austin Appleby's description."""
     c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
 
     def rotate(word: int, by: int) -> int:
@@ -49,8 +49,8 @@ def murmur3(data: bytes, seed: int) -> tuple[int, int]:
 
 
 @dataclass
-class TwinLayer:
-    """The numbers of the bits that are set, and how many items set them."""
+class ReferenceLayer:
+    """The numbers of the bits that are set, and the number of items that set them."""
 
     size: Size
     bits: set[int] = field(default_factory=set)
@@ -69,12 +69,12 @@ class TwinLayer:
         return sum(1 << bit for bit in self.bits).to_bytes(self.size.m // 8, "little")
 
 
-class Twin:
-    """The same moves as a BloomFilter."""
+class ReferenceFilter:
+    """The same operations as a BloomFilter."""
 
     def __init__(self, capacity: int, error_rate: float, seed: int = 0) -> None:
         self.config = Config(capacity, error_rate, seed)
-        self.layers = [TwinLayer(self.config.first())]
+        self.layers = [ReferenceLayer(self.config.first())]
 
     def __contains__(self, item: str | int | bytes) -> bool:
         return any(layer.positions(item, self.config.seed) <= layer.bits for layer in self.layers)
@@ -83,27 +83,20 @@ class Twin:
         if item in self:
             return False
         if self.layers[-1].count == self.layers[-1].size.capacity:
-            self.layers.append(TwinLayer(self.config.after(self.layers[-1].size.capacity, len(self.layers))))
+            self.layers.append(ReferenceLayer(self.config.after(self.layers[-1].size.capacity, len(self.layers))))
         self.layers[-1].bits |= self.layers[-1].positions(item, self.config.seed)
         self.layers[-1].count += 1
         return True
 
-    def version_1(self) -> bytes:
-        (layer,) = self.layers
-        config, size = self.config, layer.size
-        head = b"ESBF" + struct.pack("<BBHI", 1, 1, size.k, config.seed)
-        head += struct.pack("<QdQQ", config.capacity, config.error_rate, size.m, layer.count)
-        return sealed(head + layer.packed())
-
-    def version_2(self, generation: int = 0) -> bytes:
+    def to_bytes(self, generation: int = 0) -> bytes:
         config = self.config
-        data = b"ESBF" + struct.pack("<BBHI", 2, 1, len(self.layers), config.seed)
+        data = b"ESBF" + struct.pack("<BBHI", 1, 1, len(self.layers), config.seed)
         data += struct.pack("<Qdq", config.capacity, config.error_rate, generation)
         for layer in self.layers:
             data += struct.pack("<HQQQ", layer.size.k, layer.size.m, layer.size.capacity, layer.count)
-        return sealed(data + b"".join(layer.packed() for layer in self.layers))
+        return with_checksum(data + b"".join(layer.packed() for layer in self.layers))
 
 
-def sealed(data: bytes) -> bytes:
-    """The bytes with their checksum."""
+def with_checksum(data: bytes) -> bytes:
+    """Return the bytes followed by their checksum."""
     return data + struct.pack("<I", zlib.crc32(data))

@@ -1,0 +1,25 @@
+"""The function that answers each type of request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from es_simhash.contract import handler_of
+from es_simhash.stores.elasticsearch import documents, search, users
+
+if TYPE_CHECKING:
+    from es_simhash.contract import Request
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+R = TypeVar("R")
+
+HANDLERS = documents.HANDLERS | search.HANDLERS | users.HANDLERS
+
+
+def steps(request: Request[R], index: Index) -> Steps[R]:
+    """Return the Steps of a request.
+
+    :raises Unsupported: if no handler knows the request.
+    """
+    work: Steps[R] = handler_of(HANDLERS, request, index.name)(request, index)
+    return work

@@ -1,0 +1,75 @@
+"""A Row as JSON: the object ``simhash`` of a document."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Row
+from es_simhash.fingerprinting.encoding import from_longs, hex_segments, segment_count, to_longs
+from es_simhash.stores.elasticsearch.steps import if_version
+
+if TYPE_CHECKING:
+    from es_simhash.contract import Entry
+
+_LONGS = ("fp", "fp1")
+"""The fields of a fingerprint as signed longs, highest first. ``fp1`` exists at 128 bits only."""
+
+ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplicate_of", "written")]
+"""The fields of which :func:`to_row` makes a Row."""
+
+
+def to_row(document: dict[str, Any]) -> Row:
+    """Return the Row of a document.
+
+    :param document: a hit of a search with the doc values of ROW_FIELDS, or a document with its ``_source``.
+    """
+    if "fields" in document:
+        simhash = {name.removeprefix("simhash."): values[0] for name, values in document["fields"].items()}
+    else:
+        simhash = document.get("_source", {}).get("simhash") or {}
+    longs = [simhash[name] for name in _LONGS if simhash.get(name) is not None]
+    return Row(
+        id=document["_id"],
+        fingerprint=from_longs(longs) if longs else None,
+        digest=simhash.get("digest", ""),
+        group=simhash.get("group", ""),
+        duplicate_of=simhash.get("duplicate_of"),
+        written=simhash.get("written", 0),
+        version=(document["_seq_no"], document["_primary_term"]),
+    )
+
+
+def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
+    """Return the lines of a bulk request that write a document."""
+    simhash = _simhash(entry.row, bits)
+    if entry.row.duplicate_of is None:
+        del simhash["duplicate_of"]
+    # The source is JSON already. So it is not parsed: our object is put in front of its first field.
+    document = f'{{"simhash": {json.dumps(simhash, ensure_ascii=False)}, {entry.source[1:]}'
+    return {"index": {"_id": entry.row.id}}, document
+
+
+def update_operation(row: Row, bits: int) -> tuple[Any, Any]:
+    """Return the lines of a bulk request that write a Row into a document that still has the Row's version."""
+    # The server merges objects, so a field of a former fingerprint would stay. So each field is named.
+    names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits)]
+    simhash = dict.fromkeys(names) | _simhash(row, bits)
+    return {"update": {"_id": row.id, **if_version(row.version)}}, {"doc": {"simhash": simhash}}
+
+
+def _simhash(row: Row, bits: int) -> dict[str, Any]:
+    simhash: dict[str, Any] = {
+        "digest": row.digest,
+        "group": row.group,
+        "duplicate_of": row.duplicate_of,
+        "written": row.written,
+    }
+    if row.fingerprint is not None:
+        simhash |= zip(_long_fields(bits), to_longs(row.fingerprint, bits), strict=True)
+        simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(row.fingerprint, bits))}
+    return simhash
+
+
+def _long_fields(bits: int) -> tuple[str, ...]:
+    return _LONGS[: bits // 64]

@@ -1,0 +1,242 @@
+"""Handlers of the requests that search documents: Candidates, Dependents, Scan and Count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Candidates, Count, Dependents, Scan, ScanPage
+from es_simhash.errors import SimhashError, TooManyCandidates
+from es_simhash.fingerprinting.encoding import segment_count
+from es_simhash.search.candidates import candidates_clause
+from es_simhash.search.query_plan import query_plan
+from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.rows import ROW_FIELDS, to_row
+from es_simhash.stores.elasticsearch.steps import chunks, with_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_simhash.contract import Probe, Row
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+PAGE = 1_000
+"""Hits of one search. If a search returns a full page, all pages of its query are read."""
+MAX_CANDIDATES = 200_000
+"""Largest number of hits of one query. A query with more hits contains a segment that very many documents share."""
+UNION = 100
+"""Largest number of Probes in one query."""
+UNION_VALUES = 20_000
+"""Largest number of segment values in one query: some 200 KB."""
+UNION_CANDIDATES = 40
+"""Largest number of candidates that a query for several fingerprints may find by chance, near none of them.
+
+Measured: a candidate costs as much as some ten values.
+"""
+SEARCHES = 100
+"""Searches in one multi-search. A request may have 100 MB."""
+KEEP_ALIVE = "2m"
+"""How long a point in time lives after each page of Candidates."""
+SCAN_PAGE = 10_000
+"""Documents in a page of Scan, if the request does not say."""
+SCAN_KEEP_ALIVE = "10m"
+"""How long a point in time lives after each page of Scan."""
+TERMS = 10_000
+"""Ids in one query of Dependents. A server takes 65,536."""
+
+_ROW_OPTIONS: dict[str, Any] = {
+    "docvalue_fields": ROW_FIELDS,
+    "seq_no_primary_term": True,
+    "track_total_hits": False,
+}
+"""Options of a search whose hits become Rows."""
+
+
+# --- candidates ----------------------------------------------------------------------------------------------------
+
+
+def _candidates(request: Candidates, index: Index) -> Steps[list[Row]]:
+    header = {"index": index.index, "allow_partial_search_results": False}
+    rows: dict[str, Row] = {}
+    batches = yield from _probe_batches(request, index)
+    for searches in chunks([_search(request, probes) for probes in batches], SEARCHES):
+        lines = [line for search in searches for line in (header, search)]
+        response = yield Call("msearch", {"searches": lines})
+        for search, body in zip(searches, response["responses"], strict=True):
+            if "error" in body:
+                raise error_from_body(body, body["status"], index.name)
+            check_complete(body, index.name)
+            hits = body["hits"]["hits"]
+            if len(hits) == search["size"]:
+                hits = yield from _all_hits(search["query"], index)
+            rows |= {hit["_id"]: to_row(hit) for hit in hits}
+    return list(rows.values())
+
+
+def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
+    """Return the Probes in batches, one for each query.
+
+    A query for several fingerprints also finds documents that are near none of them: one segment is near one
+    fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
+    """
+    asked = [probe for probe in request.probes if probe.digest is not None or request.fingerprints([probe])]
+    probes = list(dict.fromkeys(asked))  # copies have equal Probes
+    size = UNION
+    if len(probes) > 1 and request.max_distance >= 0:
+        documents = (yield Call("count", {"index": index.index}))["count"]
+        plan = query_plan(request.max_distance, segment_count(request.bits))
+        size = min(UNION, max(1, UNION_VALUES // plan.values))
+        while size > 1 and documents * plan.share(size) > UNION_CANDIDATES:
+            size = size * 3 // 4
+    return list(chunks(probes, size))
+
+
+def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
+    """Return the body of a search for some of the Probes."""
+    should: list[dict[str, Any]] = []
+    if fingerprints := request.fingerprints(probes):
+        should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
+    if digests := [probe.digest for probe in probes if probe.digest is not None]:
+        should.append({"terms": {"simhash.digest": digests}})
+    query: dict[str, Any] = {"filter": [_any_of(should)]}
+    if request.filter is not None:
+        query["filter"].append(request.filter)
+    if request.without:
+        query["must_not"] = [with_ids(request.without)]
+    search = {"query": {"bool": query}, "size": PAGE, "_source": False, **_ROW_OPTIONS}
+    if request.one_per_digest:
+        first_written = {"simhash.written": {"order": "asc", "missing": "_first"}}
+        return search | {"collapse": {"field": "simhash.digest"}, "sort": [first_written]}
+    return search | {"sort": ["_doc"]}  # the cheapest order
+
+
+def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
+    found: set[str] = set()
+    for ids in chunks(sorted({*request.originals, *request.heads}), TERMS):
+        originals, heads = set(request.originals) & set(ids), set(request.heads) & set(ids)
+        links = [
+            {"terms": {"simhash.duplicate_of": sorted(originals)}},
+            {"terms": {"simhash.group": sorted(heads)}},
+        ]
+        query = {"bool": {"filter": [_any_of(links)]}}
+        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **_ROW_OPTIONS}
+        body = yield Call("search", search)
+        check_complete(body, index.name)
+        hits = body["hits"]["hits"]
+        if len(hits) == PAGE:
+            hits = yield from _all_hits(query, index)
+        for row in map(to_row, hits):
+            if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
+                found.add(row.id)
+    return found
+
+
+def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"bool": {"should": clauses, "minimum_should_match": 1}}
+
+
+# --- scan ----------------------------------------------------------------------------------------------------------
+
+
+def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
+    size = request.size or SCAN_PAGE
+    if request.after is None:
+        point_in_time, options = (yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)), {}
+    else:
+        point_in_time, options = request.after[0], {"search_after": request.after[1]}
+    if request.slice is not None:
+        # Slices of the ids. The server's own slices depend on the point in time, and each part has another one.
+        part, parts = request.slice
+        options = {**options, "slice": {"field": "_id", "id": part, "max": parts}}
+    # To the server an empty list means all fields.
+    options = {**options, "size": size, "source": list(request.fields) if request.fields else False}
+    page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
+    hits = page["hits"]["hits"]
+    rows = [to_row(hit) for hit in hits]
+    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
+    if len(hits) == size:
+        return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)
+    yield index.dialect.close_point_in_time(page["pit_id"])
+    return ScanPage(rows, None, sources)
+
+
+def _count(request: Count, index: Index) -> Steps[int]:
+    body = yield Call("count", {"index": index.index, "query": _scan_query(request.scan)})
+    count: int = body["count"]
+    return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
+
+
+def _scan_query(request: Scan) -> dict[str, Any]:
+    query: dict[str, Any] = {"filter": [request.filter] if request.filter else []}
+    has_digest = {"exists": {"field": "simhash.digest"}}
+    if request.missing:
+        query["must_not"] = [has_digest]
+    elif request.fields is None:
+        query["filter"].append(has_digest)
+    return {"bool": query}
+
+
+# --- pages ---------------------------------------------------------------------------------------------------------
+
+
+def _all_hits(query: dict[str, Any], index: Index) -> Steps[list[dict[str, Any]]]:
+    """Return all hits of a query, page by page from one point in time.
+
+    :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
+    """
+    point_in_time = yield from _open_point_in_time(index, KEEP_ALIVE)
+    hits: list[dict[str, Any]] = []
+    options: dict[str, Any] = {"size": PAGE, "source": False}
+    try:
+        while True:
+            page = yield from _page(query, point_in_time, KEEP_ALIVE, options, index)
+            point_in_time = page["pit_id"]
+            hits += page["hits"]["hits"]
+            if len(page["hits"]["hits"]) < PAGE:
+                break
+            if len(hits) > MAX_CANDIDATES:
+                raise TooManyCandidates(
+                    f"{index.name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
+                    "use a smaller max_distance or a narrower filter"
+                )
+            options = {**options, "search_after": hits[-1]["sort"]}
+    except SimhashError:
+        yield index.dialect.close_point_in_time(point_in_time)
+        raise
+    yield index.dialect.close_point_in_time(point_in_time)
+    return hits
+
+
+def _open_point_in_time(index: Index, keep_alive: str) -> Steps[str]:
+    body = yield index.dialect.open_point_in_time(index.index, keep_alive)
+    id: str = body[index.dialect.point_in_time_key]
+    return id
+
+
+def _page(
+    query: dict[str, Any], point_in_time: str, keep_alive: str, options: dict[str, Any], index: Index
+) -> Steps[dict[str, Any]]:
+    """Return the body of the response with one page of hits."""
+    body: dict[str, Any] = yield Call(
+        "search",
+        {
+            "query": query,
+            **_ROW_OPTIONS,
+            "sort": [{index.dialect.tie_breaker: "asc"}],
+            "pit": {"id": point_in_time, "keep_alive": keep_alive},
+            "allow_partial_search_results": False,
+            **options,
+        },
+    )
+    check_complete(body, index.name)
+    return body
+
+
+HANDLERS = dict(
+    [
+        handler(Candidates, _candidates),
+        handler(Dependents, _dependents),
+        handler(Scan, _scan),
+        handler(Count, _count),
+    ]
+)
