@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents
+from es_simhash import AsyncDocuments, Documents, drive
 from es_simhash.contract import Fetch
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest import run as run_module
@@ -72,6 +73,12 @@ def documents(count: int = 100) -> Iterator[dict[str, Any]]:
 
 def threads() -> set[str]:
     return {thread.name for thread in threading.enumerate() if thread.name.startswith("es-simhash")}
+
+
+@pytest.fixture(autouse=True)
+def long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each pause before a retry last 5 seconds."""
+    monkeypatch.setattr(drive, "random", SimpleNamespace(uniform=lambda least, most: 5.0))
 
 
 @pytest.fixture(params=[0, 1], ids=["one batch", "overlapping"])
