@@ -14,7 +14,6 @@ from es_simhash import AsyncDocuments, Documents
 from es_simhash.contract import Count, Fetch, Relink, Remove, Scan, SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.stores.elasticsearch.store import ElasticsearchStore
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
 
@@ -237,8 +236,10 @@ def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkey
 
 def write_without_fingerprint(store: Store, id: str, **fields: Any) -> None:
     """A document as it is before a backfill."""
-    if isinstance(store, ElasticsearchStore):
-        store._client.index(index=store._index.index, id=id, document=fields, refresh=True)
+    if store.name.startswith("http"):
+        url, _, index = store.name.rpartition("/")
+        with Elasticsearch(url) as client:
+            client.index(index=index, id=id, document=fields, refresh=True)
     else:
         bare = entry(id, None, **fields)
         write(store, replace(bare, row=replace(bare.row, digest="", group="")))
