@@ -106,7 +106,7 @@ def backfill(
     while scan is not None:
         perform(ask(Refresh()))
         operation = Backfill(rule, "index", options.filter, options.deadline)
-        source = Source(stored_lines(scan, perform, stop), options.batch_size)
+        source = Source(stored_lines(scan, perform, stop), options.batch_size, from_caller=False)
         yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
         scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint
-from es_simhash.contract import Describe, SetUp
+from es_simhash.contract import Describe, SetUp, scheme_mismatch
 from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
 from es_simhash.fingerprinting.stop_words import StopWords
 from es_simhash.testing import LinearStore
@@ -86,7 +86,8 @@ def test_the_async_door_follows_it_too(address: str) -> None:
         async with AsyncDocuments(address) as documents:
             assert (await documents.group(max_distance=15)).groups == 1
         async with AsyncDocuments(address) as documents:
-            assert {row.bits async for row in documents.export()} == {128}
+            wanted = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+            assert {row.fingerprint async for row in documents.export()} == wanted
         async with AsyncDocuments(address) as documents:
             assert len([pair async for pair in documents.sample_pairs(9)]) == 1
         async with AsyncDocuments(address) as documents:
@@ -116,9 +117,18 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     assert documents.fingerprinter().scheme == LONG
 
 
-def test_a_store_that_is_set_up_otherwise_after_the_call_is_not_written_to() -> None:
+def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:
     store = linear()
     outcomes = Documents(store).ingest(DOCUMENTS)
+    store.perform(SetUp(LONG))
+    assert all(outcome.stored for outcome in outcomes)
+    wanted = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+    assert {row.id: row.fingerprint for row in Documents(store).export()} == wanted
+
+
+def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
+    store = linear()
+    outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS)
     store.perform(SetUp(LONG))
     with pytest.raises(SchemeMismatch):
         next(outcomes)
@@ -132,10 +142,13 @@ class Raced(LinearStore):
     """Another program sets it up at the same moment, and is faster."""
 
     def perform(self, op: Any) -> Any:
-        return super().perform(SetUp(LONG) if isinstance(op, SetUp) else op)
+        if isinstance(op, SetUp):
+            super().perform(SetUp(LONG))
+            raise scheme_mismatch(LONG, op.scheme, self.name)
+        return super().perform(op)
 
 
-def test_of_two_who_set_a_store_up_otherwise_at_the_same_moment_one_is_told() -> None:
+def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
     store = Raced()
     with pytest.raises(SchemeMismatch):
         Documents(store).setup()
@@ -164,7 +177,9 @@ def test_a_scheme_that_is_given_and_differs_is_refused_by_both_doors(address: st
 @pytest.mark.parametrize("door", [Documents, AsyncDocuments])
 @pytest.mark.parametrize("beside", [{"scheme": Scheme()}, {"segmenter": "jieba"}], ids=["scheme", "segmenter"])
 def test_a_fingerprinter_is_given_alone(door: Any, beside: Any) -> None:
-    with pytest.raises(InputError, match="beside a scheme or a segmenter: it has its own, leave them out"):
+    with pytest.raises(
+        InputError, match="a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out"
+    ):
         door("sqlite:///:memory:", fingerprinter=Fingerprinter(), **beside)
 
 
@@ -178,10 +193,10 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
     ours = Fingerprinter.using(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
         documents.setup()
-    fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); then open the store with that one"
+    fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); open the store with that one"
     wanted = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(SchemeError, match=wanted):
-        documents.ingest(DOCUMENTS)
+        next(documents.ingest(DOCUMENTS))
     with Documents(address, fingerprinter=ours) as documents:
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
 
@@ -194,7 +209,7 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
     documents = Documents(store)
     assert store.asked == []
     outcomes = documents.ingest(DOCUMENTS, max_distance=15)
-    assert store.asked == [Describe()]
+    assert store.asked == []
     list(outcomes)
     documents.similar(STORM)
     assert documents.fingerprinter().scheme == LONG
@@ -217,7 +232,7 @@ def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> No
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'news.db'}"
     with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
-        documents.ingest([], max_distance=8)
+        next(documents.ingest([], max_distance=8))
 
     async def main() -> None:
         async with AsyncDocuments(address) as documents:

@@ -150,7 +150,7 @@ def test_what_can_t_be_sent_to_a_worker_is_rejected_and_stops_nothing(value: Any
     with Documents("sqlite:///:memory:") as door:
         outcomes = list(door.ingest(given, workers=1, batch_size=1))
     assert [outcome.outcome for outcome in outcomes] == ["new", "rejected", "exact_duplicate"]
-    assert "can't be written as JSON" in (outcomes[1].reason or "")
+    assert "cannot be written as JSON" in (outcomes[1].reason or "")
 
 
 RUN = """

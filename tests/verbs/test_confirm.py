@@ -206,9 +206,13 @@ def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any],
     arguments: dict[str, Any] = {"ingest": [[]], "group": [], "remove": [["a"]]}
     with Documents("sqlite:///:memory:") as documents:
         documents.setup()
-        with pytest.raises(InputError, match=message):
+
+        def call() -> Any:
             result = getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
             next(result)  # an ingest or a backfill asks for the Scheme here
+
+        with pytest.raises(InputError, match=message):
+            call()
 
 
 @pytest.mark.parametrize("fields", [[], "", ["text", ""]])

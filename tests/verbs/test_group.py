@@ -133,7 +133,10 @@ def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
 @pytest.mark.parametrize(
     ("meanwhile", "left"),
     [
-        (Write((entry("a", 0xFFFF << 40, digest="another"),), 64), {"a": ("a", None), "b": ("b", None), "c": ("b", "b")}),
+        (
+            Write((entry("a", 0xFFFF << 40, digest="another"),), 64),
+            {"a": ("a", None), "b": ("b", None), "c": ("b", "b")},
+        ),
         (Remove(("a",)), {"b": ("b", None), "c": ("b", "b")}),
     ],
     ids=["changed", "removed"],

@@ -371,9 +371,9 @@ def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stor
 
 
 def test_a_distance_that_the_known_scheme_does_not_allow_raises_at_the_call() -> None:
-    with Documents("sqlite:///:memory:", scheme=Scheme()) as documents:
-        with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-            documents.ingest([], max_distance=8)
+    documents = Documents(LinearStore(), scheme=Scheme())
+    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+        documents.ingest([], max_distance=8)
 
 
 def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
