@@ -219,9 +219,15 @@ class DocumentVerbs:
         """Return how many documents have no fingerprint. :meth:`backfill` reads these.
 
         :param filter: only documents that match this filter.
+        :raises NotSetUp: if there is no such index or file.
         """
         check_optional_filter(filter)
-        return ask(Count(Scan(None, filter, (), missing=True)))
+        return self._missing(Count(Scan(None, filter, (), missing=True)))
+
+    def _missing(self, count: Count) -> Flow[int]:
+        if self._embedded:  # otherwise a count creates the file
+            yield from self._opening.check()
+        return (yield from ask(count))
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]

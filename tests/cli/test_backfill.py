@@ -47,6 +47,7 @@ def fingerprinted(index: Index) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.slow
 def test_an_interrupted_backfill_completes_when_repeated_and_writes_nothing_twice(
     index: Index, tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -78,6 +79,7 @@ def _versions(index: Index) -> list[dict[str, Any]]:
     return list(found["hits"]["hits"])
 
 
+@pytest.mark.slow
 def test_three_processes_and_then_group_give_the_same_groups_as_one_process(
     index: Index, tmp_path: Path, make_index: Callable[[], str]
 ) -> None:

@@ -380,7 +380,7 @@ BAD_ADDRESSES = {
     ),
     "a server too busy": ("http://desk:hunter2@{busy}/news", "is too busy or not ready (HTTP 503): try again later"),
     "a certificate that nobody signed": ("https://desk:hunter2@{tls}/news", "--ca-certs"),
-    "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server speaks no TLS"),
+    "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server has no TLS"),
     "a folder that is not there": ("sqlite:///no/such/news.db", "there is no folder 'no/such' for the store"),
     "a file that is no database": ("sqlite:///lines.jsonl", "the file is not an SQLite database, or is damaged: name"),
     "another program's database": ("sqlite:///theirs.db", "is the database of another program: name another file"),
@@ -425,11 +425,13 @@ def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.mark.parametrize("kind", BAD_ADDRESSES)
+@pytest.mark.slow
 def test_an_address_that_cannot_be_used_is_an_error_with_the_fix(refused: dict[str, Done], kind: str) -> None:
     assert BAD_ADDRESSES[kind][1] in complaint(refused[kind])
 
 
 @pytest.mark.parametrize("kind", BAD_ADDRESSES)
+@pytest.mark.slow
 def test_no_secret_of_an_address_is_shown(refused: dict[str, Done], kind: str) -> None:
     shown = refused[kind].out + refused[kind].err
     assert shown
@@ -455,6 +457,26 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
         assert "there is no file 'none.pem': check ca_certs (--ca-certs)" in said
     else:
         assert "does not take these credentials" in said, "TLS was fine"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["none.jsonl"], ["-", "--idf", "bad.txt"], ["-", "--stop-words", "none.txt"], ["-", "--store", "ftp://h/news"]],
+    ids=["input", "IDF table", "stop words", "address"],
+)
+def test_an_ingest_that_cannot_start_creates_no_file(tmp_path: Path, wrong: list[str]) -> None:
+    (tmp_path / "bad.txt").write_text("not an IDF table")
+    files = ["--resume", "x.checkpoint", "--dead-letter", "x.dead"]
+    complaint(es_simhash("ingest", *wrong, *files, cwd=tmp_path, stdin=line("n1")))
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
+
+
+@pytest.mark.parametrize("wrong", [[], ["--idf", "bad.txt"]], ids=["file", "IDF table"])
+def test_a_backfill_of_a_missing_file_creates_no_file(tmp_path: Path, wrong: list[str]) -> None:
+    (tmp_path / "bad.txt").write_text("not an IDF table")
+    said = complaint(es_simhash("backfill", "--text-field", "text", *wrong, cwd=tmp_path))
+    assert ("bad.txt:1: " if wrong else "is not set up for fingerprints: run `es-simhash init ") in said
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
 
 
 # --- stores that are there ---------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 @pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.slow
 def test_from_a_file_lines_that_were_read_are_finished_and_the_next_run_continues(
     tmp_path: Path, number: int, code: int, workers: str
 ) -> None:
@@ -180,6 +181,7 @@ def test_after_a_signal_at_any_line_of_code_no_more_input_is_waited_for(moment: 
 @pytest.mark.parametrize(
     ("first", "second", "code"), [("SIGTERM", "SIGTERM", 143), ("SIGTERM", "SIGINT", 130), ("SIGINT", "SIGTERM", 143)]
 )
+@pytest.mark.slow
 def test_the_exit_code_is_that_of_the_second_signal(tmp_path: Path, first: str, second: str, code: int) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
     with running(tmp_path, "news.jsonl", "--workers", "1", "--batch-size", "500") as process:
@@ -191,6 +193,7 @@ def test_the_exit_code_is_that_of_the_second_signal(tmp_path: Path, first: str, 
     assert (returned, err) == (code, b"\nes-simhash: interrupted\n")
 
 
+@pytest.mark.slow
 def test_a_second_signal_stops_at_once_and_with_a_checkpoint_nothing_is_lost(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
     command = ["news.jsonl", "--resume", "x.checkpoint", "--workers", "1"]

@@ -124,6 +124,7 @@ def killed_again_and_again(folder: Path, address: str, kills: int, seed: int) ->
     return done.json[-1], letters(folder)
 
 
+@pytest.mark.slow
 def test_killed_ten_times_it_gives_the_same_result(tmp_path: Path) -> None:
     one, other = (f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "other"))
     wanted = uninterrupted(tmp_path / "one", one)
@@ -134,6 +135,7 @@ def test_killed_ten_times_it_gives_the_same_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.elasticsearch
+@pytest.mark.slow
 def test_killed_four_times_on_elasticsearch_it_gives_the_same_result(
     tmp_path: Path, elasticsearch_url: str, make_index: Any
 ) -> None:
