@@ -380,7 +380,7 @@ BAD_ADDRESSES = {
     ),
     "a server too busy": ("http://desk:hunter2@{busy}/news", "is too busy or not ready (HTTP 503): try again later"),
     "a certificate that nobody signed": ("https://desk:hunter2@{tls}/news", "--ca-certs"),
-    "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server speaks no TLS"),
+    "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server has no TLS"),
     "a folder that is not there": ("sqlite:///no/such/news.db", "there is no folder 'no/such' for the store"),
     "a file that is no database": ("sqlite:///lines.jsonl", "the file is not an SQLite database, or is damaged: name"),
     "another program's database": ("sqlite:///theirs.db", "is the database of another program: name another file"),
@@ -465,7 +465,10 @@ def test_another_scheme_is_refused_with_both_versions(tmp_path: Path, arguments:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}", scheme=Scheme(weights="tf")) as documents:
         documents.setup()
     said = complaint(es_simhash(*arguments, "--weights", "sqrt_tf", cwd=tmp_path, stdin=line("n1")))
-    assert f"of Scheme {Scheme(weights='tf').version}, this program makes {Scheme().version}: open it with" in said
+    assert (
+        f"of Scheme {Scheme(weights='tf').version}, this program makes fingerprints of {Scheme().version}: open the store"
+        in said
+    )
 
 
 def test_the_default_of_each_scheme_option_is_the_store_s_choice(tmp_path: Path) -> None:
@@ -494,7 +497,7 @@ def test_the_user_s_own_table_must_be_given_to_each_command(tmp_path: Path) -> N
 def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path, index: str) -> None:
     said = complaint(es_simhash("ingest", "--weights", "tf", "--store", index, cwd=tmp_path, stdin=line("n1")))
     assert said.startswith(f"es-simhash: {index} holds fingerprints of Scheme {Scheme().version}, ")
-    assert f"this program makes {Scheme(weights='tf').version}" in said
+    assert f"this program makes fingerprints of {Scheme(weights='tf').version}" in said
 
 
 @pytest.mark.elasticsearch
