@@ -125,6 +125,7 @@ def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str |
         return {row.id: (row.group, row.duplicate_of) for row in door.export()}
 
 
+@pytest.mark.slow
 def test_every_document_with_a_text_gets_the_links_that_an_ingest_gives(index: Index) -> None:
     documents = corpus(1_000)
     outcomes = index.fill(documents).backfill()
@@ -150,6 +151,7 @@ def test_nothing_is_changed_but_our_field(index: Index) -> None:
         assert json.dumps(source) == json.dumps(documents[id])  # the order of the fields too
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 3])
 def test_of_several_shards_the_groups_are_those_of_one(index: Index, shards: int) -> None:
     documents = corpus(600)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.es_node.node import Node
     from tests.es_node.proxy import Request
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news(60)
 OPTIONS = ["--max-distance", str(MAX_DISTANCE), "--batch-size", str(BATCH), "--deadline", "1"]

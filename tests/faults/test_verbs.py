@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.es_node.proxy import Fault, Proxy, Rule
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news()
 GONE = [str(n) for n in range(0, 40, 3)]

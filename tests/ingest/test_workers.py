@@ -108,6 +108,7 @@ def test_so_are_those_of_the_async_door(tmp_path: Path, alone: Any, workers: int
     assert asyncio.run(aplayed(f"sqlite:///{tmp_path}/a.db", workers)) == alone
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_so_are_those_of_elasticsearch(elasticsearch_url: str, make_index: Callable[[], str], alone: Any) -> None:
     assert played(f"{elasticsearch_url}/{make_index()}", 2) == alone
@@ -175,6 +176,7 @@ def gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_workers_end_when_their_program_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"

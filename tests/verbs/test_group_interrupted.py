@@ -122,6 +122,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
 
 
+@pytest.mark.slow
 def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
     rng = random.Random(5)
     words = [f"{a}{b}" for a in "春夏秋冬东西南北" for b in "风雨云雪花草树木"]

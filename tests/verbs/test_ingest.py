@@ -202,6 +202,7 @@ def test_every_outcome_is_the_slow_twins_whatever_the_batches(
     assert played(make_store(), runs, max_distance, on_duplicate, size, confirm) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_elasticsearch_gives_the_slow_twins_outcomes(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
     @given(

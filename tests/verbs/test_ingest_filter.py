@@ -106,6 +106,7 @@ def test_only_what_matches_the_filter_is_an_original(
     assert played(make_store(), runs, size, max_distance=max_distance, on_duplicate=on_duplicate) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_elasticsearch_finds_only_what_matches_the_filter(
     elasticsearch_url: str, make_index: Callable[[], str]

@@ -100,6 +100,7 @@ def test_heads_of_two_groups_that_change_places_in_one_batch(door: Documents) ->
     assert links(door) == {"a2": ("a2", None), "b": ("a2", "a2"), "b2": ("b2", None), "a": ("b2", "b2")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 100])
 def test_a_large_group_whose_head_is_edited_finds_another(door: Documents, batch_size: int) -> None:
     members = {f"copy{n:04}": EDITED if n % 3 else BASE for n in range(1_500)}

@@ -167,6 +167,7 @@ def _to_head(entries: list[Entry]) -> list[Entry]:
     return [each if each.row.id == "head" else with_links(each, "head", "head") for each in entries]
 
 
+@pytest.mark.slow
 def test_a_group_of_three_thousand_finds_another_head(large: Store) -> None:
     entries = crowd(3_000)
     write(large, *entries)
@@ -179,6 +180,7 @@ def test_a_group_of_three_thousand_finds_another_head(large: Store) -> None:
     assert after == wanted
 
 
+@pytest.mark.slow
 def test_thousands_of_one_group_are_removed_by_a_clause(large: Store) -> None:
     write(large, *crowd(2_500))
     some = [f"m{n}" for n in range(2_500) if n % 5]
