@@ -1,4 +1,4 @@
-"""Which Scheme documents are opened with: the one that the store has, by both doors, or else the one that is given."""
+"""Both classes use the Scheme of the store. If the store has none, they use the one that the caller chose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint
-from es_simhash.contract import Describe, SetUp, scheme_mismatch
+from es_simhash.contract import Describe, SetUp
 from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
 from es_simhash.fingerprinting.stop_words import StopWords
 from es_simhash.testing import LinearStore
@@ -45,7 +45,7 @@ def linear(scheme: Scheme | None = None) -> Any:
 def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
         documents.setup()
-    wanted = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+    expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     with Documents(address) as documents:
         assert [outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], max_distance=15)] == ["new"]
     with Documents(address) as documents:
@@ -58,9 +58,9 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address) as documents:
         assert documents.group(max_distance=15).groups == 1
     with Documents(address) as documents:
-        assert {row.id: row.fingerprint for row in documents.export()} == wanted
+        assert {row.id: row.fingerprint for row in documents.export()} == expected
     with Documents(address) as documents:
-        assert documents.fetch(["storm"])["storm"].fingerprint == wanted["storm"]
+        assert documents.fetch(["storm"])["storm"].fingerprint == expected["storm"]
     with Documents(address) as documents:
         assert [(pair.a_id, pair.b_id) for pair in documents.sample_pairs(9)] in (
             [("storm", "farther")],
@@ -74,7 +74,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
         assert documents.fingerprinter().scheme == LONG
 
 
-def test_the_async_door_follows_it_too(address: str) -> None:
+def test_the_async_class_follows_it_too(address: str) -> None:
     async def main() -> None:
         async with AsyncDocuments(address, scheme=LONG) as documents:
             await documents.setup()
@@ -86,8 +86,8 @@ def test_the_async_door_follows_it_too(address: str) -> None:
         async with AsyncDocuments(address) as documents:
             assert (await documents.group(max_distance=15)).groups == 1
         async with AsyncDocuments(address) as documents:
-            wanted = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
-            assert {row.fingerprint async for row in documents.export()} == wanted
+            expected = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+            assert {row.fingerprint async for row in documents.export()} == expected
         async with AsyncDocuments(address) as documents:
             assert len([pair async for pair in documents.sample_pairs(9)]) == 1
         async with AsyncDocuments(address) as documents:
@@ -122,8 +122,8 @@ def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used(
     outcomes = Documents(store).ingest(DOCUMENTS)
     store.perform(SetUp(LONG))
     assert all(outcome.stored for outcome in outcomes)
-    wanted = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
-    assert {row.id: row.fingerprint for row in Documents(store).export()} == wanted
+    expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+    assert {row.id: row.fingerprint for row in Documents(store).export()} == expected
 
 
 def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
@@ -158,7 +158,7 @@ def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an
     assert list(Documents(store).export()) == []
 
 
-def test_a_scheme_that_is_given_and_differs_is_refused_by_both_doors(address: str) -> None:
+def test_a_scheme_that_is_given_and_differs_is_refused_by_both_classes(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
         documents.setup()
         assert documents.similar(STORM) == []
@@ -173,13 +173,13 @@ def test_a_scheme_that_is_given_and_differs_is_refused_by_both_doors(address: st
         asyncio.run(main())
 
 
-@pytest.mark.parametrize("door", [Documents, AsyncDocuments])
+@pytest.mark.parametrize("documents", [Documents, AsyncDocuments])
 @pytest.mark.parametrize("beside", [{"scheme": Scheme()}, {"segmenter": "jieba"}], ids=["scheme", "segmenter"])
-def test_a_fingerprinter_is_given_alone(door: Any, beside: Any) -> None:
+def test_a_fingerprinter_is_given_alone(documents: Any, beside: Any) -> None:
     with pytest.raises(
         InputError, match="a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out"
     ):
-        door("sqlite:///:memory:", fingerprinter=Fingerprinter(), **beside)
+        documents("sqlite:///:memory:", fingerprinter=Fingerprinter(), **beside)
 
 
 def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
@@ -193,8 +193,8 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
     with Documents(address, fingerprinter=ours) as documents:
         documents.setup()
     fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); open the store with that one"
-    wanted = f"{TABLE.identity}, which is not loaded: {fix}"
-    with Documents(address) as documents, pytest.raises(SchemeError, match=wanted):
+    expected = f"{TABLE.identity}, which is not loaded: {fix}"
+    with Documents(address) as documents, pytest.raises(SchemeError, match=expected):
         next(documents.ingest(DOCUMENTS))
     with Documents(address, fingerprinter=ours) as documents:
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))

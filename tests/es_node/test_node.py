@@ -28,6 +28,7 @@ with running_node() as node:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_document_outlives_a_killed_node(mortal_node: Node) -> None:
     url = mortal_node.url
@@ -42,6 +43,7 @@ def test_document_outlives_a_killed_node(mortal_node: Node) -> None:
         assert client.count(index="kept")["count"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_running_node_refuses_a_second_start_on_its_folder(mortal_node: Node) -> None:
     with pytest.raises(NodeError, match="already runs in"):
@@ -49,6 +51,7 @@ def test_running_node_refuses_a_second_start_on_its_folder(mortal_node: Node) ->
     assert mortal_node.pid
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_node_dies_with_its_killed_owner_and_its_folder_goes_at_the_next_start(mortal_node: Node) -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as owner:

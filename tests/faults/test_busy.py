@@ -77,8 +77,8 @@ def test_documents_that_the_server_never_has_time_for_have_failed_and_the_others
         assert outcome.document == NEWS[int(outcome.id or "")]
         assert not outcome.stored
     others = [document for document in NEWS if document["id"] not in {outcome.id for outcome in failed}]
-    wanted, stored = unharmed(others, on_duplicate=on_duplicate)
+    expected, stored = unharmed(others, on_duplicate=on_duplicate)
     assert contents(direct) == stored
     assert [(o.id, o.outcome, o.duplicate_of, o.distance) for o in outcomes if o not in failed] == [
-        (o.id, o.outcome, o.duplicate_of, o.distance) for o in wanted
+        (o.id, o.outcome, o.duplicate_of, o.distance) for o in expected
     ]
