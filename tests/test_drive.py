@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import drive
-from es_simhash.drive import Pause, arun, pauses, pauses_after_conflicts, run
-from es_simhash.errors import StoreError
+from es_simhash.drive import Pause, arun, pauses, pauses_after_conflicts, run, with_retries
+from es_simhash.errors import StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -115,3 +115,40 @@ def test_an_error_of_the_work_itself_is_raised(*, aside: bool) -> None:
 
     with pytest.raises(KeyError):
         asyncio.run(arun(failing(), aanswer, aside=aside))
+
+
+# --- retries -----------------------------------------------------------------------------------------------
+
+
+class Away:
+    """Answers after some failures."""
+
+    def __init__(self, failures: int) -> None:
+        self.asked = 0
+        self._failures = failures
+
+    def __call__(self, request: str) -> str:
+        self.asked += 1
+        if self.asked <= self._failures:
+            raise StoreUnavailable("it is away")
+        return request.upper()
+
+
+def one_request() -> Generator[Any, Any, str]:
+    answer: str = yield "a"
+    return answer
+
+
+def test_a_request_is_retried_until_it_is_answered() -> None:
+    away = Away(3)
+    assert run(with_retries(one_request(), 60), away, lambda seconds: None) == "A"
+    assert away.asked == 4
+
+
+@pytest.mark.parametrize("ended_after", [0, 1, 3])
+def test_nothing_is_retried_once_nobody_waits_for_the_result(ended_after: int) -> None:
+    away = Away(1_000)
+    waits: list[float] = []
+    with pytest.raises(StoreUnavailable):
+        run(with_retries(one_request(), 60, lambda: len(waits) >= ended_after), away, waits.append)
+    assert away.asked == ended_after + 1

@@ -27,12 +27,12 @@ def test_every_public_name_is_documented() -> None:
                     assert inspect.getdoc(value), f"{name}.{member}"
 
 
-@pytest.mark.parametrize(("door", "twin"), [(Documents, AsyncDocuments), (SeenItems, AsyncSeenItems)])
-def test_async_doors_have_the_methods_and_arguments_of_the_sync_ones(door: type, twin: type) -> None:
-    assert public(door) == public(twin)
-    for name, method in vars(door).items():
-        if inspect.isfunction(method) and name in {*public(door), "__init__"}:
-            ours, theirs = inspect.signature(method), inspect.signature(getattr(twin, name))
+@pytest.mark.parametrize(("documents", "reference"), [(Documents, AsyncDocuments), (SeenItems, AsyncSeenItems)])
+def test_async_doors_have_the_methods_and_arguments_of_the_sync_ones(documents: type, reference: type) -> None:
+    assert public(documents) == public(reference)
+    for name, method in vars(documents).items():
+        if inspect.isfunction(method) and name in {*public(documents), "__init__"}:
+            ours, theirs = inspect.signature(method), inspect.signature(getattr(reference, name))
             assert list(ours.parameters) == list(theirs.parameters), name
             assert [p.default for p in ours.parameters.values()] == [p.default for p in theirs.parameters.values()], (
                 name

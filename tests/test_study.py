@@ -134,6 +134,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_it_runs(corpora: list[str], tmp_path: Path) -> None:
     done = _run(*corpora, "--unrelated", "20", "--json", str(tmp_path / "study.json"))
     assert "### one: " in done.stdout
@@ -147,6 +148,7 @@ def test_it_runs(corpora: list[str], tmp_path: Path) -> None:
         assert row["corpus"] == "unrelated" or 0 <= row["precision"] <= row["related"] <= 1
 
 
+@pytest.mark.slow
 def test_it_runs_on_short_texts(corpora: list[str], tmp_path: Path) -> None:
     done = _run("--short", *corpora, "--json", str(tmp_path / "short.json"))
     assert "### Recall by length" in done.stdout

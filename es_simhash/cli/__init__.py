@@ -1,4 +1,4 @@
-"""The command line. One module per command: it parses the options, calls the library once, and prints the result.
+"""What does a person call? One module per command: it parses options, calls the library once, and prints the result.
 
 The exit codes are in :mod:`es_simhash.cli.exits`.
 """

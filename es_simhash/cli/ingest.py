@@ -94,6 +94,7 @@ def ingest(
     started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
+        documents = stack.enter_context(open_documents(**store))  # before any file is created
         checkpoint = stack.enter_context(closing(Checkpoint(resume))) if resume else None
         letters = None
         if dead_letter is not None:
@@ -102,7 +103,6 @@ def ingest(
             checkpoint.note = letters.note
         counts = checkpoint.counts if checkpoint else Counts()
         before = counts.total
-        documents = stack.enter_context(open_documents(**store))
         progress = stack.enter_context(progress_bar(paths))
         interruptible = stack.enter_context(Interruptible())
         outcomes = stack.enter_context(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.cli.help import DUPLICATES, OWN, STORE, Option, option
+from es_simhash.cli.help import DUPLICATES, OWN, STORE, AddOption, option
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
@@ -31,7 +31,7 @@ def _check_timeout(context: click.Context, parameter: click.Parameter, value: fl
     return value
 
 
-def _store_option(default: str) -> Option:
+def _store_option(default: str) -> AddOption:
     return option(
         "--store",
         section=STORE,
@@ -96,7 +96,7 @@ def client_options(
 
 
 def collect_options(
-    argument: str, names: tuple[str, ...], options: list[Option], collect: Callable[..., Any] = dict
+    argument: str, names: tuple[str, ...], options: list[AddOption], collect: Callable[..., Any] = dict
 ) -> Callable[[Command], Command]:
     """Add options to a command, and pass their values to it as one argument.
 
@@ -142,7 +142,7 @@ def _parse_fields(context: click.Context, parameter: click.Parameter, value: str
     return [field.strip() for field in value.split(",")]
 
 
-def text_field_option(help: str, default: str | None = "text", section: str = OWN) -> Option:
+def text_field_option(help: str, default: str | None = "text", section: str = OWN) -> AddOption:
     """Return the option ``--text-field``: a list of field names.
 
     :param help: what the field holds.
@@ -200,7 +200,7 @@ _RULE_OPTIONS = [
 ]
 
 
-def rule_options(text_field: Option = stored_text_field_option) -> Callable[[Command], Command]:
+def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
     """Add the options that define a near-duplicate, as the argument ``rule``: a DuplicateRule.
 
     :param text_field: the option ``--text-field``.
@@ -226,7 +226,7 @@ def parse_filter(context: click.Context, parameter: click.Parameter, value: str 
     return filter
 
 
-def filter_option(help: str, section: str = OWN) -> Option:
+def filter_option(help: str, section: str = OWN) -> AddOption:
     """Return the option ``--filter``: a query clause as JSON."""
     return option("--filter", section=section, metavar="JSON", callback=parse_filter, help=help)
 

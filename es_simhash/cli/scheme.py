@@ -83,14 +83,24 @@ def _with_options(command: F, section: str) -> F:
     return command
 
 
-def make_fingerprinter(
-    bits: str | None, idf: str | None, stop_words: str | None, stored: Scheme | None = None, **choices: Any
-) -> Fingerprinter:
-    """Return a Fingerprinter, from the values of :func:`scheme_options`.
+def make_fingerprinter(**choices: Any) -> Fingerprinter:
+    """Return a Fingerprinter, from the values of :func:`plain_scheme_options`.
 
-    :param stored: the Scheme of a store; the default of every option that is not given.
     :raises InputError: if a file cannot be used. The message names the file and the line.
     :raises SchemeError: if the choices do not fit together.
+    """
+    return fingerprinter_factory(**choices)(None)
+
+
+def fingerprinter_factory(
+    bits: str | None, idf: str | None, stop_words: str | None, **choices: Any
+) -> Callable[[Scheme | None], Fingerprinter]:
+    """Read the files that the options name, and return a function that makes the Fingerprinter for a store.
+
+    Its parameter is the Scheme of the store; None if the store has none. That Scheme is the default of every option
+    that is not given. The function raises SchemeError if the choices do not fit together.
+
+    :raises InputError: if a file cannot be used. The message names the file and the line.
     """
     chosen = {name: value for name, value in choices.items() if value is not None}
     if bits is not None:
@@ -102,7 +112,11 @@ def make_fingerprinter(
         chosen["idf"] = idf
     table = _read_table(IdfTable, idf) if idf not in (None, DEFAULT.idf) else None
     words = _read_table(StopWords, stop_words) if stop_words is not None and stop_words not in LISTS else None
-    return Fingerprinter.using(replace(stored or DEFAULT, **chosen), idf=table, stop_words=words)
+
+    def fingerprinter(stored: Scheme | None) -> Fingerprinter:
+        return Fingerprinter.using(replace(stored or DEFAULT, **chosen), idf=table, stop_words=words)
+
+    return fingerprinter
 
 
 def open_documents(
@@ -115,10 +129,12 @@ def open_documents(
 ) -> Documents:
     """Open the documents of a store, from the values of ``store_options`` and :func:`scheme_options`.
 
-    Every option of the Scheme that is not given is that of the store.
+    Every option of the Scheme that is not given is that of the store. Nothing is sent yet, and no file is created.
+
+    :raises InputError: if the address or a file cannot be used.
     """
     address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout)
-    return Documents(address, fingerprinter=lambda stored: make_fingerprinter(stored=stored, **choices), **options)
+    return Documents(address, fingerprinter=fingerprinter_factory(**choices), **options)
 
 
 T = TypeVar("T", IdfTable, StopWords)

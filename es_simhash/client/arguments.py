@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.search.filters import matches
 from es_simhash.search.keys import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def checked_kinds(keys: Sequence[str]) -> tuple[str, ...]:
@@ -51,17 +53,42 @@ def checked_ids(ids: Iterable[Any]) -> list[str]:
 def checked_texts(texts: Iterable[str]) -> list[str]:
     """Return the texts as a list.
 
-    :raises InputError: for one text in place of a list.
+    :raises InputError: for one text in place of a list; for a text that is no string, or has a lone surrogate.
     """
     if isinstance(texts, str):
         raise InputError("the texts are one string: put it in a list, or use similar()")
-    return list(texts)
+    checked = list(texts)
+    for text in checked:
+        if not isinstance(text, str):
+            raise InputError(f"the text is of type {type(text).__name__}: use a string")
+        check_surrogates(text, "the text")
+    return checked
 
 
-def check_filter(filter: Mapping[str, Any] | None) -> None:
+def check_filter(filter: object, name: str = "filter") -> None:
+    """Check that a filter is a dict. The store checks the rest.
+
+    :param name: of the argument, for the message.
+    :raises InputError: if it is something else.
+    """
+    if not isinstance(filter, Mapping):
+        raise InputError(f"{name} is {filter!r}: use a filter, such as {{'term': {{'lang': 'zh'}}}}")
+
+
+def check_optional_filter(filter: object) -> None:
+    """Check that a filter is a dict or None.
+
+    :raises InputError: if it is something else.
+    """
+    if filter is not None:
+        check_filter(filter)
+
+
+def check_ingest_filter(filter: Mapping[str, Any] | None) -> None:
     """Check that the program itself can evaluate a filter.
 
     :raises InputError: if it is malformed, or of a type that only a server can evaluate.
     """
+    check_optional_filter(filter)
     if filter is not None:
         matches({}, "", filter)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.client.arguments import check_filter, checked_ids, checked_kinds, checked_slice, checked_texts
+from es_simhash.client.arguments import (
+    check_filter,
+    check_ingest_filter,
+    check_optional_filter,
+    checked_ids,
+    checked_kinds,
+    checked_slice,
+    checked_texts,
+)
 from es_simhash.contract import Count, Describe, Fetch, Refresh, Scan, SetUpKeys, ask
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
@@ -14,11 +22,11 @@ from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.verbs import setup
-from es_simhash.verbs.group import group, no_progress
+from es_simhash.verbs.group import check_head, group, no_progress
 from es_simhash.verbs.ingest import DEADLINE
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
-from es_simhash.verbs.sample import DOCUMENTS, draw, with_texts
+from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
 from es_simhash.verbs.similar import similar, similar_to_stored
 
 if TYPE_CHECKING:
@@ -150,7 +158,7 @@ class DocumentVerbs:
             deadline=deadline,
             checkpoint=checkpoint,
         )
-        check_filter(filter)
+        check_ingest_filter(filter)
         source = Source(documents, batch_size, async_allowed=self._async_input)
 
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
@@ -208,6 +216,7 @@ class DocumentVerbs:
             workers=workers,
             deadline=deadline,
         )
+        check_optional_filter(filter)
         part = checked_slice(slice)
 
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
@@ -226,8 +235,15 @@ class DocumentVerbs:
         """Return how many documents have no fingerprint. :meth:`backfill` reads these.
 
         :param filter: only documents that match this filter.
+        :raises NotSetUp: if there is no such index or file.
         """
-        return ask(Count(Scan(None, filter, (), missing=True)))
+        check_optional_filter(filter)
+        return self._missing(Count(Scan(None, filter, (), missing=True)))
+
+    def _missing(self, count: Count) -> Flow[int]:
+        if self._embedded:  # otherwise a count creates the file
+            yield from self._opening.check()
+        return (yield from ask(count))
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
@@ -238,6 +254,7 @@ class DocumentVerbs:
         :param rule: the rule of the ingest: ``rule``, or ``max_distance``, ``confirm``, ``measure``, ``text_field``.
         :returns: the ids that were removed.
         """
+        check_optional_filter(filter)
         return self._remove(checked_ids(ids), self._rule(rule), filter)
 
     def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[set[str]]:
@@ -257,6 +274,8 @@ class DocumentVerbs:
         :param filter: only documents that match this filter can become another original. Use that of the ingest.
         :returns: how many documents were removed.
         """
+        check_filter(matching, "matching")
+        check_optional_filter(filter)
         return self._remove_matching(matching, self._rule(rule), filter)
 
     def _remove_matching(
@@ -289,6 +308,8 @@ class DocumentVerbs:
         :param rule: as for :meth:`ingest`: each member of a group is a duplicate of at least one other. With
             ``confirm``, a near-duplicate without a text in the store is an error, and nothing is written.
         """
+        check_optional_filter(filter)
+        check_head(head)
         return self._group(self._rule(rule), filter, head, progress)
 
     def _group(
@@ -319,6 +340,7 @@ class DocumentVerbs:
         self, texts: Iterable[str], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
     ) -> Flow[list[Matches]]:
         """:meth:`similar` for a batch of texts in one request: a list of matches for each."""
+        check_optional_filter(filter)
         return self._similar_many(checked_texts(texts), self._rule(rule), filter)
 
     def _similar_many(
@@ -335,6 +357,7 @@ class DocumentVerbs:
 
         :raises InputError: if there is no such document.
         """
+        check_optional_filter(filter)
         return self._similar_to(checked_ids([id])[0], self._rule(rule), filter)
 
     def _similar_to(self, id: str, rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[Matches]:
@@ -357,6 +380,7 @@ class DocumentVerbs:
 
         :param filter: only documents that match this filter.
         """
+        check_optional_filter(filter)
 
         def rows(performer: Performer) -> Iterator[Sequence[Row]]:
             performer.perform(self._opening.check())
@@ -394,6 +418,8 @@ class DocumentVerbs:
         :raises InputError: naming a document without a text.
         """
         fields = field_names(text_field)
+        check_optional_filter(filter)
+        check_sample(size, documents)
 
         def pairs(performer: Performer) -> Iterator[Sequence[SampledPair]]:
             fingerprinter = performer.perform(self._opening.check())

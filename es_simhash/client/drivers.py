@@ -154,7 +154,10 @@ class LoopPerformer(Performer):
 
     def take(self, source: Source, count: int | None = None) -> list[Line]:
         """:meth:`Performer.take`. The caller's iterator runs in the event loop."""
-        return self.call(source.atake(count))
+        if source.from_caller:
+            return self.call(source.atake(count))
+        # This iterator performs requests itself: in the event loop it would wait for the event loop.
+        return super().take(source, count)
 
     def cancel(self) -> None:
         """Cancel the requests that the loop performs, so that the thread ends soon."""

@@ -161,6 +161,5 @@ def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: 
 DEFAULT = Scheme()
 CONFIRMED = Scheme(bits=128, weights="equal", min_features=3, tokens="han_characters")
 """The best Scheme for Chinese texts, short or long, that are confirmed by their texts (``confirm``). Without
-``confirm`` it takes too many different texts for near-duplicates. The README has the measurements, and the limits for
-short texts.
+``confirm`` it takes too many different texts for near-duplicates. docs/choosing.md has the limits for short texts.
 """

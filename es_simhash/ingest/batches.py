@@ -25,6 +25,7 @@ class Source:
 
     :param size: the most documents in a batch.
     :param async_allowed: the documents may be an async iterable, for :meth:`atake`.
+    :param from_caller: the iterator is the caller's own code, so an async program runs it in its event loop.
     :raises InputError: if the documents cannot be iterated.
     """
 
@@ -32,8 +33,14 @@ class Source:
     """The error in which the input ended, if it did. Everything before it is returned first."""
 
     def __init__(
-        self, documents: AsyncIterable[Any] | Iterable[Any], size: int = BATCH, *, async_allowed: bool = False
+        self,
+        documents: AsyncIterable[Any] | Iterable[Any],
+        size: int = BATCH,
+        *,
+        async_allowed: bool = False,
+        from_caller: bool = True,
     ) -> None:
+        self.from_caller = from_caller
         self._sync: Iterator[Any] | None = None
         self._async: AsyncIterator[Any] | None = None
         if isinstance(documents, Iterable):

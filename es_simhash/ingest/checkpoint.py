@@ -167,7 +167,7 @@ class Checkpoint:
         try:
             yield
         except sqlite3.Error as error:
-            fix = "another ingest uses it" if "locked" in str(error) else "name a file that can be written"
+            fix = "another ingest uses it" if "locked" in str(error) else "name another file that can be written"
             raise InputError(f"the checkpoint {self.path!r} cannot be used ({error}): {fix}") from error
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class RunOptions:
         if type(self.batch_size) is not int or self.batch_size < 1:
             raise InputError(f"a batch size of {self.batch_size}: use a whole number from 1")
         if self.checkpoint is not None and self.on_duplicate == "fail":
-            raise InputError("on_duplicate='fail' has no checkpoint to resume from: use 'index' or 'skip'")
+            raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
 def read_ahead(workers: int) -> int:
@@ -115,7 +115,7 @@ def backfill(
     while scan is not None:
         perform(ask(Refresh()))
         operation = Backfill(rule, "index", options.filter, options.deadline)
-        source = Source(stored_lines(scan, perform, stop), options.batch_size)
+        source = Source(stored_lines(scan, perform, stop), options.batch_size, from_caller=False)
         yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
         scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
     everything = again and slice is None and options.filter is None and not stop()

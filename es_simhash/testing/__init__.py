@@ -1,4 +1,4 @@
-"""Tests for a store: the contract suite, and the reference implementation that every store is compared with.
+"""What must a store pass? The contract suite. It compares every store with the reference implementation.
 
 To test a store of your own, subclass :class:`StoreContract` in a test module, and run pytest on it::
 

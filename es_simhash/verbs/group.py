@@ -75,6 +75,15 @@ class GroupReport:
     left_out: int = 0
 
 
+def check_head(head: object) -> None:
+    """Check a rule for the head of a group.
+
+    :raises InputError: if it is unknown.
+    """
+    if not isinstance(head, str) or head not in HEADS:
+        raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
+
+
 def group(
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
@@ -89,8 +98,6 @@ def group(
     :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
     :raises InputError: if texts confirm and a document has no text; the message names it. Nothing is written then.
     """
-    if head not in HEADS:
-        raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
     rows = yield from _read(filter, progress)
     heads, originals, left_out = yield from _links(rows, rule, filter, head, progress)
     changed = 0

@@ -257,10 +257,10 @@ class Ingest:
 
     def _check_duplicate(self, document: Document, found: Original) -> None:
         if self.on_duplicate == "fail":
+            distance = f"{found.distance} bit{'' if found.distance == 1 else 's'}"
             self.stopped = DuplicateFound(
-                f"{document.place}: {document.id!r} is a duplicate of {found.row.id!r} at a distance of "
-                f"{found.distance} bits. The documents before it are stored; it and those after it are not "
-                "(on_duplicate is 'fail')"
+                f"{document.place}: {document.id!r} is a duplicate of {found.row.id!r} at a distance of {distance}. "
+                "The documents before it are stored; it and those after it are not (on_duplicate is 'fail')"
             )
 
     def _kept_write_order(self, document: Document, before: Row | None) -> int | None:

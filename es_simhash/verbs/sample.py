@@ -41,6 +41,16 @@ class SampledPair:
     b: str
 
 
+def check_sample(size: object, documents: object) -> None:
+    """Check the numbers of :func:`draw`.
+
+    :raises InputError: if one is no whole number from 1.
+    """
+    for name, number in (("size", size), ("documents", documents)):
+        if type(number) is not int or number < 1:
+            raise InputError(f"{name} is {number!r}: use a whole number from 1")
+
+
 def draw(
     scheme: Scheme, size: int, seed: int, documents: int = DOCUMENTS, filter: Mapping[str, Any] | None = None
 ) -> Flow[list[Drawn]]:
@@ -50,11 +60,7 @@ def draw(
     :param documents: how many documents are held at most.
     :param filter: draws only from documents that match it.
     :returns: the pairs, sorted by distance.
-    :raises InputError: if ``size`` or ``documents`` is no whole number from 1.
     """
-    for name, number in (("size", size), ("documents", documents)):
-        if type(number) is not int or number < 1:
-            raise InputError(f"{name} is {number!r}: use a whole number from 1")
     yield from ask(Refresh())
     sample = DocumentSample(documents, seed, scheme.bits)
     scan: Scan | None = Scan(None, filter)

@@ -1,32 +1,32 @@
-"""Which Scheme finds the most, and is wrong the least? Measured on real documents, all pairs of them.
+"""Measure which Scheme finds the most duplicates with the fewest errors, on all pairs of real documents.
 
     pip install --group bench
-    scripts/corpus peoples-daily --revise > news.jsonl      and so on; scripts/corpus says where they come from
+    scripts/corpus peoples-daily --revise > news.jsonl      for the others see scripts/corpus --help
     python scripts/study news=news.jsonl reviews=reviews.jsonl poems=poems.jsonl --json study.json > study.md
     python scripts/study --short news=peoples-daily.jsonl reviews=plain.jsonl
 
-A corpus is a file of JSON lines (.xz too) with `id` and `text`, and `title` if there is one. Exact copies are dropped
-first, and counted. *Truth* is every pair of the rest that is alike by --threshold, found by an exact join: no pair is
-missing, and none is there because some method found it.
+A corpus is a file of JSON lines (also .xz) with `id`, `text` and perhaps `title`. Exact copies are dropped first, and
+counted. *Truth* is every pair of the other documents with a similarity of --threshold or more. An exact join finds
+these pairs: none is missing, and no method of detection chooses them.
 
-Articles: alike is a Jaccard similarity of 5-character shingles of the normalised texts; with --edits a Levenshtein
-similarity, which favours no kind of tokens, and is slow on long texts. Each kind of tokens with each kind of weights is
-measured at each k of 64 and of 128 bits:
+Articles. The similarity is Jaccard's of 5-character shingles of the normalised texts. With --edits it is a Levenshtein
+similarity, which favours no kind of tokens; it is slow on long texts. Each kind of tokens with each kind of weights is
+measured at each k (max_distance) of 64 and of 128 bits:
 
-- precision, recall, F1 of the pairs within k, as they come;
-- recall and F1 if the texts of those pairs are compared, and a pair is kept only if it is true (its precision is 1);
-- related: how many of the pairs have a similarity of 0.5 at least, so that people might call them duplicates, too;
-- near: how many others are within k of a document on average. Half as many pairs a document are left to confirm.
+- precision, recall, F1: of the pairs within k;
+- F1 confirmed: the same if the texts are compared, and only true pairs are kept (the precision is 1 then);
+- related: the share of the pairs with a similarity of 0.5 or more. People may call them duplicates too;
+- near: the mean number of other documents within k of a document. There are half as many pairs to confirm.
 
-Beside them, on the same pairs: datasketch's MinHashLSH and 1e0ng's simhash, where they are installed. Last, how many of
---unrelated documents that have nothing in common are within k of each other. The whole matrix goes to --json.
+For comparison: datasketch's MinHashLSH and 1e0ng's simhash on the same pairs, if they are installed. At last, the
+number of pairs within k among --unrelated documents that have nothing in common. --json writes all results.
 
-Short texts (--short), of 10 to 60 characters: the titles of a corpus that has titles; of another one its texts, and the
-first sentences of longer ones. Give it without revised copies: for every third there is a copy as an aggregator makes
-it. Alike is a Levenshtein similarity (1 - distance / length of the longer). A few policies are measured, among them
-CONFIRMED; each is a Scheme, a k, and what the pairs within k are confirmed by, if anything. Where that is the truth's
-own measure the precision is 1 by construction (at the default --threshold), so that recall is what to compare.
-"Pairs to confirm" are those within k, of each text; a policy that takes them as they come compares none.
+Short texts (--short) have 10 to 60 characters: the titles of a corpus, or if it has no titles its short texts and the
+first sentences of its long texts. Use a corpus without revised copies: every third text gets a copy as an aggregator
+makes it. The similarity is Levenshtein's (1 - distance / length of the longer text). A few policies are measured, among
+them CONFIRMED. A policy is a Scheme, a k, and perhaps a measure that confirms the pairs within k. If this measure is
+that of the truth, the precision is 1 (at the default --threshold), so compare the recall. "Pairs to confirm" is the
+number of pairs within k for each text. A policy without confirmation compares no texts.
 """
 
 from __future__ import annotations
@@ -46,13 +46,17 @@ def main() -> None:
     )
     parser.add_argument("corpora", nargs="+", metavar="NAME=FILE", help="JSON lines, may end in .xz")
     parser.add_argument("--short", action="store_true", help="measure titles and posts, not articles")
-    parser.add_argument("--threshold", type=float, default=0.8, help="from which a pair is true; default: %(default)s")
-    parser.add_argument("--edits", action="store_true", help="truth is a Levenshtein similarity, of articles too")
+    parser.add_argument(
+        "--threshold", type=float, default=0.8, help="similarity from which a pair is true; default: %(default)s"
+    )
+    parser.add_argument("--edits", action="store_true", help="truth of articles is a Levenshtein similarity")
     parser.add_argument("--longer-than", type=int, default=0, metavar="N", help="only texts of more than N characters")
-    parser.add_argument("--sample", type=int, help="so many documents of each corpus at most, drawn at random")
-    parser.add_argument("--unrelated", type=int, default=10_000, help="default: %(default)s")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="all that was measured")
-    parser.add_argument("--no-peers", action="store_true", help="measure no other library")
+    parser.add_argument("--sample", type=int, metavar="N", help="at most N documents of each corpus, drawn at random")
+    parser.add_argument(
+        "--unrelated", type=int, default=10_000, metavar="N", help="number of unrelated documents; default: %(default)s"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all results to this file")
+    parser.add_argument("--no-peers", action="store_true", help="leave the other libraries out")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if wrong := [corpus for corpus in arguments.corpora if "=" not in corpus]:

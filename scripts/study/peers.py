@@ -1,4 +1,4 @@
-"""Other libraries, on the same texts: datasketch's MinHashLSH and 1e0ng's simhash."""
+"""Other libraries on the same texts: datasketch's MinHashLSH and 1e0ng's simhash."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from truth import codes
 
 
 def peers(texts, truth, related, threshold):
-    """MinHashLSH of datasketch, its candidates and those that it estimates to be true; simhash of 1e0ng."""
+    """Yield the rows of the other libraries: candidates of MinHashLSH, those that it estimates as true, and simhash."""
     if missing("datasketch", "simhash"):
         return
     from simhash import Simhash
@@ -32,7 +32,7 @@ def peers(texts, truth, related, threshold):
     for text in tqdm(texts, desc="1e0ng/simhash", disable=None):
         try:
             values.append(Simhash(text).value)
-        except OverflowError:  # 2.1.2 with numpy 2, where something comes more than 255 times
+        except OverflowError:  # 2.1.2 with numpy 2 fails if a feature occurs more than 255 times
             values.append(None)
     code, distance = within(values, 64)
     failed = f" ({values.count(None)} texts failed)" if None in values else ""
@@ -40,7 +40,7 @@ def peers(texts, truth, related, threshold):
 
 
 def missing(*libraries):
-    """Whether one of them is not installed, which is said."""
+    """Return whether a library is not installed, and print it."""
     absent = [library for library in libraries if find_spec(library) is None]
     if absent:
         print(
@@ -50,14 +50,14 @@ def missing(*libraries):
 
 
 def minhash_pairs(texts, threshold, width):
-    """The candidates of datasketch's MinHashLSH, and the MinHash of each text."""
+    """Return the candidates of datasketch's MinHashLSH, and the MinHash of each text."""
     from datasketch import MinHash, MinHashLSH
 
     lsh, hashes, pairs = MinHashLSH(threshold=threshold, num_perm=128), [], []
-    for place, text in enumerate(tqdm(texts, desc="datasketch", disable=None)):
+    for position, text in enumerate(tqdm(texts, desc="datasketch", disable=None)):
         hashed = MinHash(num_perm=128)
         hashed.update_batch([shingle.encode() for shingle in shingles(text, width)])
-        pairs += [(other, place) for other in lsh.query(hashed)]
-        lsh.insert(place, hashed)
+        pairs += [(other, position) for other in lsh.query(hashed)]
+        lsh.insert(position, hashed)
         hashes.append(hashed)
     return pairs, hashes

@@ -1,16 +1,21 @@
-"""How good the pairs are that were found."""
+"""Precision, recall and F1 of the pairs that were found."""
 
 from __future__ import annotations
 
 
 def rates(found, true, wanted):
-    """Of ``found`` pairs ``true`` are true, of ``wanted`` that are to be found."""
+    """Return precision, recall and F1.
+
+    :param found: number of pairs that were found.
+    :param true: number of true pairs among them.
+    :param wanted: number of all true pairs.
+    """
     precision, recall = true / found if found else 1.0, true / wanted if wanted else 1.0
     return {"precision": precision, "recall": recall, "f1": harmonic(precision, recall)}
 
 
 def scores(found, true, related, wanted, documents):
-    """The rates, as they come and confirmed; how many pairs are related, and how many others are near a document."""
+    """Return the rates with and without confirmation, the share of related pairs, and the mean of near documents."""
     measured = rates(found, true, wanted)
     return {
         "pairs": int(found),

@@ -1,4 +1,4 @@
-"""Short texts: a few policies, each a Scheme, a k, and what confirms."""
+"""Short texts: a few policies, each with a Scheme, a k and perhaps a measure that confirms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CLOSENESS = (1, 0.95, 0.9, 0.85)
 
 @dataclass(frozen=True)
 class Policy:
-    """What takes a pair for near-duplicates; without a Scheme the candidates are MinHashLSH's."""
+    """A rule for near-duplicates. Without a Scheme the candidates are those of MinHashLSH."""
 
     title: str
     scheme: Scheme | None
@@ -49,7 +49,7 @@ POLICIES = (
     Policy("as articles", DEFAULT, k=3, confirm=None),
     Policy("as articles, confirmed", DEFAULT, confirm=jaccard),
     Policy("characters, confirmed", Scheme(tokens="characters")),
-    Policy("Han characters, as they come", replace(CONFIRMED, bits=64), confirm=None),
+    Policy("Han characters, not confirmed", replace(CONFIRMED, bits=64), confirm=None),
     Policy("Han characters, confirmed", replace(CONFIRMED, bits=64)),
     Policy("CONFIRMED, confirmed", CONFIRMED, k=15),
     Policy("datasketch MinHashLSH, confirmed", None),
@@ -66,7 +66,10 @@ def short(corpora, arguments):
         print(f"{name}: {len(texts)} texts", file=sys.stderr)
         truth, similarities = edit_pairs(texts, arguments.threshold)
         kinds = [
-            (length_of(min(len(texts[place]) for place in divmod(pair, len(texts)))), closeness_of(similarity, steps))
+            (
+                length_of(min(len(texts[position]) for position in divmod(pair, len(texts)))),
+                closeness_of(similarity, steps),
+            )
             for pair, similarity in zip(truth.tolist(), similarities, strict=True)
         ]
         every.update(kind for both in kinds for kind in both)
@@ -76,7 +79,7 @@ def short(corpora, arguments):
             near = candidates(texts, policy)
             found = confirmed(texts, near, policy)
             hit = np.isin(truth, found)
-            hits[policy].update(kind for place in np.flatnonzero(hit).tolist() for kind in kinds[place])
+            hits[policy].update(kind for position in np.flatnonzero(hit).tolist() for kind in kinds[position])
             row = {**rates(len(found), int(hit.sum()), len(truth)), "to_confirm": len(near) / len(texts)}
             rows.append({"corpus": name, "title": policy.title, "policy": str(policy), "pairs": len(found), **row})
             print(f"| {policy.title} | {policy} | " + " | ".join(f"{value:.3f}" for value in row.values()) + " |")
@@ -87,7 +90,7 @@ def short(corpora, arguments):
 
 
 def candidates(texts, policy):
-    """Codes of the pairs that the policy compares, or takes as they come."""
+    """Return the codes of the pairs within the policy's k, or of the candidates of MinHashLSH."""
     if policy.scheme is None:
         return codes(minhash_pairs(texts, 0.5, 2)[0], len(texts))
     maker = Fingerprinter(policy.scheme)
@@ -97,10 +100,10 @@ def candidates(texts, policy):
 
 
 def confirmed(texts, near, policy):
-    """Codes of those of the candidates that the policy keeps."""
+    """Return the codes of the candidates that the policy keeps."""
     if policy.confirm is None:
         return near
-    pairs = zip(*(places.tolist() for places in np.divmod(near, len(texts))), strict=True)
+    pairs = zip(*(positions.tolist() for positions in np.divmod(near, len(texts))), strict=True)
     alike = np.fromiter((policy.confirm(texts[a], texts[b]) for a, b in pairs), dtype=np.float64, count=len(near))
     return near[alike >= CONFIRM]
 

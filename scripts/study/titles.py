@@ -1,4 +1,4 @@
-"""Short texts of a corpus: titles, posts, first sentences; and copies as an aggregator makes them."""
+"""Short texts of a corpus (titles, posts, first sentences), and copies as an aggregator makes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LENGTHS = (10, 60)
 
 
 def short_texts(documents, seed):
-    """Those of 10 to 60 characters, and of every third a copy (:func:`retitled`); normalised, each once."""
+    """Return the normalised texts of 10 to 60 characters, with a copy of every third (:func:`retitled`), each once."""
     texts = distinct(retitled(filter(None, map(title_or_post, documents)), seed))
     return [text for text in texts if LENGTHS[0] <= len(text) <= LENGTHS[1]]
 
@@ -22,7 +22,7 @@ def title_or_post(document):
 
 
 def retitled(texts, seed):
-    """The texts, and of every third a copy with one or two of an aggregator's changes."""
+    """Return the texts, and a copy of every third with one or two changes as an aggregator makes them."""
     rng = random.Random(seed)
     texts = list(dict.fromkeys(texts))
     characters = re.findall(r"[\u4e00-\u9fff]", "".join(texts)) or ["新"]
@@ -31,9 +31,9 @@ def retitled(texts, seed):
         for change in rng.sample(range(4), rng.choice([1, 1, 2])):
             if change == 0:
                 for _ in range(rng.randint(1, 3)):
-                    place = rng.randrange(len(text) + 1)
-                    put, over = rng.choice([(True, 1), (True, 0), (False, 1)])  # another character, one more, one less
-                    text = text[:place] + rng.choice(characters) * put + text[place + over :]
+                    position = rng.randrange(len(text) + 1)
+                    put, over = rng.choice([(True, 1), (True, 0), (False, 1)])  # replace, insert or delete a character
+                    text = text[:position] + rng.choice(characters) * put + text[position + over :]
             elif change == 1:
                 text = rng.choice(["快讯：", "【图】", "独家|", "[转]", "视频：", "最新消息 "]) + text
             elif change == 2:

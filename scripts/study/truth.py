@@ -1,4 +1,4 @@
-"""The documents of a corpus, and every pair of them that is alike: none is missing, however it is found later."""
+"""The documents of a corpus, and all pairs of similar documents, found without any approximation."""
 
 from __future__ import annotations
 
@@ -23,26 +23,28 @@ def read(path, longer_than, sample, seed):
 
 
 def distinct(texts):
-    """Normalised texts, each once."""
+    """Return the normalised texts, each once, without the empty text."""
     return [text for text in dict.fromkeys(map(normalise, texts)) if text]
 
 
 def join(texts, threshold):
-    """Every pair of texts with a Jaccard similarity of shingles of ``threshold`` or more: (earlier, later, similarity).
+    """Return every pair of texts with a Jaccard similarity of ``threshold`` or more, as (earlier, later, similarity).
 
-    The order of rarity and the prefixes are those of AllPairs (Bayardo, Ma and Srikant, "Scaling up all pairs
-    similarity search", WWW 2007), the shorter prefix of what is indexed that of PPJoin (Xiao, Wang, Lin and Yu,
-    "Efficient similarity joins for near duplicate detection", WWW 2008). Sets of x and y shingles with a similarity of
-    t have t (x + y) / (1 + t) in common. So, in any order that both follow, one of the first x - t x + 1 of the larger
-    set is among the first y - 2 t y / (1 + t) + 1 of the smaller one; and in the order of rarity of few others.
+    The shingles are sorted by rarity, and only prefixes are compared, as in AllPairs (Bayardo, Ma and Srikant, "Scaling
+    up all pairs similarity search", WWW 2007). The indexed prefix is shorter, as in PPJoin (Xiao, Wang, Lin and Yu,
+    "Efficient similarity joins for near duplicate detection", WWW 2008).
+
+    Sets of x and y shingles with a similarity of t have at least t (x + y) / (1 + t) shingles in common. So, in one
+    order of all shingles, one of the first x - t x + 1 of the larger set is among the first y - 2 t y / (1 + t) + 1 of
+    the smaller set. If rare shingles come first, few other sets share such a prefix.
     """
     sets, shared, count = numbered(texts)
     mine = np.zeros(count, dtype=np.bool_)
     sizes = [len(numbers) for numbers in sets]
     index, found = {}, []
-    for place in tqdm(sorted(range(len(sets)), key=sizes.__getitem__), desc="join", disable=None):
-        numbers, size = sets[place], sizes[place]
-        # What stands in one text alone is the rarest, and meets nobody.
+    for position in tqdm(sorted(range(len(sets)), key=sizes.__getitem__), desc="join", disable=None):
+        numbers, size = sets[position], sizes[position]
+        # Shingles of one text only are the rarest. They match no other text.
         probe, kept = (
             numbers[: size - at_least(part * size) + 1] for part in (threshold, 2 * threshold / (1 + threshold))
         )
@@ -58,19 +60,19 @@ def join(texts, threshold):
             both = int(np.count_nonzero(mine[sets[other]]))
             similarity = both / (size + sizes[other] - both)
             if similarity >= threshold:
-                found.append((min(place, other), max(place, other), similarity))
+                found.append((min(position, other), max(position, other), similarity))
         mine[numbers] = False
         for number in kept[kept >= shared].tolist():
-            index.setdefault(number, []).append(place)
+            index.setdefault(number, []).append(position)
     return sorted(found)
 
 
 def at_least(share):
-    return ceil(share - 1e-9)  # 0.8 * 10 may be a little more than 8; a prefix too long costs time, one too short pairs
+    return ceil(share - 1e-9)  # 0.8 * 10 may be a little more than 8. A prefix that is too short would lose pairs
 
 
 def numbered(texts):
-    """Each text's shingles as ascending numbers, the rarest is 0; the first that two texts have; how many there are."""
+    """Return each text's shingles as ascending numbers by rarity, the first number in two texts, and their count."""
     numbers = {}
     sets = [
         np.fromiter((numbers.setdefault(shingle, len(numbers)) for shingle in shingles(text)), dtype=np.int64)
@@ -83,24 +85,24 @@ def numbered(texts):
 
 
 def codes(pairs, count):
-    """Pairs (earlier, later) as single numbers, sorted, each once."""
+    """Return pairs (earlier, later) as single numbers, sorted, each once."""
     pairs = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return np.unique(pairs[:, 0] * count + pairs[:, 1])
 
 
 def edit_pairs(texts, threshold):
-    """Codes of all pairs with a Levenshtein similarity of ``threshold`` or more, ascending; the similarity of each."""
+    """Return the codes of all pairs with a Levenshtein similarity of ``threshold`` or more, and their similarities."""
     scorer = Levenshtein.normalized_similarity
-    order = np.array(sorted(range(len(texts)), key=lambda place: len(texts[place])))
-    by_length = [texts[place] for place in order]
+    order = np.array(sorted(range(len(texts)), key=lambda position: len(texts[position])))
+    by_length = [texts[position] for position in order]
     lengths = np.array([len(text) for text in by_length])
     found = {}
     for start in tqdm(range(0, len(texts), 256), desc="Levenshtein", disable=None):
         rows = by_length[start : start + 256]
-        # The distance is the difference of lengths at least.
+        # The distance is at least the difference of the lengths.
         end = int(np.searchsorted(lengths, len(rows[-1]) / threshold + 1, side="right"))
         columns = by_length[start:end]
-        # At the cutoff itself some are lost, of 10 characters and of 50.
+        # With the threshold itself as cutoff, some pairs at exactly the threshold are lost.
         similar = cdist(rows, columns, scorer=scorer, score_cutoff=threshold - 0.001, dtype=np.float64)
         for row, column in np.argwhere(np.triu(similar >= threshold, k=1)).tolist():
             a, b = sorted((int(order[start + row]), int(order[start + column])))

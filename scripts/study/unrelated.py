@@ -1,4 +1,4 @@
-"""Documents that have nothing in common, and how many pairs of them are within k all the same."""
+"""Documents that have nothing in common, and the number of their pairs that are within k nevertheless."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ UNRELATED = 0.2
 
 
 def unrelated(texts_of, kept, count, seed):
-    """Up to ``count`` (corpus, place) of which no two have a similarity of ``UNRELATED``, as many of each corpus."""
+    """Return up to ``count`` (corpus, position), as many of each corpus. No two are as similar as ``UNRELATED``."""
     rng = random.Random(seed)
     drawn = []
-    for name, places in kept.items():  # more than are wanted, since some are related after all
+    for name, positions in kept.items():  # more than needed, because some are related and dropped
         share = ceil(1.4 * count / len(kept))
-        drawn += [(name, place) for place in rng.sample(places.tolist(), min(len(places), share))]
-    related = join([texts_of[name][place] for name, place in drawn], UNRELATED)
+        drawn += [(name, position) for position in rng.sample(positions.tolist(), min(len(positions), share))]
+    related = join([texts_of[name][position] for name, position in drawn], UNRELATED)
     dropped = set()
     for a, b, _ in related:
         if a not in dropped:
             dropped.add(b)
-    left = [document for place, document in enumerate(drawn) if place not in dropped]
+    left = [document for position, document in enumerate(drawn) if position not in dropped]
     return rng.sample(left, min(count, len(left)))
 
 
 def false_pairs(made, apart):
-    """How many of documents that have nothing in common are within k, for every Scheme."""
+    """Return, for every Scheme, how many pairs of documents that have nothing in common are within k."""
     pairs = len(apart) * (len(apart) - 1) // 2
     shares = ", ".join(f"{count:,} {name}" for name, count in Counter(name for name, _ in apart).items())
     print(f"\n### Pairs within k of {len(apart):,} documents that have nothing in common\n")
-    print(f"No two of them have a similarity of {UNRELATED} ({shares}): all of these are wrong, of {pairs:,}.\n")
+    print(f"No two of them have a similarity of {UNRELATED} ({shares}). All pairs are wrong, of {pairs:,} in total.\n")
     columns = [(64, 3), (64, 5), (64, 7), (128, 7), (128, 11), (128, 15)]
     print("| tokens | weights | " + " | ".join(f"{bits} bits, k = {k}" for bits, k in columns) + " |")
     print("|---" * (2 + len(columns)) + "|")
     rows = []
     for tokens, weights in product(TOKENS, WEIGHTS):
-        values = [made[name, tokens, weights][place] for name, place in apart]
+        values = [made[name, tokens, weights][position] for name, position in apart]
         wrong = {}
         for bits, largest in MAX_DISTANCE.items():
             found = np.cumsum(np.bincount(within(shortened(values, bits), bits)[1], minlength=largest + 1))

@@ -47,6 +47,7 @@ def fingerprinted(index: Index) -> int:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.slow
 def test_an_interrupted_backfill_completes_when_repeated_and_writes_nothing_twice(
     index: Index, tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -78,6 +79,7 @@ def _versions(index: Index) -> list[dict[str, Any]]:
     return list(found["hits"]["hits"])
 
 
+@pytest.mark.slow
 def test_three_processes_and_then_group_give_the_same_groups_as_one_process(
     index: Index, tmp_path: Path, make_index: Callable[[], str]
 ) -> None:
@@ -123,7 +125,7 @@ def test_each_document_is_a_line_and_the_exit_code_says_whether_some_were_reject
     assert len(outcomes) == 21
     assert (counts["total"], counts["rejected"]) == (21, 1)
     (rejected,) = [outcome for outcome in outcomes if outcome["outcome"] == "rejected"]
-    assert "no text in the field 'title', 'content.body'" in rejected["reason"]
+    assert "no text in field 'title', 'content.body'" in rejected["reason"]
     assert backfill(index, tmp_path, "--filter", '{"term": {"lang": "en"}}').code == 0
     done = backfill(index, tmp_path)
     assert done.code == 3

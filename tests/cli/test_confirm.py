@@ -79,7 +79,7 @@ def test_the_exact_modes_are_chosen_by_name(tmp_path: Path) -> None:
 def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
     stored = json.dumps({"id": "a", "body": STORM}).encode()
     assert es_simhash("ingest", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
-    reason = "document 'a' in the store is wanted with it: no text in the field 'text'"
+    reason = "cannot confirm against stored document 'a': no text in field 'text'"
     done = es_simhash("similar", STORM_NEAR, "--confirm", "0.8", cwd=tmp_path)
     assert done.code == 1
     assert reason in complaint(done)

@@ -230,6 +230,7 @@ def test_the_scheme_is_that_of_the_store(store: str, fingerprinter: Fingerprinte
 
 
 @pytest.mark.parametrize("fingerprinter", [Fingerprinter(), Fingerprinter(Scheme(bits=128))], ids=["64", "128"])
+@pytest.mark.slow
 def test_sampled_pairs_can_be_labelled_and_evaluated(store: str, tmp_path: Path) -> None:
     def drawn(*options: str) -> Done:
         return es_simhash("evaluate", "--sample", "3", "--store", store, *options, cwd=tmp_path)

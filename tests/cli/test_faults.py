@@ -45,15 +45,15 @@ def test_a_dead_letter_file_that_cannot_be_written_is_an_error_before_anything_i
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
-@pytest.mark.parametrize("state", [[], ["--resume", "x.state"]])
-def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path, state: Sequence[str]) -> None:
+@pytest.mark.parametrize("checkpoint", [[], ["--resume", "x.checkpoint"]])
+def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path, checkpoint: Sequence[str]) -> None:
     data = line("a") + b"5\n" + line("b")
-    command = ["ingest", "--json", "--batch-size", "1", "--workers", "0", *state]
+    command = ["ingest", "--json", "--batch-size", "1", "--workers", "0", *checkpoint]
     done = es_simhash(*command, "--dead-letter", "/dev/full", cwd=tmp_path, stdin=data)
     assert (done.code, len(done.json)) == (1, 2)
     assert done.err == "es-simhash: cannot write dead letters to /dev/full: No space left on device\n"
     assert stored(tmp_path).keys() == {"a"}
-    if state:  # nothing is lost: the next call has the dead letter
+    if checkpoint:  # nothing is lost: the next call has the dead letter
         done = es_simhash(*command, "--dead-letter", "x.dead", cwd=tmp_path, stdin=data)
         assert json.loads((tmp_path / "x.dead").read_bytes())["document"] == 5
         assert done.json[-1]["total"] == 3

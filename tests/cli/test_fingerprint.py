@@ -51,6 +51,7 @@ def test_no_store_is_needed_or_touched(shown: tuple[Path, Done]) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_weights_are_part_of_the_fingerprint_and_of_the_scheme(tmp_path: Path) -> None:
     scheme = Scheme(weights="tf_idf")
     theirs = fingerprint(STORM, scheme)

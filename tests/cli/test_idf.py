@@ -57,7 +57,7 @@ def test_a_bad_line_is_reported_with_its_place_and_skipped(tmp_path: Path) -> No
     assert done.out.splitlines() == list(idf_table(TEXTS).lines())
     places = [message.split(": ")[1] for message in done.err.splitlines() if message.startswith("rejected: ")]
     assert places == [f"news.jsonl:{n}" for n in (4, 5, 6, 7)]
-    assert "no text in the field 'text': name the field that holds the text (--text-field)" in done.err
+    assert "no text in field 'text': name the field that holds the text (--text-field)" in done.err
 
 
 def test_a_message_says_that_there_were_more_words_than_max_words(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, fingerprint
+from es_simhash.cli.output import count_of
 from tests.cli import (
     COMMAND,
     HARVEST,
@@ -219,7 +220,8 @@ def test_under_each_policy_the_counts_are_of_the_documents_that_were_processed(
 def test_only_fail_names_the_document_that_stopped_it_and_its_original(by_policy: tuple[str, Path, Done]) -> None:
     policy, _, done = by_policy
     if policy == "fail":
-        assert done.err.startswith(f"es-simhash: stdin:3: 'n3' duplicates 'n1' at a distance of {NEAR} bits")
+        bits = count_of(NEAR, "bit")
+        assert done.err.startswith(f"es-simhash: stdin:3: 'n3' is a duplicate of 'n1' at a distance of {bits}. ")
         assert done.err.count("\n") == 1
     else:
         assert done.err == ""

@@ -12,6 +12,7 @@ from base64 import b64encode
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 from urllib.parse import unquote
 
 import click
@@ -107,9 +108,41 @@ def test_help_says_that_the_store_has_the_default_of_each_scheme_option(helps: d
     with_scheme = {name: " ".join(text.split()) for name, text in helps.items() if "--weights [" in text}
     assert plain < with_scheme.keys()
     for name, text in with_scheme.items():
-        stores = "" if name in plain else "the store's choice, else "
+        title = "Scheme:" if name in plain else "Scheme (defaults: the store's choices, else those in brackets):"
+        _, found, section = text.partition(f" {title} ")
+        assert found, name
         for default in ("64", "sqrt_tf", "words", "jieba", "1", "murmur3", "md5", "4"):
-            assert f"[default: {stores}{default}]" in text, name
+            assert f"[default: {default}]" in section, name
+
+
+def test_help_fits_a_terminal_of_80_columns_and_breaks_no_name(helps: dict[str, str]) -> None:
+    for name, text in helps.items():
+        for row in text.splitlines():
+            assert sum(2 if east_asian_width(character) in "WF" else 1 for character in row) <= 80, (name, row)
+            assert not re.search(r"\w-$", row), (name, row)
+            assert row == row.rstrip(), (name, row)
+
+
+def test_help_shows_every_option_once_and_the_store_in_a_section(helps: dict[str, str]) -> None:
+    for name, text in helps.items():
+        shown = re.findall(r"^  (--[a-z-]+)", text.partition("\nOptions:\n")[2], re.MULTILINE)
+        assert len(shown) == len(set(shown)), name
+        command: click.Command = cli
+        for word in name.split():
+            assert isinstance(command, click.Group)
+            command = command.commands[word]
+        options = {each.opts[0] for each in command.params if isinstance(each, click.Option)}
+        assert options == set(shown), name
+        if "--store" in options:
+            assert "\nStore:\n  --store URL " in text, name
+
+
+def test_help_lists_commands_in_the_order_in_which_they_are_added_with_whole_sentences(helps: dict[str, str]) -> None:
+    for name, group in (("", cli), ("seen", cli.commands["seen"])):
+        assert isinstance(group, click.Group)
+        rows = helps[name].partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+        assert [row.split()[0] for row in rows] == list(group.commands)
+        assert all(row.endswith(".") and not row.endswith("...") for row in rows), rows
 
 
 def test_the_real_command_prints_the_same_help(tmp_path: Path, helps: dict[str, str]) -> None:

@@ -83,11 +83,12 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
 @pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.slow
 def test_from_a_file_lines_that_were_read_are_finished_and_the_next_run_continues(
     tmp_path: Path, number: int, code: int, workers: str
 ) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
-    command = ["news.jsonl", "--resume", "x.state", "--workers", workers]
+    command = ["news.jsonl", "--resume", "x.checkpoint", "--workers", workers]
     with running(tmp_path, *command) as process:
         first = json.loads(process.stdout.readline())
         process.send_signal(number)
@@ -130,8 +131,8 @@ def test_a_signal_ends_an_ingest_that_waits_for_a_pipe(tmp_path: Path, number: i
 
 @needs_proc
 def test_a_signal_during_the_skipping_of_finished_lines_is_an_interruption(tmp_path: Path) -> None:
-    es_simhash("ingest", "--resume", "x.state", cwd=tmp_path, stdin=news(20))
-    with running(tmp_path, "--resume", "x.state") as process:
+    es_simhash("ingest", "--resume", "x.checkpoint", cwd=tmp_path, stdin=news(20))
+    with running(tmp_path, "--resume", "x.checkpoint") as process:
         process.stdin.write(news(10))
         process.stdin.flush()
         wait_for_handler(process.pid)
@@ -141,7 +142,7 @@ def test_a_signal_during_the_skipping_of_finished_lines_is_an_interruption(tmp_p
         returned, (counts,), err = ended(process)
     assert (returned, counts["total"]) == (143, 20)
     assert err == FINISHING + b"es-simhash: interrupted\n"
-    *rest, counts = es_simhash("ingest", "--json", "--resume", "x.state", cwd=tmp_path, stdin=news(25)).json
+    *rest, counts = es_simhash("ingest", "--json", "--resume", "x.checkpoint", cwd=tmp_path, stdin=news(25)).json
     assert ([each["id"] for each in rest], counts["total"]) == ([str(each) for each in range(20, 25)], 25)
 
 
@@ -180,6 +181,7 @@ def test_after_a_signal_at_any_line_of_code_no_more_input_is_waited_for(moment: 
 @pytest.mark.parametrize(
     ("first", "second", "code"), [("SIGTERM", "SIGTERM", 143), ("SIGTERM", "SIGINT", 130), ("SIGINT", "SIGTERM", 143)]
 )
+@pytest.mark.slow
 def test_the_exit_code_is_that_of_the_second_signal(tmp_path: Path, first: str, second: str, code: int) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
     with running(tmp_path, "news.jsonl", "--workers", "1", "--batch-size", "500") as process:
@@ -191,9 +193,10 @@ def test_the_exit_code_is_that_of_the_second_signal(tmp_path: Path, first: str, 
     assert (returned, err) == (code, b"\nes-simhash: interrupted\n")
 
 
-def test_a_second_signal_stops_at_once_and_with_a_state_nothing_is_lost(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_second_signal_stops_at_once_and_with_a_checkpoint_nothing_is_lost(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(news())
-    command = ["news.jsonl", "--resume", "x.state", "--workers", "1"]
+    command = ["news.jsonl", "--resume", "x.checkpoint", "--workers", "1"]
     with running(tmp_path, *command, "--batch-size", "500") as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)

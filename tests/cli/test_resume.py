@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNT = 1_200
-COMMON = ["--batch-size", "50", "--json", "--resume", "x.state", "--dead-letter", "x.dead"]
+COMMON = ["--batch-size", "50", "--json", "--resume", "x.checkpoint", "--dead-letter", "x.dead"]
 
 
 def news(count: int = COUNT) -> bytes:
@@ -124,6 +124,7 @@ def killed_again_and_again(folder: Path, address: str, kills: int, seed: int) ->
     return done.json[-1], letters(folder)
 
 
+@pytest.mark.slow
 def test_killed_ten_times_it_gives_the_same_result(tmp_path: Path) -> None:
     one, other = (f"sqlite:///{tmp_path}/{name}.db" for name in ("one", "other"))
     wanted = uninterrupted(tmp_path / "one", one)
@@ -134,6 +135,7 @@ def test_killed_ten_times_it_gives_the_same_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.elasticsearch
+@pytest.mark.slow
 def test_killed_four_times_on_elasticsearch_it_gives_the_same_result(
     tmp_path: Path, elasticsearch_url: str, make_index: Any
 ) -> None:
@@ -154,12 +156,12 @@ def test_dead_letters_of_an_unfinished_batch_are_written_once(tmp_path: Path) ->
     assert len(wanted) == 6
     before = b"of another run\n"
     (tmp_path / "x.dead").write_bytes(before)
-    with Checkpoint(str(tmp_path / "x.state")) as state:
-        state.note = {"dead_letters": str(tmp_path / "x.dead"), "end": len(before)}
-        state._keep()
+    with Checkpoint(str(tmp_path / "x.checkpoint")) as checkpoint:
+        checkpoint.note = {"dead_letters": str(tmp_path / "x.dead"), "end": len(before)}
+        checkpoint._keep()
     between = b"of one that ran meanwhile\n"
     (tmp_path / "x.dead").write_bytes(before + wanted[0] + between + wanted[1])  # and then it was killed
-    done = es_simhash("ingest", *command, "--resume", "x.state", "--dead-letter", "x.dead", cwd=tmp_path)
+    done = es_simhash("ingest", *command, "--resume", "x.checkpoint", "--dead-letter", "x.dead", cwd=tmp_path)
     assert done.json[-1]["rejected"] == 6
     found = (tmp_path / "x.dead").read_bytes().splitlines(keepends=True)
     assert found == [before, wanted[0], between, *wanted[1:]]
@@ -167,7 +169,7 @@ def test_dead_letters_of_an_unfinished_batch_are_written_once(tmp_path: Path) ->
 
 def test_dead_letters_of_a_batch_that_was_killed_twice_are_written_once(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
-    command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
+    command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
     for after in (10, 30):
         assert killed(tmp_path, *command, after=after, wait=0)
     es_simhash("ingest", *command, cwd=tmp_path)
@@ -180,7 +182,7 @@ def test_lines_that_others_append_to_the_dead_letter_file_stay(tmp_path: Path) -
     commands = []
     for day, lines in (("day1", b"5\n"), ("day2", b"6\n" * 2)):
         (tmp_path / day).write_bytes(lines)
-        commands.append(["ingest", day, "--resume", f"{day}.state", "--dead-letter", "all.dead"])
+        commands.append(["ingest", day, "--resume", f"{day}.checkpoint", "--dead-letter", "all.dead"])
         es_simhash(*commands[-1], cwd=tmp_path)
     dead.write_bytes(dead.read_bytes() + mended)
     all_of_them = dead.read_bytes().splitlines()
@@ -193,7 +195,7 @@ def test_lines_that_others_append_to_the_dead_letter_file_stay(tmp_path: Path) -
 def test_the_end_of_the_dead_letter_file_is_noted_before_the_first_batch(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
     (tmp_path / "x.dead").write_bytes(b"of another run\n")
-    command = ["news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
+    command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
     assert killed(tmp_path, *command, after=10, wait=0)
     assert (tmp_path / "x.dead").stat().st_size > 1_000
     es_simhash("ingest", *command, cwd=tmp_path)
@@ -202,10 +204,10 @@ def test_the_end_of_the_dead_letter_file_is_noted_before_the_first_batch(tmp_pat
 
 def test_another_file_of_dead_letters_is_not_cut(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n")
-    es_simhash("ingest", "news.jsonl", "--resume", "x.state", "--dead-letter", "x.dead", cwd=tmp_path)
+    es_simhash("ingest", "news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", cwd=tmp_path)
     (tmp_path / "y.dead").write_bytes(b"of another run\n" * 100)
     (tmp_path / "news.jsonl").write_bytes(b"5\n6\n")
-    es_simhash("ingest", "news.jsonl", "--resume", "x.state", "--dead-letter", "y.dead", cwd=tmp_path)
+    es_simhash("ingest", "news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "y.dead", cwd=tmp_path)
     assert len((tmp_path / "y.dead").read_bytes().splitlines()) == 101
 
 
@@ -214,7 +216,7 @@ def test_another_file_of_dead_letters_is_not_cut(tmp_path: Path) -> None:
 
 def test_a_resumed_run_with_nothing_left_counts_all_documents(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a") + line("b"))
-    command = ["ingest", "news.jsonl", "--resume", "x.state"]
+    command = ["ingest", "news.jsonl", "--resume", "x.checkpoint"]
     es_simhash(*command, cwd=tmp_path)
     done = es_simhash(*command, cwd=tmp_path)
     assert done.code == 0
@@ -229,7 +231,7 @@ def test_a_resumed_run_with_nothing_left_counts_all_documents(tmp_path: Path) ->
 
 def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a"))
-    command = ["ingest", "news.jsonl", "--resume", "x.state", "--json"]
+    command = ["ingest", "news.jsonl", "--resume", "x.checkpoint", "--json"]
     es_simhash(*command, cwd=tmp_path)
     (tmp_path / "news.jsonl").write_bytes(line("a") + line("b"))
     first, counts = es_simhash(*command, cwd=tmp_path).json
@@ -240,30 +242,30 @@ def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: P
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["other.jsonl"], "is of another input"),
+        (["other.jsonl"], "belongs to another input"),
         (["news.jsonl", "--store", "sqlite:///b.db"], "with store 'sqlite:///es-simhash.db', not 'sqlite:///b.db'"),
         (["news.jsonl", "--max-distance", "7"], "with max_distance 3, not 7"),
         (["news.jsonl", "--weights", "tf"], "holds fingerprints of Scheme"),
-        (["news.jsonl", "--on-duplicate", "fail"], "use index or skip"),
-        (["news.jsonl", "--resume", "news.jsonl"], "can't be used"),
-        (["news.jsonl", "--resume", "missing/x.state"], "there is no folder for the state"),
-        (["news.jsonl", "--resume", "es-simhash.db"], "is not the state of an ingest"),
+        (["news.jsonl", "--on-duplicate", "fail"], "use 'index' or 'skip'"),
+        (["news.jsonl", "--resume", "news.jsonl"], "cannot be used"),
+        (["news.jsonl", "--resume", "missing/x.checkpoint"], "there is no folder for the checkpoint"),
+        (["news.jsonl", "--resume", "es-simhash.db"], "is not the checkpoint of an ingest"),
     ],
 )
-def test_other_options_than_those_of_the_state_are_an_error_of_one_line(
+def test_other_options_than_those_of_the_checkpoint_are_an_error_of_one_line(
     tmp_path: Path, more: list[str], says: str
 ) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a"))
     (tmp_path / "other.jsonl").write_bytes(line("b"))
-    es_simhash("ingest", "news.jsonl", "--resume", "x.state", cwd=tmp_path)
-    done = es_simhash("ingest", "--resume", "x.state", "--json", *more, cwd=tmp_path)
+    es_simhash("ingest", "news.jsonl", "--resume", "x.checkpoint", cwd=tmp_path)
+    done = es_simhash("ingest", "--resume", "x.checkpoint", "--json", *more, cwd=tmp_path)
     said = [each for each in done.err.splitlines() if each.startswith("es-simhash: ")]
     assert (done.code, len(said)) == (1, 1)
     assert says in said[0]
 
 
-def test_a_state_that_another_ingest_is_using_is_an_error_of_one_line(tmp_path: Path) -> None:
-    with Checkpoint(str(tmp_path / "x.state")):
-        done = es_simhash("ingest", "--resume", "x.state", cwd=tmp_path, stdin=line("a"))
-    assert "another ingest is using it" in complaint(done)
+def test_a_checkpoint_that_another_ingest_uses_is_an_error_of_one_line(tmp_path: Path) -> None:
+    with Checkpoint(str(tmp_path / "x.checkpoint")):
+        done = es_simhash("ingest", "--resume", "x.checkpoint", cwd=tmp_path, stdin=line("a"))
+    assert "another ingest uses it" in complaint(done)
     assert not (tmp_path / "es-simhash.db").exists()

@@ -162,7 +162,7 @@ def test_removing_an_unknown_user_says_so(tmp_path: Path) -> None:
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder where ann and bob have seen n1, an hour and more after 1970, and two generations are kept."""
     with monkeypatch.context() as context:
-        context.setattr("es_simhash.client.seen._now", lambda: 4_000)
+        context.setattr("es_simhash.client.seen_verbs._now", lambda: 4_000)
         fill(tmp_path, "n1", generations=2)
         fill(tmp_path, "n1", user="bob")
     return tmp_path
@@ -182,7 +182,7 @@ def test_a_rotation_starts_a_generation_for_every_user(old: Path) -> None:
 def test_n_rotations_forget_all_items_when_n_generations_are_kept(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for now in (5_000, 6_000):
-        monkeypatch.setattr("es_simhash.client.seen._now", lambda now=now: now)
+        monkeypatch.setattr("es_simhash.client.seen_verbs._now", lambda now=now: now)
         called(old, "rotate")
         found.append(unseen(old, "ann", "n1"))
     assert found == [[], ["n1"]]
@@ -203,7 +203,7 @@ def test_a_user_who_cannot_be_rotated_is_reported_and_the_others_are_rotated(old
     spoil(old, "bob", newest=4_000)
     done = called(old, "rotate")
     assert (done.code, done.out) == (3, "rotated 1 user\n")
-    assert re.fullmatch(r"failed: the seen items of user 'bob' can't be read: .*\n", done.err)
+    assert re.fullmatch(r"failed: the seen items of user 'bob' cannot be read: .*\n", done.err)
     (result,) = called(old, "rotate", "--json").json
     assert (result["rotated"], list(result["failed"])) == (0, ["bob"])
 
@@ -510,10 +510,10 @@ def test_a_user_who_cannot_be_read_is_reported_with_the_items_that_were_not_stor
     assert counts == {**NOTHING, "lines": 3, "items": 4, "changed": 2, "failed": 1}
     (report,) = reports
     assert (report["outcome"], report["user"], report["items"]) == ("failed", "bad", ["n1", 2])
-    assert "user 'bad' can't be read: these bytes are not a Bloom filter" in report["reason"]
+    assert "user 'bad' cannot be read: these bytes are not a Bloom filter" in report["reason"]
     done = called(tmp_path, "add", stdin=data)
     assert (done.code, done.out) == (3, "3 lines, 4 items, 0 not seen before\n1 user failed\n")
-    assert re.fullmatch(r"failed: the seen items of user 'bad' can't be read: .*\n", done.err)
+    assert re.fullmatch(r"failed: the seen items of user 'bad' cannot be read: .*\n", done.err)
 
 
 @pytest.mark.parametrize("size", ["1", "3", "500"])
@@ -524,7 +524,7 @@ def test_unseen_reports_users_who_cannot_be_read_and_answers_the_others(tmp_path
     done = called(tmp_path, "unseen", "--batch-size", size, stdin=data)
     assert (done.code, [answer["user"] for answer in done.json]) == (3, ["ann", "bob", "eve"])
     for report, (n, user) in zip(done.err.splitlines(), ((2, "bad"), (4, "worse"), (6, "bad")), strict=True):
-        assert report.startswith(f"failed: stdin:{n}: the seen items of user '{user}' can't be read: ")
+        assert report.startswith(f"failed: stdin:{n}: the seen items of user '{user}' cannot be read: ")
     done = called(tmp_path, "unseen", "--json", "--batch-size", size, stdin=data)
     assert (done.code, done.err) == (3, "")
     assert [line["user"] for line in done.json] == ["ann", "bad", "bob", "worse", "eve", "bad"]
@@ -535,13 +535,13 @@ def test_unseen_reports_users_who_cannot_be_read_and_answers_the_others(tmp_path
         ("failed", "bad", []),
     ]
     for report, line in zip(reports, (2, 4, 6), strict=True):
-        assert report["reason"].startswith(f"stdin:{line}: the seen items of user '{report['user']}' can't be read: ")
+        assert report["reason"].startswith(f"stdin:{line}: the seen items of user '{report['user']}' cannot be read: ")
 
 
 def test_with_user_a_user_who_cannot_be_read_is_an_error_of_one_line(tmp_path: Path) -> None:
     spoil(tmp_path, "bad")
     for run, arguments in ((seen, ["stats"]), (called, ["clear"]), (called, ["unseen", "n1"]), (seen, ["add", "n1"])):
-        assert "user 'bad' can't be read" in complaint(run(tmp_path, *arguments, "--user", "bad"))
+        assert "user 'bad' cannot be read" in complaint(run(tmp_path, *arguments, "--user", "bad"))
 
 
 def test_remove_and_rebuild_repair_a_user_who_cannot_be_read(tmp_path: Path) -> None:
@@ -555,14 +555,14 @@ def test_a_filter_of_another_configuration_is_reported_with_its_user(tmp_path: P
     spoil(tmp_path, "bad", BloomFilter(50, 0.5, generation=1).to_bytes())
     done = called(tmp_path, "add", stdin=log(ann=["n1"], bad=["n1"]))
     assert done.code == 3
-    assert re.match("failed: .* user 'bad' stay as they were: the stored filter was made for 50 items", done.err)
+    assert re.match("failed: .* user 'bad' were not changed: the stored filter was made for 50 items", done.err)
 
 
 def test_a_list_of_forgotten_items_that_is_full_is_reported_with_its_user(tmp_path: Path) -> None:
     fill(tmp_path, *range(MAX_FORGOTTEN + 1))
     done = called(tmp_path, "forget", stdin=log(ann=[*range(MAX_FORGOTTEN + 1)]))
     assert done.code == 3
-    assert re.match("failed: .* user 'ann' stay as they were: 1,001 forgotten items are too many", done.err)
+    assert re.match("failed: .* user 'ann' were not changed: 1,001 forgotten items are too many", done.err)
 
 
 # --- bad commands ------------------------------------------------------------------------------------------
@@ -639,5 +639,5 @@ def test_an_index_that_is_not_set_up_is_named_with_the_command(
     url = f"{elasticsearch_url}/{index_name}"
     done = called(tmp_path, "add", "--store", url, stdin=log(ann=["n1"]))
     assert complaint(done).endswith(
-        f"{url} is not set up for seen items: run `es-simhash seen init --store {url}`, or setup() in code"
+        f"{url} is not set up for seen items: run `es-simhash seen init --store {url}`, or call setup() in code"
     )

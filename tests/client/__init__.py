@@ -1,4 +1,4 @@
-"""What the tests of the doors share: stores to open them on, and stores on which something happens in between."""
+"""What the tests of the classes share: stores to open them on, and stores on which something happens in between."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Stores:
 
 
 class Clock:
-    """What time it is for the doors, in seconds since 1970."""
+    """What time it is for the classes, in seconds since 1970."""
 
     now = 1_000
 

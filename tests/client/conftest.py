@@ -1,4 +1,4 @@
-"""The doors to seen items on each store, used by calls."""
+"""The classes for seen items on each store, used by calls."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def stores(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture(params=[SQLITE, f"async {SQLITE}", ELASTICSEARCH, ASYNC_ELASTICSEARCH])
 def seen(request: pytest.FixtureRequest, stores: Stores, loop: asyncio.AbstractEventLoop) -> Iterator[Any]:
-    """Each door, used by calls."""
+    """Each class, used by calls."""
     address = stores.address(request.param)
-    door: Any = Called(AsyncSeenItems(address), loop) if "async" in request.param else SeenItems(address)
-    yield door
-    door.close()
+    documents: Any = Called(AsyncSeenItems(address), loop) if "async" in request.param else SeenItems(address)
+    yield documents
+    documents.close()
 
 
 @pytest.fixture(params=[SQLITE, ELASTICSEARCH])
 def store(request: pytest.FixtureRequest, stores: Stores) -> Iterator[Store]:
-    """Each store, for tests that put something between it and the door."""
+    """Each store, for tests that put something between it and the documents."""
     store = open_store(stores.address(request.param))
     yield store
     store.close()
@@ -64,7 +64,7 @@ def ann() -> str:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("es_simhash.client.seen._now", lambda: clock.now)
+    monkeypatch.setattr("es_simhash.client.seen_verbs._now", lambda: clock.now)
     return clock
 
 

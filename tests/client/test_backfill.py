@@ -101,8 +101,8 @@ class Index:
         return {id: (each["group"], each.get("duplicate_of")) for id, each in found.items()}
 
     def backfill(self, **options: Any) -> list[Any]:
-        with Documents(self.address) as door:
-            return list(door.backfill(FIELDS, **options))
+        with Documents(self.address) as library:
+            return list(library.backfill(FIELDS, **options))
 
 
 @pytest.fixture
@@ -118,23 +118,24 @@ def index(new_index: Callable[[], Index]) -> Index:
 
 def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str | None]]:
     """The links that an ingest of the same texts in the same order gives."""
-    with Documents("sqlite:///:memory:") as door:
+    with Documents("sqlite:///:memory:") as library:
         items = [{"_id": id, **document} for id, document in documents.items() if id not in NO_TEXT]
-        list(door.ingest(items, id_field="_id", text_field=FIELDS))
-        door.group()
-        return {row.id: (row.group, row.duplicate_of) for row in door.export()}
+        list(library.ingest(items, id_field="_id", text_field=FIELDS))
+        library.group()
+        return {row.id: (row.group, row.duplicate_of) for row in library.export()}
 
 
+@pytest.mark.slow
 def test_every_document_with_a_text_gets_the_links_that_an_ingest_gives(index: Index) -> None:
     documents = corpus(1_000)
     outcomes = index.fill(documents).backfill()
     assert [outcome.id for outcome in outcomes] == list(documents)
     assert {outcome.id for outcome in outcomes if outcome.outcome == "rejected"} == NO_TEXT
-    wanted = ingested(documents)
-    assert len({group for group, _ in wanted.values()}) < len(wanted) - 200
-    with Documents(index.address) as door:
-        door.group()
-    assert index.links() == wanted
+    expected = ingested(documents)
+    assert len({group for group, _ in expected.values()}) < len(expected) - 200
+    with Documents(index.address) as library:
+        library.group()
+    assert index.links() == expected
 
 
 def test_nothing_is_changed_but_our_field(index: Index) -> None:
@@ -150,6 +151,7 @@ def test_nothing_is_changed_but_our_field(index: Index) -> None:
         assert json.dumps(source) == json.dumps(documents[id])  # the order of the fields too
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shards", [1, 3])
 def test_of_several_shards_the_groups_are_those_of_one(index: Index, shards: int) -> None:
     documents = corpus(600)
@@ -157,10 +159,10 @@ def test_of_several_shards_the_groups_are_those_of_one(index: Index, shards: int
     heads: dict[str, set[str]] = {}
     for id, (group, _) in index.links().items():
         heads.setdefault(group, set()).add(id)
-    wanted: dict[str, set[str]] = {}
+    expected: dict[str, set[str]] = {}
     for id, (group, _) in ingested(documents).items():
-        wanted.setdefault(group, set()).add(id)
-    assert sorted(map(sorted, heads.values())) == sorted(map(sorted, wanted.values()))
+        expected.setdefault(group, set()).add(id)
+    assert sorted(map(sorted, heads.values())) == sorted(map(sorted, expected.values()))
     assert all(group in members for group, members in heads.items())
 
 
@@ -174,9 +176,9 @@ def test_a_second_call_looks_at_nothing_that_has_a_fingerprint(index: Index) -> 
 def test_an_alias_stands_for_its_index(index: Index) -> None:
     index.fill(corpus(50))
     index.client.indices.put_alias(index=index.name, name=f"{index.name}-alias")
-    with Documents(f"{index.address}-alias") as door:
-        assert len(list(door.backfill(FIELDS))) == 54
-        assert door.missing() == len(NO_TEXT)
+    with Documents(f"{index.address}-alias") as library:
+        assert len(list(library.backfill(FIELDS))) == 54
+        assert library.missing() == len(NO_TEXT)
 
 
 def test_with_a_filter_only_what_matches_gets_a_fingerprint(index: Index) -> None:
@@ -194,10 +196,10 @@ def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None
     for id in ("doc-00050", "doc-00060"):
         index.client.update(index=index.name, id=id, doc=text)  # a partial update leaves our field as it was
     before = index.versions()
-    with Documents(index.address) as door:
-        door.group()
+    with Documents(index.address) as library:
+        library.group()
         assert before == index.versions()
-        outcomes = {outcome.id: outcome.outcome for outcome in door.backfill(FIELDS, again=True)}
+        outcomes = {outcome.id: outcome.outcome for outcome in library.backfill(FIELDS, again=True)}
     assert {id for id, outcome in outcomes.items() if outcome == "updated"} == {"doc-00050", "doc-00060"}
     assert index.links()["doc-00060"] == ("doc-00050", "doc-00050")
     after = index.versions()
@@ -305,17 +307,17 @@ def test_a_failure_of_the_store_leaves_what_was_written_and_the_next_call_does_t
 
 def test_async_backfill_gives_the_same(new_index: Callable[[], Index]) -> None:
     documents = corpus(150)
-    index, twin = new_index().fill(documents), new_index().fill(documents)
+    index, reference = new_index().fill(documents), new_index().fill(documents)
 
     async def main() -> Any:
-        async with AsyncDocuments(index.address) as door:
-            found = [outcome async for outcome in door.backfill(FIELDS, batch_size=40)]
-            return found, await door.missing()
+        async with AsyncDocuments(index.address) as library:
+            found = [outcome async for outcome in library.backfill(FIELDS, batch_size=40)]
+            return found, await library.missing()
 
     found, missing = asyncio.run(main())
-    assert found == twin.backfill(batch_size=40)
+    assert found == reference.backfill(batch_size=40)
     assert missing == len(NO_TEXT)
-    assert index.links() == twin.links()
+    assert index.links() == reference.links()
 
 
 def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:
@@ -326,9 +328,9 @@ def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:
 
 def test_another_scheme_is_refused_and_nothing_is_written(index: Index) -> None:
     index.fill(corpus(20))
-    with Documents(index.address, scheme=Scheme(weights="tf")) as door:
-        door.setup()
+    with Documents(index.address, scheme=Scheme(weights="tf")) as library:
+        library.setup()
     before = index.versions()
-    with Documents(index.address, scheme=DEFAULT) as door, pytest.raises(SchemeMismatch, match=DEFAULT.version):
-        list(door.backfill(FIELDS))
+    with Documents(index.address, scheme=DEFAULT) as library, pytest.raises(SchemeMismatch, match=DEFAULT.version):
+        list(library.backfill(FIELDS))
     assert index.versions() == before

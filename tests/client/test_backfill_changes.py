@@ -29,14 +29,14 @@ RNG = random.Random(2)
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[Documents]:
-    with Documents(f"sqlite:///{tmp_path}/a.db") as door:
-        list(door.ingest([{"id": n, "text": "，".join(article(RNG))} for n in range(120)]))
-        yield door
+def documents(tmp_path: Path) -> Iterator[Documents]:
+    with Documents(f"sqlite:///{tmp_path}/a.db") as documents:
+        list(documents.ingest([{"id": n, "text": "，".join(article(RNG))} for n in range(120)]))
+        yield documents
 
 
 @pytest.fixture
-def execute(tmp_path: Path, door: Documents) -> Callable[..., None]:
+def execute(tmp_path: Path, documents: Documents) -> Callable[..., None]:
     def execute(*statement: object) -> None:
         with closing(sqlite3.connect(tmp_path / "a.db")) as connection, connection:
             connection.execute(*statement)  # type: ignore[call-overload]
@@ -45,28 +45,30 @@ def execute(tmp_path: Path, door: Documents) -> Callable[..., None]:
 
 
 def test_again_looks_at_each_document_once_though_changed_texts_move_to_the_end(
-    door: Documents, execute: Callable[..., None]
+    documents: Documents, execute: Callable[..., None]
 ) -> None:
     for n in range(0, 120, 2):
         source = json.dumps({"id": n, "text": "，".join(article(RNG))})
         execute("UPDATE documents SET source = ? WHERE id = ?", [source, str(n)])
-    outcomes = {outcome.id: outcome.outcome for outcome in door.backfill("text", again=True, batch_size=25)}
+    outcomes = {outcome.id: outcome.outcome for outcome in documents.backfill("text", again=True, batch_size=25)}
     assert outcomes == {str(n): "unchanged" if n % 2 else "updated" for n in range(120)}
-    assert {o.outcome for o in door.backfill("text", again=True)} == {"unchanged"}
+    assert {o.outcome for o in documents.backfill("text", again=True)} == {"unchanged"}
 
 
-def test_what_has_no_fingerprint_is_in_no_group_and_gets_one(door: Documents, execute: Callable[..., None]) -> None:
-    before = [(row.id, row.fingerprint, row.digest) for row in door.export()]
+def test_what_has_no_fingerprint_is_in_no_group_and_gets_one(
+    documents: Documents, execute: Callable[..., None]
+) -> None:
+    before = [(row.id, row.fingerprint, row.digest) for row in documents.export()]
     execute("UPDATE documents SET fp = NULL, digest = '' WHERE id IN ('3', '4', '5')")
-    assert door.missing() == 3
-    assert door.group().documents == 117
-    assert [outcome.id for outcome in door.backfill("text")] == ["3", "4", "5"]
-    assert sorted((row.id, row.fingerprint, row.digest) for row in door.export()) == sorted(before)
+    assert documents.missing() == 3
+    assert documents.group().documents == 117
+    assert [outcome.id for outcome in documents.backfill("text")] == ["3", "4", "5"]
+    assert sorted((row.id, row.fingerprint, row.digest) for row in documents.export()) == sorted(before)
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    with Documents(f"sqlite:///{tmp_path}/none.db") as door, pytest.raises(NotSetUp, match="init"):
-        list(door.backfill("text"))
+    with Documents(f"sqlite:///{tmp_path}/none.db") as documents, pytest.raises(NotSetUp, match="init"):
+        list(documents.backfill("text"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,12 +111,12 @@ def refused(store: LinearStore, op: Annotate) -> Written:
 @pytest.mark.parametrize("race", [removed, edited, refused])
 def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_it(race: Any) -> None:
     store = Racing(race)
-    door = Documents(store)
-    door.setup()
+    documents = Documents(store)
+    documents.setup()
     for id in "WXYZ":
         write_without_fingerprint(store, id, STORM if id != "W" else "，".join(article(RNG)))
-    outcomes = {outcome.id: (outcome.outcome, outcome.duplicate_of) for outcome in door.backfill("text")}
-    rows = {row.id: row.duplicate_of for row in door.export()}
+    outcomes = {outcome.id: (outcome.outcome, outcome.duplicate_of) for outcome in documents.backfill("text")}
+    rows = {row.id: row.duplicate_of for row in documents.export()}
     expected: dict[str, Any] = {"W": ("new", None), "Y": ("new", None), "Z": ("exact_duplicate", "Y")}
     if race is edited:  # it has its turn after the others
         expected["X"] = ("exact_duplicate", "Y")
@@ -124,14 +126,14 @@ def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_i
     assert rows == {id: original for id, (outcome, original) in expected.items() if outcome != "failed"}
 
 
-def test_told_to_stop_it_finishes_what_it_has_read(door: Documents, execute: Callable[..., None]) -> None:
+def test_told_to_stop_it_finishes_what_it_has_read(documents: Documents, execute: Callable[..., None]) -> None:
     execute("UPDATE documents SET fp = NULL, digest = ''")
     outcomes = []
-    for outcome in door.backfill("text", batch_size=25, stop=lambda: len(outcomes) >= 30):
+    for outcome in documents.backfill("text", batch_size=25, stop=lambda: len(outcomes) >= 30):
         outcomes.append(outcome.id)  # noqa: PERF401  # it is counted meanwhile
     assert 50 <= len(outcomes) < 120
-    assert door.missing() == 120 - len(outcomes)
-    assert list(door.backfill("text", stop=lambda: True)) == []
+    assert documents.missing() == 120 - len(outcomes)
+    assert list(documents.backfill("text", stop=lambda: True)) == []
 
 
 @pytest.mark.parametrize("kind", ["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])

@@ -1,4 +1,4 @@
-"""Which Scheme documents are opened with: the one that the store has, by both doors, or else the one that is given."""
+"""Both classes use the Scheme of the store. If the store has none, they use the one that the caller chose."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def linear(scheme: Scheme | None = None) -> Any:
 def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
         documents.setup()
-    wanted = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+    expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     with Documents(address) as documents:
         assert [outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], max_distance=15)] == ["new"]
     with Documents(address) as documents:
@@ -58,9 +58,9 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address) as documents:
         assert documents.group(max_distance=15).groups == 1
     with Documents(address) as documents:
-        assert {row.id: row.fingerprint for row in documents.export()} == wanted
+        assert {row.id: row.fingerprint for row in documents.export()} == expected
     with Documents(address) as documents:
-        assert documents.fetch(["storm"])["storm"].fingerprint == wanted["storm"]
+        assert documents.fetch(["storm"])["storm"].fingerprint == expected["storm"]
     with Documents(address) as documents:
         assert [(pair.a_id, pair.b_id) for pair in documents.sample_pairs(9)] in (
             [("storm", "farther")],
@@ -74,7 +74,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
         assert documents.fingerprinter().scheme == LONG
 
 
-def test_the_async_door_follows_it_too(address: str) -> None:
+def test_the_async_class_follows_it_too(address: str) -> None:
     async def main() -> None:
         async with AsyncDocuments(address, scheme=LONG) as documents:
             await documents.setup()
@@ -86,7 +86,8 @@ def test_the_async_door_follows_it_too(address: str) -> None:
         async with AsyncDocuments(address) as documents:
             assert (await documents.group(max_distance=15)).groups == 1
         async with AsyncDocuments(address) as documents:
-            assert {row.bits async for row in documents.export()} == {128}
+            expected = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+            assert {row.fingerprint async for row in documents.export()} == expected
         async with AsyncDocuments(address) as documents:
             assert len([pair async for pair in documents.sample_pairs(9)]) == 1
         async with AsyncDocuments(address) as documents:
@@ -116,9 +117,18 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     assert documents.fingerprinter().scheme == LONG
 
 
-def test_a_store_that_is_set_up_otherwise_after_the_call_is_not_written_to() -> None:
+def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:
     store = linear()
     outcomes = Documents(store).ingest(DOCUMENTS)
+    store.perform(SetUp(LONG))
+    assert all(outcome.stored for outcome in outcomes)
+    expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
+    assert {row.id: row.fingerprint for row in Documents(store).export()} == expected
+
+
+def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
+    store = linear()
+    outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS)
     store.perform(SetUp(LONG))
     with pytest.raises(SchemeMismatch):
         next(outcomes)
@@ -129,13 +139,15 @@ def test_a_store_that_is_set_up_otherwise_after_the_call_is_not_written_to() -> 
 
 
 class Raced(LinearStore):
-    """Another program sets it up at the same moment, and is faster."""
+    """Another program sets the store up at the same moment, and is faster."""
 
-    def perform(self, op: Any) -> Any:
-        return super().perform(SetUp(LONG) if isinstance(op, SetUp) else op)
+    def perform(self, request: Any) -> Any:
+        if isinstance(request, SetUp):
+            super().perform(SetUp(LONG))
+        return super().perform(request)
 
 
-def test_of_two_who_set_a_store_up_otherwise_at_the_same_moment_one_is_told() -> None:
+def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
     store = Raced()
     with pytest.raises(SchemeMismatch):
         Documents(store).setup()
@@ -146,7 +158,7 @@ def test_of_two_who_set_a_store_up_otherwise_at_the_same_moment_one_is_told() ->
     assert list(Documents(store).export()) == []
 
 
-def test_a_scheme_that_is_given_and_differs_is_refused_by_both_doors(address: str) -> None:
+def test_a_scheme_that_is_given_and_differs_is_refused_by_both_classes(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
         documents.setup()
         assert documents.similar(STORM) == []
@@ -161,11 +173,13 @@ def test_a_scheme_that_is_given_and_differs_is_refused_by_both_doors(address: st
         asyncio.run(main())
 
 
-@pytest.mark.parametrize("door", [Documents, AsyncDocuments])
+@pytest.mark.parametrize("documents", [Documents, AsyncDocuments])
 @pytest.mark.parametrize("beside", [{"scheme": Scheme()}, {"segmenter": "jieba"}], ids=["scheme", "segmenter"])
-def test_a_fingerprinter_is_given_alone(door: Any, beside: Any) -> None:
-    with pytest.raises(InputError, match="beside a scheme or a segmenter: it has its own, leave them out"):
-        door("sqlite:///:memory:", fingerprinter=Fingerprinter(), **beside)
+def test_a_fingerprinter_is_given_alone(documents: Any, beside: Any) -> None:
+    with pytest.raises(
+        InputError, match="a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out"
+    ):
+        documents("sqlite:///:memory:", fingerprinter=Fingerprinter(), **beside)
 
 
 def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
@@ -178,10 +192,10 @@ def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) 
     ours = Fingerprinter.using(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
         documents.setup()
-    fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); then open the store with that one"
-    wanted = f"{TABLE.identity}, which is not loaded: {fix}"
-    with Documents(address) as documents, pytest.raises(SchemeError, match=wanted):
-        documents.ingest(DOCUMENTS)
+    fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); open the store with that one"
+    expected = f"{TABLE.identity}, which is not loaded: {fix}"
+    with Documents(address) as documents, pytest.raises(SchemeError, match=expected):
+        next(documents.ingest(DOCUMENTS))
     with Documents(address, fingerprinter=ours) as documents:
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
 
@@ -194,7 +208,7 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
     documents = Documents(store)
     assert store.asked == []
     outcomes = documents.ingest(DOCUMENTS, max_distance=15)
-    assert store.asked == [Describe()]
+    assert store.asked == []
     list(outcomes)
     documents.similar(STORM)
     assert documents.fingerprinter().scheme == LONG
@@ -217,7 +231,7 @@ def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> No
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'news.db'}"
     with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
-        documents.ingest([], max_distance=8)
+        next(documents.ingest([], max_distance=8))
 
     async def main() -> None:
         async with AsyncDocuments(address) as documents:

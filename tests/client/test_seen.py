@@ -198,7 +198,7 @@ def test_a_full_list_of_forgotten_items_is_an_error_and_nothing_is_forgotten(sto
     seen = SeenItems(store)
     seen.add(ann, range(MAX_FORGOTTEN + 1))
     before = state_of(store, ann)
-    with pytest.raises(InputError, match=rf"user '{ann}' stay as they were: 1,001 forgotten items are too many"):
+    with pytest.raises(InputError, match=rf"user '{ann}' were not changed: 1,001 forgotten items are too many"):
         seen.forget(ann, range(MAX_FORGOTTEN + 1))
     assert state_of(store, ann) == before
 
@@ -341,7 +341,7 @@ def test_a_filter_of_another_configuration_is_named_and_the_other_users_are_stor
     report = SeenItems(store).add_many({ann: ["b"], f"{ann}-2": ["b"]})
     assert report.results == {f"{ann}-2": 1}
     assert isinstance(report.failed[ann], FilterMismatch)
-    assert f"user '{ann}' stay as they were: the stored filter was made for 50 items" in str(report.failed[ann])
+    assert f"user '{ann}' were not changed: the stored filter was made for 50 items" in str(report.failed[ann])
     assert state_of(store, ann) == before
 
 
@@ -364,7 +364,7 @@ def test_a_field_seen_of_somebody_elses_is_left_alone(client: Elasticsearch, ind
     client.indices.create(index=index_name, mappings=mappings)
     seen = SeenItems(client, index=index_name)
     for method in (seen.setup, lambda: seen.add("ann", ["a"])):
-        with pytest.raises(NotSetUp, match="somebody else's"):
+        with pytest.raises(NotSetUp, match="another program uses the field"):
             method()
 
 

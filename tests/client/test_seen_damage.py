@@ -36,7 +36,7 @@ def test_nothing_of_a_user_is_stored_if_one_item_is_none(store: Store, ann: str,
     seen.add(ann, ["before"])
     before = state_of(store, ann)
     for verb in (seen.add, seen.forget):
-        with pytest.raises(InputError, match=rf"user '{ann}' stay as they were: the item "):
+        with pytest.raises(InputError, match=rf"user '{ann}' were not changed: the item "):
             verb(ann, ["before", "a", bad])
     assert state_of(store, ann) == before
 
@@ -90,7 +90,7 @@ def test_one_string_is_not_taken_for_a_list_of_users() -> None:
 def assert_unreadable(seen: SeenItems, user: str) -> None:
     """Every question names the user; in a change of several the others are stored; removing mends it."""
     for ask in (lambda: seen.unseen(user, ["a"]), lambda: seen.stats(user), lambda: seen.clear(user)):
-        with pytest.raises(FilterFormatError, match=f"user '{user}' can't be read: .*; remove them, and rebuild"):
+        with pytest.raises(FilterFormatError, match=f"user '{user}' cannot be read: .*; remove them, and rebuild"):
             ask()
     others = {f"{user}-1": ["a"], user: ["a"], f"{user}-2": ["a"]}
     report = seen.add_many(others)

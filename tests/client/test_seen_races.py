@@ -19,6 +19,7 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, drive
 from es_simhash.bloom.seen import SeenConfig
+from es_simhash.client.seen_verbs import SeenVerbs
 from es_simhash.contract import Changed, ChangeUsers, FetchUsers, Request
 from es_simhash.errors import (
     ConflictError,
@@ -150,7 +151,7 @@ def test_in_a_storm_on_one_user_the_others_are_stored_once(store: Store, ann: st
 def test_an_add_that_was_beaten_past_the_deadline_raises(
     store: Store, ann: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SeenItems.add_many.__kwdefaults__, "deadline", 0.1)
+    monkeypatch.setitem(SeenVerbs.add_many.__kwdefaults__, "deadline", 0.1)
     with pytest.raises(ConflictError, match=f"user '{ann}' were not stored"):
         SeenItems(stormed(store, ann, times=-1)).add(ann, ["ours"])
 

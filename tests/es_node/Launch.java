@@ -10,15 +10,15 @@ import org.elasticsearch.node.Node;
 import org.elasticsearch.plugins.PluginsLoader;
 
 /**
- * One real Elasticsearch 9 node. The server's jar on Maven Central has everything but a network
- * layer, so {@code Network} brings one.
+ * One real Elasticsearch 9 node. The jar of the server on Maven Central has no network layer, so
+ * {@code Network} provides one.
  *
- * <p>Not here, since their modules are not published: painless scripts, reindex (so
- * delete_by_query and update_by_query too), security, ILM.
+ * <p>Some modules are not published, so the node lacks them: Painless scripts, reindex (also
+ * delete_by_query and update_by_query), security, ILM.
  *
- * <p>Arguments: MODULES FOLDER HTTP_PORT. Data and logs go to FOLDER. Port 0 means any free one;
- * FOLDER/logs/http.ports says which. With {@code -Des-node.owned=true} the node dies when its
- * standard input closes, that is, however the process that started it ends.
+ * <p>Arguments: MODULES FOLDER HTTP_PORT. Data and logs are in FOLDER. Port 0 means any free port;
+ * FOLDER/logs/http.ports names it. With {@code -Des-node.owned=true} the node ends when its
+ * standard input closes. That happens when the process that started it ends.
  */
 public class Launch {
     public static void main(String[] args) throws Exception {
@@ -52,7 +52,7 @@ public class Launch {
         try {
             System.in.transferTo(OutputStream.nullOutputStream());
         } catch (IOException e) {
-            // a broken pipe tells the same as a closed one
+            // a broken pipe means the same as a closed one
         }
         Runtime.getRuntime().halt(1);
     }

@@ -1,1 +1,1 @@
-"""A real Elasticsearch for the tests, with no Docker."""
+"""A real Elasticsearch for the tests, without Docker."""

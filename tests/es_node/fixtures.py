@@ -1,7 +1,8 @@
-"""Which Elasticsearch the tests talk to, said in the header of every run.
+"""The Elasticsearch that the tests use. The header of every run names it.
 
-The address in ELASTICSEARCH_TEST_URL comes first; else a node started by the suite, where a JDK and Maven are found;
-else the tests that need one are skipped, or failed where ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI) says so.
+It is the server at ELASTICSEARCH_TEST_URL. If the variable is not set, the suite starts a node, which needs a JDK and
+Maven. If there is neither, the tests that need a server are skipped; with ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI)
+they fail.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def pytest_report_header() -> list[str]:
 
 @pytest.fixture(scope="session")
 def elasticsearch_url() -> Iterator[str]:
-    """The address of an Elasticsearch that all tests share: each keeps to indices of its own (`make_index`)."""
+    """The address of an Elasticsearch that all tests share. Each test uses its own indices (`make_index`)."""
     if given := os.environ.get(URL_VARIABLE):
         yield given
         return
@@ -44,7 +45,7 @@ def elasticsearch_url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def mortal_node() -> Iterator[Node]:
-    """A node apart from the shared one, for tests that kill it; whoever kills it restarts it."""
+    """Another node than the shared one, for tests that kill it. A test that kills it restarts it."""
     require_own_node()
     with running_node() as node:
         yield node
@@ -52,7 +53,7 @@ def mortal_node() -> Iterator[Node]:
 
 @pytest.fixture
 def make_index(elasticsearch_url: str) -> Iterator[Callable[[], str]]:
-    """Give index names that nobody else has, one a call; whatever is there under them afterwards is deleted."""
+    """Return a new index name for each call. After the test the indices with these names are deleted."""
     names: list[str] = []
 
     def make() -> str:

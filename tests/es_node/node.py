@@ -1,15 +1,15 @@
-"""A real Elasticsearch node without Docker: the server's own jars from Maven Central, and a small launcher in Java.
+"""A real Elasticsearch node without Docker: the jars of the server from Maven Central, and a small launcher in Java.
 
-    python -m tests.es_node start --port 9200      print the node's address once it answers
-    python -m tests.es_node kill                   SIGKILL it
-    python -m tests.es_node restart                bring it back: same data, same port
-    python -m tests.es_node stop
+    python -m tests.es_node start --port 9200      start a node; print its address when it answers
+    python -m tests.es_node kill                   kill it with SIGKILL
+    python -m tests.es_node restart                start it again, with the same data and port
+    python -m tests.es_node stop                   stop it
 
-Needs a JDK from 21, and Maven for the first start, which keeps jars and classes in the cache folder. From Python,
-`running_node()` gives a node that dies with the process that started it, however that ends.
+It needs a JDK (21 or later), and Maven for the first start. The jars and classes are kept in the cache folder. In
+Python, `running_node()` starts a node that ends with the process that started it, however that process ends.
 
-How it holds together: a node's folder has everything of that node (data, logs, pid), so two nodes share nothing but
-the read-only jars. Its process inherits a lock on the folder's pid file, so that the lock says whether it lives.
+The folder of a node holds all of its data, logs and its process id. Two nodes share only the jars, which are read-only.
+The node's process inherits a lock on the pid file in its folder. The lock shows whether the node runs.
 """
 
 from __future__ import annotations
@@ -49,18 +49,20 @@ elasticsearch.version={VERSION}
 
 
 class NodeError(Exception):
-    """A node did not do what was asked of it."""
+    """A node could not be started, stopped or built."""
 
 
 class NodeUnavailableError(NodeError):
-    """This machine lacks what a node needs; the message says what."""
+    """This machine lacks something that a node needs. The message names it."""
 
 
 class Node:
-    """One node, in a folder of its own.
+    """One node.
 
-    Port 0 lets the node take any free port; after the first start it keeps that one. An owned node dies with the
-    process that started it; one that is not stays until somebody stops it.
+    :param folder: of this node: data, logs and process id.
+    :param port: 0 for any free port. The node keeps its port after the first start.
+    :param heap: size of the Java heap.
+    :param owned: True if the node ends with the process that started it; False if it runs until somebody stops it.
     """
 
     def __init__(self, folder: Path, *, port: int = 0, heap: str = "1g", owned: bool = True) -> None:
@@ -73,7 +75,7 @@ class Node:
 
     @property
     def pid(self) -> int | None:
-        """The process id of the node, or None where none runs."""
+        """The process id of the node; None if it does not run."""
         try:
             with (self.folder / "pid").open() as pid_file:
                 return None if _take(pid_file, shared=True) else int(pid_file.read())
@@ -81,21 +83,21 @@ class Node:
             return None
 
     def start(self, *, seconds: float = 120) -> None:
-        """Start on whatever data the folder has, and return once the node answers and its indices are there."""
+        """Start the node with the data of its folder. Return when it answers and its indices are available."""
         java, jars = find_jdk(), build()
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with (self.folder / "pid").open("a+") as pid_file, self._log.open("ab") as log:
             if not _take(pid_file):
-                raise NodeError(f"a node runs in {self.folder} already")
+                raise NodeError(f"a node already runs in {self.folder}")
             self._ports_file.unlink(missing_ok=True)
             self._process = subprocess.Popen(
                 self._command(java, jars),
-                # nothing is ever written there: the node waits for the end of it, which comes with our own
+                # Nothing is written there. The pipe closes when this process ends, and then the node ends.
                 stdin=subprocess.PIPE if self.owned else subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 pass_fds=[pid_file.fileno()],
-                start_new_session=True,  # an interrupt from the keyboard is for the tests, which then stop the node
+                start_new_session=True,  # Ctrl-C goes to the tests only. They stop the node.
             )
             pid_file.truncate(0)
             pid_file.write(str(self._process.pid))
@@ -110,11 +112,11 @@ class Node:
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL: what the node has not written by now is lost."""
+        """Kill the node with SIGKILL. What it has not written yet is lost."""
         self._signal(signal.SIGKILL)
 
     def restart(self) -> None:
-        """Start again on the same data and port; stop first where it runs."""
+        """Stop the node if it runs, and start it again with the same data and port."""
         self.stop()
         self.port = self.port or self._published_port()
         self.start()
@@ -131,7 +133,7 @@ class Node:
         try:
             return int(self._ports_file.read_text().strip().rpartition(":")[2])
         except FileNotFoundError:
-            raise NodeError(f"no node has ever been up in {self.folder}") from None
+            raise NodeError(f"no node was ever started in {self.folder}: start it first") from None
 
     def _command(self, java: Path, jars: Path) -> list[str | Path]:
         return [
@@ -154,11 +156,15 @@ class Node:
     def _wait_until_ready(self, deadline: float) -> None:
         while time.monotonic() < deadline:
             if self.pid is None:
-                raise NodeError(f"Elasticsearch {VERSION} died while it started; its last lines:\n{self._log_tail()}")
+                raise NodeError(
+                    f"Elasticsearch {VERSION} ended while it started; the last lines of its log:\n{self._log_tail()}"
+                )
             if self._ports_file.exists() and _is_healthy(self._published_port()):
                 return
             time.sleep(0.2)
-        raise NodeError(f"Elasticsearch {VERSION} did not come up in time; its last lines:\n{self._log_tail()}")
+        raise NodeError(
+            f"Elasticsearch {VERSION} did not start in time; the last lines of its log:\n{self._log_tail()}"
+        )
 
     def _log_tail(self, lines: int = 20) -> str:
         log = self._log.read_text(errors="replace").splitlines()
@@ -167,7 +173,7 @@ class Node:
     def _signal(self, which: signal.Signals, *, seconds: float = 15) -> None:
         if pid := self.pid:
             os.kill(pid, which)
-        if self._process:  # a child of ours: reap it
+        if self._process:  # our child process: collect its exit status
             self._process.wait(seconds)
             if self._process.stdin:
                 self._process.stdin.close()
@@ -175,13 +181,13 @@ class Node:
         deadline = time.monotonic() + seconds
         while self.pid:
             if time.monotonic() > deadline:
-                raise NodeError(f"process {pid} outlived {which.name} by {seconds:.0f} s")
+                raise NodeError(f"process {pid} still runs {seconds:.0f} s after {which.name}")
             time.sleep(0.05)
 
 
 @contextmanager
 def running_node(*, heap: str = "1g") -> Iterator[Node]:
-    """A node on empty data, for the length of the block and never longer than this process."""
+    """Start a node without data. It runs until the end of the block, and never longer than this process."""
     runs = cache_folder() / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     with _locked(runs.with_name("runs.lock")):
@@ -201,7 +207,7 @@ def running_node(*, heap: str = "1g") -> Iterator[Node]:
 
 
 def _remove_abandoned(runs: Path) -> None:
-    """Remove the folders of owned nodes whose owners are gone: a killed one cleans nothing up."""
+    """Remove the folders of nodes whose owner has ended. A killed owner does not remove its own."""
     for folder in runs.iterdir():
         with (folder / "owner").open("w") as owner:
             abandoned = _take(owner, shared=True)
@@ -215,7 +221,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def find_jdk() -> Path:
-    """The home of the first JDK that is new enough: JAVA_HOME, then /usr/lib/jvm, then the javac on PATH."""
+    """Return the home of the first JDK that is new enough: of JAVA_HOME, then /usr/lib/jvm, then the javac on PATH."""
     homes = [Path(os.environ.get("JAVA_HOME") or "/nowhere"), *sorted(Path("/usr/lib/jvm").glob("*"))]
     if on_path := shutil.which("javac"):
         homes.append(Path(on_path).resolve().parent.parent)
@@ -225,26 +231,34 @@ def find_jdk() -> Path:
             version = re.search(r'^JAVA_VERSION="(\d+)', release.read_text(), re.MULTILINE)
             if version and int(version[1]) >= OLDEST_JDK:
                 return home
-    raise NodeUnavailableError(f"Elasticsearch {VERSION} needs a JDK from {OLDEST_JDK}; none found")
+    raise NodeUnavailableError(
+        f"Elasticsearch {VERSION} needs a JDK of version {OLDEST_JDK} or later: install one, or set JAVA_HOME"
+    )
 
 
 def find_maven() -> Path:
     if maven := shutil.which("mvn"):
         return Path(maven)
-    raise NodeUnavailableError("the first start fetches Elasticsearch's jars with Maven; no mvn on PATH")
+    raise NodeUnavailableError(
+        "the first start downloads the jars of Elasticsearch with Maven, but there is no mvn on PATH: install Maven"
+    )
 
 
 def check_available() -> None:
-    """Raise NodeUnavailableError where this machine cannot start a node; costs no time worth a word."""
+    """Check quickly whether this machine can start a node.
+
+    :raises NodeUnavailableError: if it cannot.
+    """
     find_jdk()
     if not _build_folder().exists():
         find_maven()
 
 
 def build() -> Path:
-    """Fetch the jars and compile the launcher, once; return the folder that has them.
+    """Download the jars and compile the launcher, if that is not done yet. Return their folder.
 
-    The folder is named for its sources and appears whole or not at all, so nodes that run on it are safe from builds.
+    The name of the folder contains a digest of the sources. It is complete when it appears. So a build does not disturb
+    nodes that run.
     """
     target = _build_folder()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -272,7 +286,7 @@ def _build_into(folder: Path) -> None:
     _run(maven, "-q", "-B", "-f", HERE / "pom.xml", *fetch)
     quiet = ["-nowarn", "-Xlint:none"]
     _run(jdk / "bin" / "javac", *quiet, "--release", str(OLDEST_JDK), "-cp", f"{lib}/*", "-d", classes, *SOURCES)
-    plugin = sorted(classes.glob("Network*.class"))  # these go to a class loader of their own
+    plugin = sorted(classes.glob("Network*.class"))  # another class loader loads these
     members = [word for each in plugin for word in ("-C", classes, each.name)]
     _run(jdk / "bin" / "jar", "cf", network / "network.jar", *members)
     for class_file in plugin:
@@ -284,7 +298,7 @@ def _run(*command: str | Path) -> None:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         tail = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-        raise NodeError(f"{Path(command[0]).name} failed while the node was built; its last lines:\n{tail}")
+        raise NodeError(f"{Path(command[0]).name} failed while the node was built; its last lines of output:\n{tail}")
 
 
 def _is_healthy(port: int) -> bool:
@@ -299,9 +313,11 @@ def _is_healthy(port: int) -> bool:
 
 
 def _take(file: IO[str], *, shared: bool = False) -> bool:
-    """Take the lock of an open file if nobody has it; it is let go when the last copy of the descriptor closes.
+    """Take the lock of an open file, and return whether it was free.
 
-    Who only asks takes it shared, so that two who ask at once do not see each other.
+    The lock is released when the last copy of the descriptor is closed.
+
+    :param shared: take a shared lock, only to ask. Two programs may ask at the same time.
     """
     try:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -322,15 +338,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m tests.es_node", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=["start", "stop", "kill", "restart"])
-    parser.add_argument("--name", default="main", help="which node, where several run")
-    parser.add_argument("--port", type=int, default=0, help="of start: the default is any free port")
+    parser.add_argument("--name", default="main", help="name of the node, if there are several")
+    parser.add_argument("--port", type=int, default=0, help="port for start; the default is any free port")
     parser.add_argument("--heap", default="1g")
     args = parser.parse_args(arguments)
     node = Node(cache_folder() / "nodes" / args.name, port=args.port, heap=args.heap, owned=False)
     try:
         if args.command == "start":
             if node.pid:
-                raise NodeError(f"node {args.name} runs already, at {node.url}")
+                raise NodeError(f"node {args.name} already runs at {node.url}")
             shutil.rmtree(node.folder, ignore_errors=True)
             node.start()
             print(node.url)

@@ -1,9 +1,9 @@
-"""Faults between a client and a real node: a proxy that does to each request what the test's rule says.
+"""Faults between a client and a real node: a proxy that applies a rule of the test to each request.
 
     with Proxy(node.url) as proxy:
         proxy.rule = times(3, Answer(429), "_bulk")
 
-A rule sees each Request and returns what happens to it: None passes it on.
+A rule gets each Request and returns the fault for it. None passes the request on to the node.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ REASONS = {429: "es_rejected_execution_exception", 503: "unavailable_shards_exce
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asked.
+    """A request of a client.
 
-    :param path: with the query.
+    :param path: path and query of the URL.
     """
 
     method: str
@@ -45,48 +45,51 @@ class Request:
 
     @property
     def verb(self) -> str:
-        """What is asked of the index: ``_bulk``, ``_msearch``, ``_mget``, ``_refresh``, …"""
+        """The last part of the path: ``_bulk``, ``_msearch``, ``_mget``, ``_refresh``, …"""
         return urlsplit(self.path).path.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The server never sees the request: it is answered with this status."""
+    """The proxy answers with this status. The node does not get the request."""
 
     status: int
 
 
 @dataclass(frozen=True)
 class Drop:
-    """The connection is closed without an answer: before the server sees the request, or after it ``done`` it."""
+    """The proxy closes the connection without an answer.
+
+    :param done: True if the node has performed the request; False if it does not get it.
+    """
 
     done: bool
 
 
 @dataclass(frozen=True)
 class Delay:
-    """The request is passed on after these seconds."""
+    """The proxy passes the request on after some seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class BusyItems:
-    """Of a bulk request the operations on these ids are not passed on: each is answered with 429 at its place."""
+    """In a bulk request, the proxy answers the operations on these ids with 429. It passes the others on."""
 
     ids: Collection[str]
 
 
 def times(count: int, fault: Fault, *verbs: str) -> Rule:
-    """A rule: this happens to the first ``count`` requests of these kinds."""
+    """Return a rule: the first ``count`` requests of these kinds get the fault."""
     left = iter(range(count))
     return lambda request: fault if request.verb in verbs and next(left, None) is not None else None
 
 
 class Proxy:
-    """A server in front of a node; ``rule`` may be changed at any time.
+    """A server in front of a node. ``rule`` may be changed at any time.
 
-    ``faults`` lists what was done to whom: a test can see that something happened at all.
+    ``faults`` lists the faults that happened, with the kind of request. So a test can check that one happened.
     """
 
     def __init__(self, target: str, rule: Rule = lambda request: None) -> None:
@@ -107,7 +110,7 @@ class Proxy:
         self._server.server_close()
 
     def fault(self, request: Request) -> Fault | None:
-        """What happens to a request: one rule at a time, so that a rule may count."""
+        """Return the fault for a request. One thread at a time asks the rule, so a rule may count."""
         with self._lock:
             fault = self.rule(request)
             if fault is not None:
@@ -115,7 +118,7 @@ class Proxy:
             return fault
 
     def forward(self, request: Request, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
-        """The node's own answer, on a connection of its own: a node may have been restarted in between."""
+        """Return the node's answer, on a new connection, because the node may have been restarted."""
         with contextlib.closing(http.client.HTTPConnection(self._target, timeout=60)) as node:
             node.request(request.method, request.path, body, headers)
             answer = node.getresponse()
@@ -147,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
                 answer = self._without(fault.ids, request, headers)
             else:
                 answer = self.proxy.forward(request, headers, body)
-        except (OSError, http.client.HTTPException):  # the node is gone, and so are we
+        except (OSError, http.client.HTTPException):  # the node has ended, so close the connection
             self.close_connection = True
             return
         if fault == Drop(done=True):
@@ -172,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         return 200, HEADERS, json.dumps({**answer, "items": merged}).encode()
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        with contextlib.suppress(OSError):  # a client that does not wait is none of our business
+        with contextlib.suppress(OSError):  # the client may have closed the connection
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
@@ -189,7 +192,7 @@ def _error(status: int) -> bytes:
 
 
 def operations(body: bytes) -> list[tuple[str, str, bytes]]:
-    """Of each operation of a bulk request its kind, its id and its lines."""
+    """Return the kind, the id and the lines of each operation of a bulk request."""
     lines = iter(body.splitlines(keepends=True))
     found = []
     for line in lines:

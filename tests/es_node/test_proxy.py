@@ -1,4 +1,4 @@
-"""The proxy does to a request what the rule says, and to the others nothing."""
+"""The proxy applies the rule to a request, and passes all others on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BULK = b'{"index":{"_id":"a"}}\n{"n":1}\n{"delete":{"_id":"b"}}\n{"update":{"_id
 
 
 class Target:
-    """A server that keeps what it was asked, and says of each operation of a bulk request that it was done."""
+    """A server that records its requests. It answers each operation of a bulk request as done."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, bytes]] = []

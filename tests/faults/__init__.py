@@ -1,6 +1,6 @@
 """What becomes of the work while the server is busy, goes away or refuses: in the end, the same as if nothing were.
 
-The twin of each run with faults is the same run without, in SQLite.
+The reference for each run with faults is the same run without, in SQLite.
 """
 
 from __future__ import annotations
@@ -66,24 +66,24 @@ def ingest(address: str, documents: Iterable[dict[str, Any]], kind: str = "sync"
     """All outcomes of one run."""
     options = {"max_distance": MAX_DISTANCE, "batch_size": BATCH, "deadline": 60, **options}
     if kind == "sync":
-        with Documents(address) as door:
-            return list(door.ingest(documents, **options))
+        with Documents(address) as client:
+            return list(client.ingest(documents, **options))
 
     async def run() -> list[Outcome]:
-        async with AsyncDocuments(address) as door:
-            return [outcome async for outcome in door.ingest(documents, **options)]
+        async with AsyncDocuments(address) as client:
+            return [outcome async for outcome in client.ingest(documents, **options)]
 
     return asyncio.run(run())
 
 
 def contents(address: str) -> dict[str, tuple[Any, ...]]:
     """What the store holds of each document."""
-    with Documents(address) as door:
-        return contents_of(door)
+    with Documents(address) as client:
+        return contents_of(client)
 
 
-def contents_of(door: Documents) -> dict[str, tuple[Any, ...]]:
-    rows = list(door.export())
+def contents_of(client: Documents) -> dict[str, tuple[Any, ...]]:
+    rows = list(client.export())
     assert len({row.id for row in rows}) == len(rows)
     return {row.id: (row.fingerprint, row.digest, row.group, row.duplicate_of) for row in rows}
 
@@ -91,7 +91,7 @@ def contents_of(door: Documents) -> dict[str, tuple[Any, ...]]:
 def unharmed(*runs: list[dict[str, Any]], **options: Any) -> tuple[list[Outcome], dict[str, tuple[Any, ...]]]:
     """The outcomes of some runs, and the contents after them, where nothing goes wrong."""
     outcomes: list[Outcome] = []
-    with Documents("sqlite:///:memory:") as door:
+    with Documents("sqlite:///:memory:") as client:
         for documents in runs:
-            outcomes += door.ingest(documents, **{"max_distance": MAX_DISTANCE, "batch_size": BATCH, **options})
-        return outcomes, contents_of(door)
+            outcomes += client.ingest(documents, **{"max_distance": MAX_DISTANCE, "batch_size": BATCH, **options})
+        return outcomes, contents_of(client)

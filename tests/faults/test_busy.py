@@ -73,12 +73,12 @@ def test_documents_that_the_server_never_has_time_for_have_failed_and_the_others
     # A copy of what is stored was not to be written, under skip.
     assert {outcome.id for outcome in failed} <= STUCK
     for outcome in failed:
-        assert outcome.reason == f"{outcome.place}: the server has been too busy for 0.3 s: ingest it again"
+        assert outcome.reason == f"{outcome.place}: the server was too busy for 0.3 s: ingest it again"
         assert outcome.document == NEWS[int(outcome.id or "")]
         assert not outcome.stored
     others = [document for document in NEWS if document["id"] not in {outcome.id for outcome in failed}]
-    wanted, stored = unharmed(others, on_duplicate=on_duplicate)
+    expected, stored = unharmed(others, on_duplicate=on_duplicate)
     assert contents(direct) == stored
     assert [(o.id, o.outcome, o.duplicate_of, o.distance) for o in outcomes if o not in failed] == [
-        (o.id, o.outcome, o.duplicate_of, o.distance) for o in wanted
+        (o.id, o.outcome, o.duplicate_of, o.distance) for o in expected
     ]

@@ -13,7 +13,7 @@ from tests.faults import VERBS, contents, ingest, later, news, unharmed
 if TYPE_CHECKING:
     from tests.es_node.proxy import Proxy, Request, Rule
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news()
 LATER = later(NEWS)

@@ -59,10 +59,10 @@ def test_what_the_index_refuses_has_failed_and_the_others_are_as_if_it_were_not(
         assert BAD[id][1] in (outcome.reason or "")
         assert outcome.document == MIXED[int(id)]
     taken = [document for document in NEWS if document["id"] not in failed]
-    wanted, stored = unharmed(taken, on_duplicate=on_duplicate)
+    expected, stored = unharmed(taken, on_duplicate=on_duplicate)
     assert contents(narrow) == stored
     assert [(o.id, o.outcome, o.duplicate_of) for o in outcomes if o.id not in failed] == [
-        (o.id, o.outcome, o.duplicate_of) for o in wanted
+        (o.id, o.outcome, o.duplicate_of) for o in expected
     ]
 
 
@@ -100,8 +100,8 @@ def test_a_request_that_is_too_large_is_split_and_only_what_is_too_large_alone_f
     proxy: Proxy, address: str, direct: str, batch_size: int
 ) -> None:
     limit = 2_000
-    wanted, _ = unharmed(NEWS)
-    huge = {each["id"] for each in NEWS[3::9]} - {outcome.duplicate_of for outcome in wanted}
+    expected, _ = unharmed(NEWS)
+    huge = {each["id"] for each in NEWS[3::9]} - {outcome.duplicate_of for outcome in expected}
     assert len(huge) > 2
     documents = [{**each, "more": "x" * limit} if each["id"] in huge else each for each in NEWS]
     proxy.rule = lambda r: Answer(413) if r.verb == "_bulk" and len(r.body) > limit else None

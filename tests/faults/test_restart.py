@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.es_node.node import Node
     from tests.es_node.proxy import Request
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news(60)
 OPTIONS = ["--max-distance", str(MAX_DISTANCE), "--batch-size", str(BATCH), "--deadline", "1"]
@@ -78,9 +78,9 @@ def test_an_ingest_outlives_a_restart_of_the_node(
     proxy.rule = killer
     outcomes = ingest(address, NEWS, kind, workers=workers, deadline=120)
     killer.restarting.join()
-    wanted, stored = unharmed(NEWS)
+    expected, stored = unharmed(NEWS)
     assert [outcome.id for outcome in outcomes] == [document["id"] for document in NEWS]
-    assert outcomes == wanted
+    assert outcomes == expected
     assert contents(direct) == stored
 
 
@@ -133,9 +133,9 @@ def test_with_a_state_the_run_goes_on_after_the_node_is_back(
     proxy.rule = lambda request: None
     done = es_simhash(*command, cwd=tmp_path)
     outcomes += done.json[:-1]
-    wanted, stored = unharmed(NEWS)
+    expected, stored = unharmed(NEWS)
     assert done.code == 3  # of the two lines that can't be used
-    assert [each["outcome"] for each in outcomes] == [*(o.outcome for o in wanted), "rejected", "rejected"]
+    assert [each["outcome"] for each in outcomes] == [*(o.outcome for o in expected), "rejected", "rejected"]
     assert [each["id"] for each in outcomes[:60]] == [document["id"] for document in NEWS]
     assert done.json[-1]["total"] == len(outcomes) == 62
     assert len((tmp_path / "dead").read_bytes().splitlines()) == 2

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.es_node.proxy import Proxy, Rule
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 
 def gone_after(writes: int, *, done: bool) -> Rule:
@@ -42,26 +42,26 @@ def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
     before = news(30, seed)
     after = later(before, seed)
     options: dict[str, Any] = {"max_distance": MAX_DISTANCE, "batch_size": BATCH, "on_duplicate": on_duplicate}
-    with Documents("sqlite:///:memory:") as twin:
-        list(twin.ingest(before, max_distance=3))
+    with Documents("sqlite:///:memory:") as reference:
+        list(reference.ingest(before, max_distance=3))
         ingest(direct, before, max_distance=3)
         if grouped:
-            twin.group(max_distance=MAX_DISTANCE)
-            with Documents(direct) as door:
-                door.group(max_distance=MAX_DISTANCE)
-        wanted, stored = list(twin.ingest(after, **options)), contents_of(twin)
+            reference.group(max_distance=MAX_DISTANCE)
+            with Documents(direct) as documents:
+                documents.group(max_distance=MAX_DISTANCE)
+        expected, stored = list(reference.ingest(after, **options)), contents_of(reference)
     rng = random.Random(seed)
     outcomes: list[Any] = []
     broken = 0
     for _ in range(100):
         proxy.rule = gone_after(rng.randint(1, 2), done=rng.random() < 0.7)
         try:
-            with Documents(address, max_retries=0) as door:
-                outcomes.extend(door.ingest(after, checkpoint=str(tmp_path / "state"), deadline=0, **options))
+            with Documents(address, max_retries=0) as documents:
+                outcomes.extend(documents.ingest(after, checkpoint=str(tmp_path / "state"), deadline=0, **options))
         except StoreUnavailable:
             broken += 1
         else:
             break
     assert broken > 2
-    assert outcomes == wanted
+    assert outcomes == expected
     assert contents(direct) == stored

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.es_node.proxy import Fault, Proxy, Rule
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news()
 GONE = [str(n) for n in range(0, 40, 3)]
@@ -47,52 +47,52 @@ def until_done(proxy: Proxy, fault: Fault, work: Callable[[], Any]) -> int:
 
 
 @pytest.fixture
-def door(address: str) -> Iterator[Documents]:
-    with Documents(address) as door:
-        door.fetch([])  # it has asked for the mapping by now
-        yield door
+def library(address: str) -> Iterator[Documents]:
+    with Documents(address) as library:
+        library.fetch([])  # it has asked for the mapping by now
+        yield library
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_groups_are_complete_when_a_call_comes_to_its_end(
-    proxy: Proxy, door: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, library: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("es_simhash.verbs.group.BATCH", 4)
-    with Documents("sqlite:///:memory:") as twin:
+    with Documents("sqlite:///:memory:") as reference:
         for documents in (NEWS[::-1], later(NEWS)):
-            list(twin.ingest(documents, max_distance=0))
+            list(reference.ingest(documents, max_distance=0))
             ingest(direct, documents, max_distance=0)
-        before = contents_of(twin)
+        before = contents_of(reference)
         assert contents(direct) == before
-        twin.group(max_distance=MAX_DISTANCE)
-        after = contents_of(twin)
+        reference.group(max_distance=MAX_DISTANCE)
+        after = contents_of(reference)
     assert sum(before[id] != after[id] for id in before) > 8
-    assert until_done(proxy, fault, lambda: door.group(max_distance=MAX_DISTANCE)) > 3
+    assert until_done(proxy, fault, lambda: library.group(max_distance=MAX_DISTANCE)) > 3
     assert contents(direct) == after
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_removed_documents_are_gone_and_so_are_the_links_to_them(
-    proxy: Proxy, door: Documents, direct: str, fault: Fault
+    proxy: Proxy, library: Documents, direct: str, fault: Fault
 ) -> None:
-    with Documents("sqlite:///:memory:") as twin:
-        list(twin.ingest(NEWS, max_distance=MAX_DISTANCE))
+    with Documents("sqlite:///:memory:") as reference:
+        list(reference.ingest(NEWS, max_distance=MAX_DISTANCE))
         ingest(direct, NEWS)
         assert any(row[3] in GONE for row in contents(direct).values())
-        twin.remove(GONE, max_distance=MAX_DISTANCE)
-        after = contents_of(twin)
-    assert until_done(proxy, fault, lambda: door.remove(GONE, max_distance=MAX_DISTANCE)) > 3
+        reference.remove(GONE, max_distance=MAX_DISTANCE)
+        after = contents_of(reference)
+    assert until_done(proxy, fault, lambda: library.remove(GONE, max_distance=MAX_DISTANCE)) > 3
     assert contents(direct) == after
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_matches_is_removed_when_a_call_comes_to_its_end(
-    proxy: Proxy, door: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+    proxy: Proxy, library: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("es_simhash.verbs.remove.BATCH", 5)
     clause = {"ids": {"values": GONE}}
     ingest(direct, NEWS)
-    assert until_done(proxy, fault, lambda: door.remove_matching(clause, max_distance=MAX_DISTANCE)) > 3
+    assert until_done(proxy, fault, lambda: library.remove_matching(clause, max_distance=MAX_DISTANCE)) > 3
     left = contents(direct)
     assert left.keys() == {document["id"] for document in NEWS} - set(GONE)
     assert not any(group in GONE or original in GONE for _, _, group, original in left.values())
@@ -106,18 +106,18 @@ def bare(elasticsearch_url: str, index_name: str) -> None:
         client.bulk(index=index_name, operations=operations, refresh=True)
 
 
-def backfill(door: Documents, **options: Any) -> list[Any]:
-    return list(door.backfill("text", max_distance=MAX_DISTANCE, batch_size=BATCH, **options))
+def backfill(library: Documents, **options: Any) -> list[Any]:
+    return list(library.backfill("text", max_distance=MAX_DISTANCE, batch_size=BATCH, **options))
 
 
-def every_copy_is_known(door: Documents) -> bool:
+def every_copy_is_known(library: Documents) -> bool:
     """Whether as many documents duplicate another as after a look at all of them together."""
 
     def copies() -> int:
-        return sum(original is not None for _, _, _, original in contents_of(door).values())
+        return sum(original is not None for _, _, _, original in contents_of(library).values())
 
     before = copies()
-    door.group(max_distance=MAX_DISTANCE)
+    library.group(max_distance=MAX_DISTANCE)
     return 5 < before == copies()
 
 
@@ -127,22 +127,22 @@ def test_each_document_has_one_outcome_of_a_backfill_that_was_not_answered(
     bare: None, proxy: Proxy, address: str, fault: Fault, workers: int
 ) -> None:
     proxy.rule = times(6, fault, "_bulk")
-    with Documents(address) as door:
-        outcomes = backfill(door, workers=workers)
+    with Documents(address) as library:
+        outcomes = backfill(library, workers=workers)
         assert sorted(outcome.id for outcome in outcomes) == sorted(document["id"] for document in NEWS)
-        found = contents_of(door)
+        found = contents_of(library)
         assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in found.items()}
-        assert every_copy_is_known(door)
+        assert every_copy_is_known(library)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_backfill_that_broke_off_is_completed_by_the_next(
     bare: None, proxy: Proxy, address: str, fault: Fault
 ) -> None:
-    with Documents(address) as door:
-        assert until_done(proxy, fault, lambda: backfill(door, deadline=0)) > 3
-        assert contents_of(door).keys() == {document["id"] for document in NEWS}
-        assert every_copy_is_known(door)
+    with Documents(address) as library:
+        assert until_done(proxy, fault, lambda: backfill(library, deadline=0)) > 3
+        assert contents_of(library).keys() == {document["id"] for document in NEWS}
+        assert every_copy_is_known(library)
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -150,8 +150,8 @@ def test_a_backfill_asks_again_for_the_documents_themselves(
     bare: None, proxy: Proxy, address: str, workers: int
 ) -> None:
     proxy.rule = times(9, Answer(503), "_search", "_refresh", "_pit")
-    with Documents(address) as door:
-        outcomes = backfill(door, workers=workers)
+    with Documents(address) as library:
+        outcomes = backfill(library, workers=workers)
         assert len(proxy.faults) == 9
-        assert {outcome.id for outcome in outcomes} == contents_of(door).keys()
+        assert {outcome.id for outcome in outcomes} == contents_of(library).keys()
         assert len(outcomes) == len(NEWS)

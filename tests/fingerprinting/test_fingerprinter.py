@@ -156,6 +156,7 @@ def test_a_text_in_a_batch_has_the_fingerprint_that_it_has_alone(texts: list[str
     assert Fingerprinter().fingerprints(iter(texts)) == [fingerprint(text) for text in texts]
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_fingerprints() -> None:
     code = """
 import json, sys

@@ -47,6 +47,7 @@ def test_the_order_of_documents_does_not_matter(texts: list[str], data: st.DataO
     assert list(idf_table(shuffled).lines()) == list(idf_table(texts).lines())
 
 
+@pytest.mark.slow
 def test_another_process_with_the_other_segmenter_makes_the_same_table() -> None:
     code = """
 import json, sys

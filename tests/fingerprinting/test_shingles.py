@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
 
 numbers = st.lists(st.integers(0, 9), max_size=12)
 

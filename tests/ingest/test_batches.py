@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash import Outcome
+from es_simhash import Documents, Outcome
 from es_simhash.errors import InputError
 from es_simhash.ingest import batches as reading_source
 from es_simhash.ingest.batches import Source
 from es_simhash.ingest.ids import FirstPlaces, claim
 from es_simhash.lines import Line
+from es_simhash.testing import LinearStore
 from es_simhash.verbs.outcome import Document
 from tests.ingest import Item, batches, documents, reader
 
@@ -89,7 +90,7 @@ def test_a_dict_s_place_is_its_number_and_a_line_s_its_own() -> None:
 @pytest.mark.parametrize("size", [0, -1])
 def test_a_batch_has_at_least_one_document(size: int) -> None:
     with pytest.raises(InputError, match=f"a batch size of {size}: use a whole number from 1"):
-        batches([], size)
+        Documents(LinearStore()).ingest([], batch_size=size)
 
 
 def test_input_is_taken_no_further_than_the_batch_needs() -> None:
@@ -114,7 +115,7 @@ def test_async_batches_are_those_of_sync_input(awaited: bool) -> None:
             yield document
 
     async def collect() -> list[list[Item]]:
-        made, taken = [], Source(source() if awaited else given, 3)
+        made, taken = [], Source(source() if awaited else given, 3, async_allowed=True)
         with FirstPlaces() as ids:
             while lines := await taken.atake():
                 made.append(claim(reader().read_all(lines), ids))

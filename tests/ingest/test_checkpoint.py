@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import Remove, Write
-from es_simhash.errors import InputError, StoreError
+from es_simhash.contract import Fetch, Remove, Write
+from es_simhash.errors import InputError, StoreError, StoreUnavailable
 from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from es_simhash.contract import Request
     from es_simhash.verbs.outcome import Outcome
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -160,6 +161,34 @@ def test_other_workers_and_batches_go_on_where_the_first_ended(path: Path, whole
         ingest(store, path)
     assert [outcome.outcome for outcome in ingest(store, path, batch_size=4, workers=1)] == OUTCOMES[3:]
     assert contents(store) == whole
+
+
+class Away(LinearStore):
+    """A store with lagging search that is away at the n-th request of one type."""
+
+    def __init__(self, kind: type[Request[Any]], number: int) -> None:
+        super().__init__(lagging=True)
+        self._kind, self._left = kind, number
+
+    def perform(self, request: Request[Any]) -> Any:
+        self._left -= isinstance(request, self._kind)
+        if isinstance(request, self._kind) and self._left == 0:
+            raise StoreUnavailable("it is away")
+        return super().perform(request)
+
+
+# At its second Fetch the store is away between two batches. At its second Write a batch is decided and not written.
+@pytest.mark.parametrize("kind", [Fetch, Write])
+def test_a_resumed_run_finds_what_the_interrupted_run_wrote_although_search_lags(path: Path, kind: Any) -> None:
+    store = set_up(Away(kind, 2))
+    documents = [{"id": "a", "text": STORM}, {"id": "b", "text": "第一"}, {"id": "copy", "text": STORM}]
+    with pytest.raises(StoreUnavailable):
+        ingest(store, path, documents, batch_size=1, deadline=0)
+    resumed = ingest(store, path, documents, batch_size=1)
+    assert [(outcome.id, outcome.outcome, outcome.duplicate_of) for outcome in resumed] == [
+        ("b", "new", None),
+        ("copy", "exact_duplicate", "a"),
+    ]
 
 
 # --- another run -------------------------------------------------------------------------------------------

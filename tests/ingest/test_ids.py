@@ -124,6 +124,7 @@ def growth(how: str) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.slow
 @needs_proc
 def test_memory_does_not_grow_with_the_number_of_ids() -> None:
     assert growth("in a file") < 8_000_000

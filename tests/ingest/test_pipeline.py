@@ -89,7 +89,7 @@ def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(worker
     outcomes.close()
 
 
-def test_the_async_door_reads_no_farther() -> None:
+def test_the_async_class_reads_no_farther() -> None:
     async def main() -> int:
         source = Endless()
         outcomes: Any = AsyncDocuments(Async(LinearStore())).ingest(source, workers=1, batch_size=BATCH)
@@ -116,7 +116,7 @@ def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path:
     Checkpoint(path).close()
 
 
-def test_the_async_door_leaves_nothing_either(tmp_path: Path) -> None:
+def test_the_async_class_leaves_nothing_either(tmp_path: Path) -> None:
     path = str(tmp_path / "x.state")
 
     async def main() -> int:
@@ -181,7 +181,7 @@ def test_what_was_read_before_an_error_of_the_input_s_is_done(
     assert [(outcome.id, outcome.stored) for outcome in found] == [(str(number), True) for number in range(count)]
 
 
-def test_the_async_door_does_what_was_read_too() -> None:
+def test_the_async_class_does_what_was_read_too() -> None:
     async def source() -> AsyncIterator[Any]:
         for number in range(12):
             yield {"id": number, "text": "x"}

@@ -10,12 +10,17 @@ import pytest
 from es_simhash import Documents, Fingerprinter
 from es_simhash.errors import InputError
 from es_simhash.ingest import reader as reading_documents
+from es_simhash.lines import Line
 from tests.ingest import reader
+
+
+def line(document: Any) -> Line:
+    return Line("document 1", document)
 
 
 def refusal(document: Any, *fields: str, **options: Any) -> str:
     with pytest.raises(InputError) as raised:
-        reader(*fields, **options).read(document)
+        reader(*fields, **options).read(line(document))
     return str(raised.value)
 
 
@@ -23,7 +28,7 @@ def refusal(document: Any, *fields: str, **options: Any) -> str:
     ("id", "read"), [("n1", "n1"), (7, "7"), (0, "0"), (-1, "-1"), (2**70, str(2**70)), (" ", " ")]
 )
 def test_an_id_is_a_string_or_a_whole_number(id: Any, read: str) -> None:
-    assert reader().read({"id": id, "text": "x"}).id == read
+    assert reader().read(line({"id": id, "text": "x"})).id == read
 
 
 @pytest.mark.parametrize(
@@ -38,18 +43,18 @@ def test_nothing_else_is_an_id(id: Any, kind: str) -> None:
 def test_an_id_has_1_to_512_bytes(id: str, length: int) -> None:
     assert refusal({"id": id, "text": "x"}) == f"the id in 'id' has {length} bytes: use from 1 to 512"
     if id:
-        assert reader().read({"id": id[:-1], "text": "x"}).id == id[:-1]
+        assert reader().read(line({"id": id[:-1], "text": "x"})).id == id[:-1]
 
 
 def test_texts_of_several_fields_are_joined_and_missing_ones_left_out() -> None:
     document = {"id": 1, "title": "暴雨", "lead": None, "body": "橙色预警"}
-    read = reader("id", "title", "lead", "summary", "body").read(document)
+    read = reader("id", "title", "lead", "summary", "body").read(line(document))
     assert read.fingerprint == Fingerprinter().fingerprint("暴雨\n橙色预警")
 
 
 @pytest.mark.parametrize("document", [{"id": 1}, {"id": 1, "text": None}])
 def test_a_document_has_a_text(document: dict[str, Any]) -> None:
-    assert refusal(document, "id", "text", "body").startswith("no text in the field 'text', 'body': name the field")
+    assert refusal(document, "id", "text", "body").startswith("no text in field 'text', 'body': name the field")
 
 
 @pytest.mark.parametrize("text", [5, ["x"], {"zh": "x"}, True, b"x"])
@@ -58,11 +63,11 @@ def test_a_text_is_a_string(text: Any) -> None:
 
 
 def test_an_empty_text_is_a_text() -> None:
-    assert reader().read({"id": 1, "text": ""}).fingerprint.blank
+    assert reader().read(line({"id": 1, "text": ""})).fingerprint.blank
 
 
 def test_a_text_has_as_many_characters_as_allowed() -> None:
-    assert reader(max_text=5).read({"id": 1, "text": "暴雨橙色预"}).id == "1"
+    assert reader(max_text=5).read(line({"id": 1, "text": "暴雨橙色预"})).id == "1"
     assert refusal({"id": 1, "text": "暴雨橙色预警"}, max_text=5).startswith(
         "the text has 6 characters, the limit is 5:"
     )
@@ -72,7 +77,7 @@ def test_a_text_has_as_many_characters_as_allowed() -> None:
     ("document", "where"),
     [
         ({"id": "\ud83d", "text": "x"}, "the id in 'id'"),
-        ({"id": 1, "text": "x\udc00"}, "the text in 'text'"),
+        ({"id": 1, "text": "x\udc00"}, "the text in field 'text'"),
         ({"id": 1, "text": "x", "tags": ["\ud83d"]}, "the document, as JSON,"),
         ({"id": 1, "text": "x", "\ud83d": 1}, "the document, as JSON,"),
     ],
@@ -84,7 +89,7 @@ def test_half_a_character_is_refused_wherever_it_is(document: dict[str, Any], wh
 
 @pytest.mark.parametrize("value", [float("nan"), float("-inf"), {1, 2}, b"x"], ids=repr)
 def test_what_has_no_json_form_is_refused(value: Any) -> None:
-    assert refusal({"id": 1, "text": "x", "n": value}).startswith("the document can't be written as JSON: ")
+    assert refusal({"id": 1, "text": "x", "n": value}).startswith("the document cannot be written as JSON: ")
 
 
 @pytest.mark.parametrize("document", [None, 5, "id", ["id", "text"], [("id", 1)]])
@@ -94,19 +99,19 @@ def test_a_document_is_an_object(document: Any) -> None:
 
 def test_what_is_stored_is_the_document_with_every_field() -> None:
     document = {"id": 7, "text": "暴雨", "n": 1.5, "tags": ["a", None], "geo": {"lat": 1}}
-    assert json.loads(reader().read(document).source) == document
+    assert json.loads(reader().read(line(document)).source) == document
 
 
 def test_a_fingerprint_that_was_read_back_is_left_out_and_nothing_is_changed() -> None:
     document = {"id": 1, "text": "x", "simhash": {"fp": 1, "digest": "d", "group": "1"}}
     before = json.dumps(document)
-    assert json.loads(reader().read(document).source) == {"id": 1, "text": "x"}
+    assert json.loads(reader().read(line(document)).source) == {"id": 1, "text": "x"}
     assert json.dumps(document) == before
 
 
 @pytest.mark.parametrize("theirs", [7, "x", {"mine": 1}, []])
 def test_a_field_simhash_of_the_user_s_own_is_refused(theirs: Any) -> None:
-    said = "the field 'simhash' is taken for the fingerprint: rename yours"
+    said = "the field 'simhash' is used for the fingerprint: rename yours"
     assert refusal({"id": 1, "text": "x", "simhash": theirs}) == said
 
 

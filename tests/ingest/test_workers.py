@@ -28,7 +28,7 @@ STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经�
 BATCH = 20
 
 
-def documents(count: int) -> list[Any]:
+def corpus(count: int) -> list[Any]:
     """Originals, copies, near-copies, repeated ids, and what can't be used, all over."""
     made: list[Any] = []
     for number in range(count):
@@ -39,7 +39,7 @@ def documents(count: int) -> list[Any]:
 
 
 # Some are the same, some have another text, and their copies find another original.
-STORED = [{"id": number, "text": f"{STORM}{number // 20}号"} for number in range(50, 150, 3)] + documents(190)[180:]
+STORED = [{"id": number, "text": f"{STORM}{number // 20}号"} for number in range(50, 150, 3)] + corpus(190)[180:]
 
 
 def lines(count: int) -> list[Line]:
@@ -53,19 +53,19 @@ def workers() -> Iterator[Workers]:
     workers.close()
 
 
-def contents(door: Documents) -> list[Any]:
-    return sorted((row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) for row in door.export())
+def contents(documents: Documents) -> list[Any]:
+    return sorted((row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) for row in documents.export())
 
 
 # --- the same ----------------------------------------------------------------------------------------------
 
 
 def played(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
-    with Documents(address) as door:
-        door.setup()
-        list(door.ingest(STORED))
-        outcomes = list(door.ingest(documents(200), workers=workers, batch_size=BATCH))
-        return outcomes, contents(door)
+    with Documents(address) as documents:
+        documents.setup()
+        list(documents.ingest(STORED))
+        outcomes = list(documents.ingest(corpus(200), workers=workers, batch_size=BATCH))
+        return outcomes, contents(documents)
 
 
 async def aplayed(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
@@ -76,9 +76,9 @@ async def aplayed(address: str, workers: int) -> tuple[list[Outcome], list[Any]]
     with Documents(address) as sync:
         sync.setup()
         list(sync.ingest(STORED))
-        async with AsyncDocuments(address) as door:
-            given = source(documents(200))
-            outcomes = [outcome async for outcome in door.ingest(given, workers=workers, batch_size=BATCH)]
+        async with AsyncDocuments(address) as documents:
+            given = source(corpus(200))
+            outcomes = [outcome async for outcome in documents.ingest(given, workers=workers, batch_size=BATCH)]
         return outcomes, contents(sync)
 
 
@@ -104,10 +104,11 @@ def test_outcomes_and_store_are_those_without_workers(tmp_path: Path, alone: Any
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_so_are_those_of_the_async_door(tmp_path: Path, alone: Any, workers: int) -> None:
+def test_so_are_those_of_the_async_class(tmp_path: Path, alone: Any, workers: int) -> None:
     assert asyncio.run(aplayed(f"sqlite:///{tmp_path}/a.db", workers)) == alone
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_so_are_those_of_elasticsearch(elasticsearch_url: str, make_index: Callable[[], str], alone: Any) -> None:
     assert played(f"{elasticsearch_url}/{make_index()}", 2) == alone
@@ -133,24 +134,24 @@ def test_a_worker_that_is_killed_loses_nothing(workers: Workers, caplog: pytest.
 
 
 def test_a_run_goes_on_when_all_its_workers_are_killed() -> None:
-    with Documents("sqlite:///:memory:") as door:
+    with Documents("sqlite:///:memory:") as documents:
         outcomes: list[Outcome] = []
-        for outcome in door.ingest(documents(200), workers=2, batch_size=BATCH):
+        for outcome in documents.ingest(corpus(200), workers=2, batch_size=BATCH):
             outcomes.append(outcome)
             if len(outcomes) == 30:
                 for child in active_children():
                     child.kill()
-    with Documents("sqlite:///:memory:") as door:
-        assert outcomes == list(door.ingest(documents(200)))
+    with Documents("sqlite:///:memory:") as documents:
+        assert outcomes == list(documents.ingest(corpus(200)))
 
 
 @pytest.mark.parametrize("value", [threading.Lock(), lambda: 5, [(1).__add__]], ids=["lock", "lambda", "method"])
 def test_what_can_t_be_sent_to_a_worker_is_rejected_and_stops_nothing(value: Any) -> None:
     given = [{"id": 1, "text": "x"}, {"id": 2, "text": "x", "odd": value}, {"id": 3, "text": "x"}]
-    with Documents("sqlite:///:memory:") as door:
-        outcomes = list(door.ingest(given, workers=1, batch_size=1))
+    with Documents("sqlite:///:memory:") as documents:
+        outcomes = list(documents.ingest(given, workers=1, batch_size=1))
     assert [outcome.outcome for outcome in outcomes] == ["new", "rejected", "exact_duplicate"]
-    assert "can't be written as JSON" in (outcomes[1].reason or "")
+    assert "cannot be written as JSON" in (outcomes[1].reason or "")
 
 
 RUN = """
@@ -175,6 +176,7 @@ def gone(pid: int) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 def test_workers_end_when_their_program_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"

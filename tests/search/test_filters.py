@@ -78,6 +78,7 @@ def test_sqlite_finds_what_matches_the_filter_in_memory(
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_elasticsearch_finds_what_matches_the_filter_in_memory(
     elasticsearch_url: str, make_index: Callable[[], str]

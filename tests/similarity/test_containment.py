@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.normalisation import word_characters
 from es_simhash.similarity.containment import SHORTEST, containment, containment_of
 
 long = "".join(chr(0x4E00 + 7 * number) for number in range(400))

@@ -45,19 +45,19 @@ def address(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def door(address: Any) -> Iterator[Documents]:
+def documents(address: Any) -> Iterator[Documents]:
     with Documents(address) as documents:
         documents.setup()
         yield documents
 
 
-def ingest(door: Documents, texts: dict[str, str], **options: Any) -> list[tuple[Any, ...]]:
+def ingest(documents: Documents, texts: dict[str, str], **options: Any) -> list[tuple[Any, ...]]:
     items = [{"id": id, "text": text} for id, text in texts.items()]
-    return [(o.outcome, o.duplicate_of, o.distance, o.similarity) for o in door.ingest(items, **options)]
+    return [(o.outcome, o.duplicate_of, o.distance, o.similarity) for o in documents.ingest(items, **options)]
 
 
-def links(door: Documents) -> dict[str, tuple[str, str | None]]:
-    return {row.id: (row.group, row.duplicate_of) for row in door.export()}
+def links(documents: Documents) -> dict[str, tuple[str, str | None]]:
+    return {row.id: (row.group, row.duplicate_of) for row in documents.export()}
 
 
 def distance(text: str) -> int | None:
@@ -65,118 +65,118 @@ def distance(text: str) -> int | None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 100])
-def test_ingest_takes_only_what_agrees_for_a_duplicate(door: Documents, batch_size: int) -> None:
-    outcomes = ingest(door, TEXTS, confirm=0.8, batch_size=batch_size)
+def test_ingest_takes_only_what_agrees_for_a_duplicate(documents: Documents, batch_size: int) -> None:
+    outcomes = ingest(documents, TEXTS, confirm=0.8, batch_size=batch_size)
     assert outcomes == [
         ("new", None, None, None),
         ("near_duplicate", "storm", distance(EDITED), jaccard(STORM, EDITED)),
         ("new", None, None, None),
         ("exact_duplicate", "storm", 0, 1.0),
     ]
-    assert ingest(door, {"again": EDITED, "other": SHUFFLED + "完"}, confirm=0.8) == [
+    assert ingest(documents, {"again": EDITED, "other": SHUFFLED + "完"}, confirm=0.8) == [
         ("exact_duplicate", "edited", 0, 1.0),
         ("near_duplicate", "shuffled", 0, jaccard(SHUFFLED, SHUFFLED + "完")),
     ]
 
 
-def test_without_confirm_there_is_no_similarity(door: Documents) -> None:
-    outcomes = ingest(door, TEXTS, max_distance=7)
+def test_without_confirm_there_is_no_similarity(documents: Documents) -> None:
+    outcomes = ingest(documents, TEXTS, max_distance=7)
     assert [outcome[0] for outcome in outcomes] == ["new", "near_duplicate", "near_duplicate", "exact_duplicate"]
     assert {outcome[3] for outcome in outcomes} == {None}
 
 
-def test_similar_gives_distance_and_similarity_of_what_agrees(door: Documents) -> None:
-    ingest(door, TEXTS, confirm=0.8)
-    matches = door.similar(STORM, confirm=0.8)
+def test_similar_gives_distance_and_similarity_of_what_agrees(documents: Documents) -> None:
+    ingest(documents, TEXTS, confirm=0.8)
+    matches = documents.similar(STORM, confirm=0.8)
     assert [(m.id, m.distance, m.exact, m.similarity) for m in matches] == [
         ("copy", 0, True, 1.0),
         ("storm", 0, True, 1.0),
         ("edited", distance(EDITED), False, jaccard(STORM, EDITED)),
     ]
-    assert {m.id for m in door.similar(STORM, max_distance=7)} == set(TEXTS)
-    assert {m.id for m in door.similar(STORM, confirm=0.0)} == set(TEXTS)
-    assert {m.id for m in door.similar(STORM, confirm=1.0)} == {"copy", "storm"}
-    assert [m.id for m in door.similar_to("edited", confirm=0.8)] == ["copy", "storm"]
-    assert door.similar_to("shuffled", confirm=0.8) == []
-    assert [len(some) for some in door.similar_many([STORM, SHUFFLED, "", "别的"], confirm=0.8)] == [3, 1, 0, 0]
+    assert {m.id for m in documents.similar(STORM, max_distance=7)} == set(TEXTS)
+    assert {m.id for m in documents.similar(STORM, confirm=0.0)} == set(TEXTS)
+    assert {m.id for m in documents.similar(STORM, confirm=1.0)} == {"copy", "storm"}
+    assert [m.id for m in documents.similar_to("edited", confirm=0.8)] == ["copy", "storm"]
+    assert documents.similar_to("shuffled", confirm=0.8) == []
+    assert [len(some) for some in documents.similar_many([STORM, SHUFFLED, "", "别的"], confirm=0.8)] == [3, 1, 0, 0]
 
 
-def test_cosine_is_blind_to_order(door: Documents) -> None:
-    ingest(door, TEXTS, confirm=0.8, measure="cosine")
-    found = {m.id: m.similarity for m in door.similar(STORM, confirm=0.8, measure="cosine")}
+def test_cosine_is_blind_to_order(documents: Documents) -> None:
+    ingest(documents, TEXTS, confirm=0.8, measure="cosine")
+    found = {m.id: m.similarity for m in documents.similar(STORM, confirm=0.8, measure="cosine")}
     assert found == {id: similarity(STORM, text, "cosine") for id, text in TEXTS.items()}
 
 
-def test_group_keeps_apart_what_does_not_agree(door: Documents) -> None:
-    ingest(door, TEXTS, max_distance=7)
-    assert {group for group, _ in links(door).values()} == {"storm"}
-    report = door.group(confirm=0.8)
+def test_group_keeps_apart_what_does_not_agree(documents: Documents) -> None:
+    ingest(documents, TEXTS, max_distance=7)
+    assert {group for group, _ in links(documents).values()} == {"storm"}
+    report = documents.group(confirm=0.8)
     assert (report.groups, report.members) == (1, 3)
-    assert links(door) == {
+    assert links(documents) == {
         "storm": ("storm", None),
         "edited": ("storm", "storm"),
         "shuffled": ("shuffled", None),
         "copy": ("storm", "storm"),
     }
-    assert door.group(confirm=0.8).changed == 0
+    assert documents.group(confirm=0.8).changed == 0
 
 
-def test_an_ingest_and_group_agree(door: Documents) -> None:
-    ingest(door, TEXTS, confirm=0.8)
-    assert door.group(confirm=0.8).changed == 0
+def test_an_ingest_and_group_agree(documents: Documents) -> None:
+    ingest(documents, TEXTS, confirm=0.8)
+    assert documents.group(confirm=0.8).changed == 0
 
 
-def test_what_loses_its_original_finds_one_that_agrees(door: Documents) -> None:
-    ingest(door, {"shuffled": SHUFFLED, "storm": STORM, "edited": EDITED}, confirm=0.8)
-    assert links(door)["edited"] == ("storm", "storm")
-    door.remove(["storm"], confirm=0.8)
-    assert links(door) == {"shuffled": ("shuffled", None), "edited": ("edited", None)}
+def test_what_loses_its_original_finds_one_that_agrees(documents: Documents) -> None:
+    ingest(documents, {"shuffled": SHUFFLED, "storm": STORM, "edited": EDITED}, confirm=0.8)
+    assert links(documents)["edited"] == ("storm", "storm")
+    documents.remove(["storm"], confirm=0.8)
+    assert links(documents) == {"shuffled": ("shuffled", None), "edited": ("edited", None)}
 
 
-def test_a_link_goes_where_an_edit_lets_the_texts_agree_no_more(door: Documents) -> None:
-    ingest(door, {"storm": STORM, "edited": EDITED}, confirm=0.8)
-    assert ingest(door, {"storm": SHUFFLED}, confirm=0.8)[0][0] == "updated"
-    assert links(door) == {"storm": ("storm", None), "edited": ("edited", None)}
+def test_a_link_goes_where_an_edit_lets_the_texts_agree_no_more(documents: Documents) -> None:
+    ingest(documents, {"storm": STORM, "edited": EDITED}, confirm=0.8)
+    assert ingest(documents, {"storm": SHUFFLED}, confirm=0.8)[0][0] == "updated"
+    assert links(documents) == {"storm": ("storm", None), "edited": ("edited", None)}
 
 
-def test_texts_of_several_fields(door: Documents) -> None:
+def test_texts_of_several_fields(documents: Documents) -> None:
     fields = {"text_field": ["title", "body.text"]}
     items = [
         {"id": "a", "title": "暴雨", "body": {"text": STORM}},
         {"id": "b", "title": "暴雨", "body": {"text": EDITED}},
         {"id": "c", "title": "暴雨", "body": {"text": SHUFFLED}},
     ]
-    outcomes = list(door.ingest(items, confirm=0.8, **fields))  # type: ignore[arg-type]
+    outcomes = list(documents.ingest(items, confirm=0.8, **fields))  # type: ignore[arg-type]
     assert [o.outcome for o in outcomes] == ["new", "near_duplicate", "new"]
-    assert [m.id for m in door.similar_to("a", confirm=0.8, **fields)] == ["b"]  # type: ignore[arg-type]
-    assert door.group(confirm=0.8, **fields).changed == 0  # type: ignore[arg-type]
+    assert [m.id for m in documents.similar_to("a", confirm=0.8, **fields)] == ["b"]  # type: ignore[arg-type]
+    assert documents.group(confirm=0.8, **fields).changed == 0  # type: ignore[arg-type]
 
 
 # --- what can't be confirmed -------------------------------------------------------------------------------
 
 
-def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(door: Documents) -> None:
-    list(door.ingest([{"id": "a", "body": STORM}], text_field="body"))
-    wanted = r"cannot confirm against stored document 'a': no text in field 'text': name the field .*\(--text-field\)"
-    with pytest.raises(InputError, match=wanted):
-        door.similar(EDITED, confirm=0.8)
-    with pytest.raises(InputError, match=wanted):
-        door.similar_to("a", confirm=0.8, text_field="text") or door.similar(SHUFFLED, confirm=0.8)
-    (outcome,) = door.ingest([{"id": "b", "text": EDITED}], confirm=0.8)
+def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(documents: Documents) -> None:
+    list(documents.ingest([{"id": "a", "body": STORM}], text_field="body"))
+    expected = r"cannot confirm against stored document 'a': no text in field 'text': name the field .*\(--text-field\)"
+    with pytest.raises(InputError, match=expected):
+        documents.similar(EDITED, confirm=0.8)
+    with pytest.raises(InputError, match=expected):
+        documents.similar_to("a", confirm=0.8, text_field="text") or documents.similar(SHUFFLED, confirm=0.8)
+    (outcome,) = documents.ingest([{"id": "b", "text": EDITED}], confirm=0.8)
     assert (outcome.outcome, outcome.stored) == ("failed", False)
     assert outcome.reason is not None
     assert "'a'" in outcome.reason
     assert outcome.document == {"id": "b", "text": EDITED}
     # Others are not held up, and a copy needs no text.
-    assert [o[0] for o in ingest(door, {"c": STORM, "d": "完全 不同 文章 关于 天气 预报"}, confirm=0.8)] == [
+    assert [o[0] for o in ingest(documents, {"c": STORM, "d": "完全 不同 文章 关于 天气 预报"}, confirm=0.8)] == [
         "exact_duplicate",
         "new",
     ]
-    list(door.ingest([{"id": "e", "body": EDITED}], text_field="body"))
-    before = links(door)
+    list(documents.ingest([{"id": "e", "body": EDITED}], text_field="body"))
+    before = links(documents)
     with pytest.raises(InputError, match="cannot confirm against stored document"):
-        door.group(confirm=0.8)
-    assert links(door) == before
+        documents.group(confirm=0.8)
+    assert links(documents) == before
 
 
 @pytest.mark.elasticsearch
@@ -184,11 +184,11 @@ def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callab
     index = make_index()
     with Elasticsearch(elasticsearch_url) as client:
         client.indices.create(index=index, mappings={"_source": {"excludes": ["text"]}})
-    with Documents(f"{elasticsearch_url}/{index}") as door:
-        door.setup()
-        assert ingest(door, {"a": STORM})[0][0] == "new"
+    with Documents(f"{elasticsearch_url}/{index}") as documents:
+        documents.setup()
+        assert ingest(documents, {"a": STORM})[0][0] == "new"
         with pytest.raises(InputError, match="no text in field 'text'"):
-            door.similar(EDITED, confirm=0.8)
+            documents.similar(EDITED, confirm=0.8)
 
 
 @pytest.mark.parametrize("verb", ["similar", "similar_to", "group", "remove", "ingest", "backfill"])
@@ -206,9 +206,13 @@ def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any],
     arguments: dict[str, Any] = {"ingest": [[]], "group": [], "remove": [["a"]]}
     with Documents("sqlite:///:memory:") as documents:
         documents.setup()
-        with pytest.raises(InputError, match=message):
+
+        def call() -> Any:
             result = getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
             next(result)  # an ingest or a backfill asks for the Scheme here
+
+        with pytest.raises(InputError, match=message):
+            call()
 
 
 @pytest.mark.parametrize("fields", [[], "", ["text", ""]])
@@ -249,23 +253,23 @@ def test_with_confirm_everything_is_looked_at_that_the_scheme_allows(bits: int, 
         assert 3 < max(match.distance for match in found) <= widest
 
 
-def test_exact_mode_by_name(door: Documents) -> None:
+def test_exact_mode_by_name(documents: Documents) -> None:
     punctuated = STORM.replace("，", "；")  # the same words: equal fingerprints, another digest
     assert fingerprint(STORM).value == fingerprint(punctuated).value
     texts = {"storm": STORM, "copy": STORM, "punctuated": punctuated, "edited": EDITED}
-    assert [o[:2] for o in ingest(door, texts, max_distance="digest")] == [
+    assert [o[:2] for o in ingest(documents, texts, max_distance="digest")] == [
         ("new", None),
         ("exact_duplicate", "storm"),
         ("new", None),
         ("new", None),
     ]
-    assert {m.id for m in door.similar(STORM, max_distance="digest")} == {"storm", "copy"}
-    assert {m.id for m in door.similar(STORM, max_distance="fingerprint")} == {"storm", "copy", "punctuated"}
-    assert {m.id for m in door.similar_to("copy", max_distance="digest")} == {"storm"}
-    assert door.group(max_distance="digest").changed == 0
-    assert door.group(max_distance="fingerprint").changed == 1
-    assert links(door)["punctuated"] == ("storm", "storm")
-    assert links(door)["edited"] == ("edited", None)
+    assert {m.id for m in documents.similar(STORM, max_distance="digest")} == {"storm", "copy"}
+    assert {m.id for m in documents.similar(STORM, max_distance="fingerprint")} == {"storm", "copy", "punctuated"}
+    assert {m.id for m in documents.similar_to("copy", max_distance="digest")} == {"storm"}
+    assert documents.group(max_distance="digest").changed == 0
+    assert documents.group(max_distance="fingerprint").changed == 1
+    assert links(documents)["punctuated"] == ("storm", "storm")
+    assert links(documents)["edited"] == ("edited", None)
 
 
 # --- async, states -----------------------------------------------------------------------------------------
@@ -274,24 +278,24 @@ def test_exact_mode_by_name(door: Documents) -> None:
 @pytest.mark.elasticsearch
 def test_async_is_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
     async def play(address: str) -> Any:
-        async with AsyncDocuments(address) as door:
-            await door.setup()
+        async with AsyncDocuments(address) as documents:
+            await documents.setup()
             items = [{"id": id, "text": text} for id, text in TEXTS.items()]
-            outcomes = [(o.outcome, o.duplicate_of, o.similarity) async for o in door.ingest(items, confirm=0.8)]
-            matches = await door.similar(STORM, confirm=0.8), await door.similar_to("edited", confirm=0.8)
-            report = await door.group(confirm=0.8)
-            removed = await door.remove(["storm"], confirm=0.8)
-            return outcomes, matches, report, removed, {row.id: row.group async for row in door.export()}
+            outcomes = [(o.outcome, o.duplicate_of, o.similarity) async for o in documents.ingest(items, confirm=0.8)]
+            matches = await documents.similar(STORM, confirm=0.8), await documents.similar_to("edited", confirm=0.8)
+            report = await documents.group(confirm=0.8)
+            removed = await documents.remove(["storm"], confirm=0.8)
+            return outcomes, matches, report, removed, {row.id: row.group async for row in documents.export()}
 
     def same(address: str) -> Any:
-        with Documents(address) as door:
-            door.setup()
+        with Documents(address) as documents:
+            documents.setup()
             items = [{"id": id, "text": text} for id, text in TEXTS.items()]
-            outcomes = [(o.outcome, o.duplicate_of, o.similarity) for o in door.ingest(items, confirm=0.8)]
-            matches = door.similar(STORM, confirm=0.8), door.similar_to("edited", confirm=0.8)
-            report = door.group(confirm=0.8)
-            removed = door.remove(["storm"], confirm=0.8)
-            return outcomes, matches, report, removed, {row.id: row.group for row in door.export()}
+            outcomes = [(o.outcome, o.duplicate_of, o.similarity) for o in documents.ingest(items, confirm=0.8)]
+            matches = documents.similar(STORM, confirm=0.8), documents.similar_to("edited", confirm=0.8)
+            report = documents.group(confirm=0.8)
+            removed = documents.remove(["storm"], confirm=0.8)
+            return outcomes, matches, report, removed, {row.id: row.group for row in documents.export()}
 
     addresses = [f"{elasticsearch_url}/{make_index()}" for _ in range(2)]
     assert asyncio.run(play(addresses[0])) == same(addresses[1])
@@ -300,12 +304,12 @@ def test_async_is_the_same(elasticsearch_url: str, make_index: Callable[[], str]
 def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
     state = str(tmp_path / "run.state")
     items = [{"id": id, "text": text} for id, text in TEXTS.items()]
-    with Documents("sqlite:///:memory:") as door:
-        list(door.ingest(items, confirm=0.8, checkpoint=state))
+    with Documents("sqlite:///:memory:") as documents:
+        list(documents.ingest(items, confirm=0.8, checkpoint=state))
         with pytest.raises(InputError, match=r"was created with confirm 0.8, not 0.9"):
-            list(door.ingest(items, confirm=0.9, checkpoint=state))
+            list(documents.ingest(items, confirm=0.9, checkpoint=state))
         with pytest.raises(InputError, match="confirm"):
-            list(door.ingest(items, max_distance=7, checkpoint=state))
+            list(documents.ingest(items, max_distance=7, checkpoint=state))
 
 
 def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,13 +332,13 @@ def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: 
 
 def test_a_run_brings_only_texts_that_it_did_not_write() -> None:
     store = Asked()
-    door = Documents(store)
-    assert [o[0] for o in ingest(door, {"storm": STORM, "edited": EDITED}, confirm=0.8, batch_size=1)] == [
+    documents = Documents(store)
+    assert [o[0] for o in ingest(documents, {"storm": STORM, "edited": EDITED}, confirm=0.8, batch_size=1)] == [
         "new",
         "near_duplicate",
     ]
     assert store.texts == []
-    assert ingest(door, {"again": EDITED + "完"}, confirm=0.8)[0][0] == "near_duplicate"
+    assert ingest(documents, {"again": EDITED + "完"}, confirm=0.8)[0][0] == "near_duplicate"
     assert store.texts == [("edited", "storm")]
 
 

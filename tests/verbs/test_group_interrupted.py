@@ -87,7 +87,7 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
 
     store = filled()
     report = Documents(store).group(head=head)
-    wanted = links(store)
+    expected = links(store)
     requests = -(-report.changed // 10)
     assert requests >= 5
     for after in range(requests):
@@ -96,7 +96,7 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
             with pytest.raises(StoreUnavailable):
                 Documents(Breaking(store, after, done)).group(head=head)
             again = Documents(store).group(head=head)
-            assert links(store) == wanted
+            assert links(store) == expected
             assert again.changed == report.changed - min(10 * (after + done), report.changed)
 
 
@@ -122,6 +122,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
 
 
+@pytest.mark.slow
 def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
     rng = random.Random(5)
     words = [f"{a}{b}" for a in "春夏秋冬东西南北" for b in "风雨云雪花草树木"]
@@ -130,9 +131,9 @@ def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
         {"id": n, "text": "，".join([*base, *(["又及"] if rng.random() < 0.3 else [])]), "n": n}
         for n, base in enumerate(rng.choice(bases) for _ in range(900))
     ]
-    with Documents(address) as door, Documents(address) as other:
-        door.setup()
-        list(door.ingest(items[:300]))
+    with Documents(address) as documents, Documents(address) as other:
+        documents.setup()
+        list(documents.ingest(items[:300]))
         failures: list[BaseException] = []
         finished = threading.Event()
 
@@ -146,18 +147,18 @@ def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
         thread = threading.Thread(target=grouping)
         thread.start()
         # Re-crawls too: some texts become others.
-        outcomes = list(door.ingest([{**items[n], "text": items[n + 1]["text"]} for n in range(0, 300, 7)]))
-        outcomes += list(door.ingest(items[300:], batch_size=40))
+        outcomes = list(documents.ingest([{**items[n], "text": items[n + 1]["text"]} for n in range(0, 300, 7)]))
+        outcomes += list(documents.ingest(items[300:], batch_size=40))
         finished.set()
         thread.join()
         assert failures == []
         assert {outcome.stored for outcome in outcomes} == {True}
         store = open_store(address)
-        wanted, before = right(store), links(store)
-        report = door.group()
-        assert report.changed == sum(before[id] != wanted[id] for id in wanted)
-        assert links(store) == wanted
-        assert door.group().changed == 0
+        expected, before = right(store), links(store)
+        report = documents.group()
+        assert report.changed == sum(before[id] != expected[id] for id in expected)
+        assert links(store) == expected
+        assert documents.group().changed == 0
         store.close()
 
 

@@ -1,4 +1,4 @@
-"""Ingest says of each document what it is; the slow twin looks at all documents before it, one by one."""
+"""The outcomes of an ingest are those of the reference implementation: it compares each document with all before it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ runs = st.lists(documents | documents | removals, min_size=1, max_size=5)
 
 
 class Plain:
-    """The slow twin of ingest: one document after the other, each compared with all that are stored.
+    """The reference implementation of ingest: one document after the other, each compared with all that are stored.
 
     A document duplicates the nearest that has an earlier place in the order of writing, and whose text agrees. It keeps
     its place when its text changes a little, and after each batch every link that no longer holds is made anew.
@@ -155,16 +155,16 @@ def played(
     return found, links
 
 
-def expected(twin: Plain, runs: Sequence[Any], batch_size: int) -> Any:
+def expected(reference: Plain, runs: Sequence[Any], batch_size: int) -> Any:
     outcomes = []
     for run in runs:
         if isinstance(run, set):
-            twin.remove(*map(str, run))
+            reference.remove(*map(str, run))
             continue
         for start in range(0, len(run), batch_size):
-            outcomes += [twin.ingest(str(id), text) for id, text in run[start : start + batch_size]]
-            twin.mend()
-    return outcomes, twin.links()
+            outcomes += [reference.ingest(str(id), text) for id, text in run[start : start + batch_size]]
+            reference.mend()
+    return outcomes, reference.links()
 
 
 @pytest.mark.parametrize("window", [0, 3, 5_000])
@@ -180,7 +180,7 @@ def expected(twin: Plain, runs: Sequence[Any], batch_size: int) -> Any:
     few=st.sampled_from([0, 1, 8]),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_outcome_is_the_slow_twins_whatever_the_batches(
+def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
     make_store: Callable[[], Any],
     window: int,
     monkeypatch: pytest.MonkeyPatch,
@@ -202,8 +202,11 @@ def test_every_outcome_is_the_slow_twins_whatever_the_batches(
     assert played(make_store(), runs, max_distance, on_duplicate, size, confirm) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
-def test_elasticsearch_gives_the_slow_twins_outcomes(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
+def test_elasticsearch_gives_the_outcomes_of_the_reference(
+    elasticsearch_url: str, make_index: Callable[[], str]
+) -> None:
     @given(
         runs=runs,
         max_distance=st.integers(0, 7),
@@ -307,9 +310,9 @@ def test_nothing_duplicates_what_the_store_refused(
     documents: list[tuple[int, str]], refused: set[int], on_duplicate: Any
 ) -> None:
     store = Refusing(*map(str, refused))
-    door = Documents(store)
+    client = Documents(store)
     items = [{"id": id, "text": text} for id, text in documents]
-    outcomes = {o.id: o for o in door.ingest(items, max_distance=7, on_duplicate=on_duplicate)}
+    outcomes = {o.id: o for o in client.ingest(items, max_distance=7, on_duplicate=on_duplicate)}
     failed = {id for id, outcome in outcomes.items() if outcome.outcome == "failed"}
     for id, outcome in outcomes.items():
         assert outcome.duplicate_of is None or outcomes[outcome.duplicate_of].stored, (id, outcome)
@@ -371,9 +374,9 @@ def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stor
 
 
 def test_a_distance_that_the_known_scheme_does_not_allow_raises_at_the_call() -> None:
-    with Documents("sqlite:///:memory:", scheme=Scheme()) as documents:
-        with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-            documents.ingest([], max_distance=8)
+    documents = Documents(LinearStore(), scheme=Scheme())
+    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+        documents.ingest([], max_distance=8)
 
 
 def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
@@ -454,8 +457,8 @@ def test_very_many_copies_are_compared_as_one(monkeypatch: pytest.MonkeyPatch) -
         return rows_within(ours, theirs, max_distance, bits)
 
     monkeypatch.setattr(flow_neighbours, "rows_within", counted)
-    door = Documents(LinearStore(lagging=True))
-    outcomes = ingest(door, *[text(1, 2)] * 400, batch_size=20)
+    client = Documents(LinearStore(lagging=True))
+    outcomes = ingest(client, *[text(1, 2)] * 400, batch_size=20)
     assert [outcome.outcome for outcome in outcomes] == ["new"] + ["exact_duplicate"] * 399
     assert {outcome.duplicate_of for outcome in outcomes[1:]} == {outcomes[0].id}
     assert max(compared) == 21

@@ -1,7 +1,7 @@
-"""With a filter only documents that match it are found as originals: stored ones, those of the run, those of the batch.
+"""With a filter only documents that match it become originals: stored ones, those of the run, those of the batch.
 
-The slow twin looks at all documents one by one. A link that exists holds as without a filter: as long as its original
-is there, was written earlier, and is near.
+The reference implementation compares each document with all others. A link that exists holds as without a filter: while
+its original exists, was written earlier, and is near.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ runs = st.lists(documents, min_size=1, max_size=4)
 
 
 class Choosy(Plain):
-    """The slow twin, in which only some documents can become originals."""
+    """The reference implementation, in which only some documents can become originals."""
 
     inside: dict[str, bool]
 
@@ -62,22 +62,22 @@ class Choosy(Plain):
 
 def played(store: Any, runs: Sequence[Any], batch_size: int, **options: Any) -> Any:
     found = []
-    with Documents(store) as door:
-        door.setup()
+    with Documents(store) as client:
+        client.setup()
         for run in runs:
             items = [{"id": id, "text": text, **({"lang": lang} if lang else {})} for id, text, lang in run]
-            outcomes = door.ingest(items, filter=CLAUSE, batch_size=batch_size, **options)
+            outcomes = client.ingest(items, filter=CLAUSE, batch_size=batch_size, **options)
             found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
-        return found, {row.id: (row.group, row.duplicate_of) for row in door.export()}
+        return found, {row.id: (row.group, row.duplicate_of) for row in client.export()}
 
 
-def expected(twin: Choosy, runs: Sequence[Any], batch_size: int) -> Any:
+def expected(reference: Choosy, runs: Sequence[Any], batch_size: int) -> Any:
     outcomes = []
     for run in runs:
         for start in range(0, len(run), batch_size):
-            outcomes += [twin.take(str(id), text, lang) for id, text, lang in run[start : start + batch_size]]
-            twin.mend()
-    return outcomes, twin.links()
+            outcomes += [reference.take(str(id), text, lang) for id, text, lang in run[start : start + batch_size]]
+            reference.mend()
+    return outcomes, reference.links()
 
 
 @pytest.mark.parametrize("window", [3, 5_000])
@@ -106,6 +106,7 @@ def test_only_what_matches_the_filter_is_an_original(
     assert played(make_store(), runs, size, max_distance=max_distance, on_duplicate=on_duplicate) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_elasticsearch_finds_only_what_matches_the_filter(
     elasticsearch_url: str, make_index: Callable[[], str]
@@ -128,27 +129,27 @@ def test_elasticsearch_finds_only_what_matches_the_filter(
 LAGGING = [LinearStore, lambda: LinearStore(lagging=True)]
 
 
-def ingest(door: Documents, *documents: tuple[str, str, str], **options: Any) -> list[tuple[str, str | None]]:
+def ingest(client: Documents, *documents: tuple[str, str, str], **options: Any) -> list[tuple[str, str | None]]:
     items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
-    return [(o.outcome, o.duplicate_of) for o in door.ingest(items, filter=CLAUSE, **options)]
+    return [(o.outcome, o.duplicate_of) for o in client.ingest(items, filter=CLAUSE, **options)]
 
 
 @pytest.mark.parametrize("make_store", LAGGING)
 def test_a_document_that_is_only_linked_anew_does_not_become_an_original(make_store: Callable[[], Any]) -> None:
-    door = Documents(make_store())
-    ingest(door, ("a", text(*LONG), "zh"), ("b", text(*LONG), "en"))
+    client = Documents(make_store())
+    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG), "en"))
     # The first batch takes the text of b's original away, the second brings a copy of b.
-    outcomes = ingest(door, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
+    outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
     assert outcomes == [("updated", None), ("new", None)]
 
 
 @pytest.mark.parametrize("make_store", LAGGING)
 def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Callable[[], Any]) -> None:
-    door = Documents(make_store())
-    ingest(door, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), max_distance=7)
+    client = Documents(make_store())
+    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), max_distance=7)
     items = [("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG, 17), "zh")]
-    assert ingest(door, *items, batch_size=1, max_distance=7) == [("updated", None), ("exact_duplicate", "b")]
-    assert {row.id: row.group for row in door.export()} == {"a": "a", "b": "b", "c": "b"}
+    assert ingest(client, *items, batch_size=1, max_distance=7) == [("updated", None), ("exact_duplicate", "b")]
+    assert {row.id: row.group for row in client.export()} == {"a": "a", "b": "b", "c": "b"}
 
 
 class LaggingRefusing(Refusing):
@@ -164,14 +165,14 @@ class LaggingRefusing(Refusing):
 def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
     monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
     store = LaggingRefusing()
-    door = Documents(store)
-    ingest(door, ("a", text(*LONG), "zh"))
+    client = Documents(store)
+    ingest(client, ("a", text(*LONG), "zh"))
     store._refused = ("a",)
-    outcomes = ingest(door, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
+    outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
     assert outcomes == [("failed", None), ("exact_duplicate", "a")]
 
 
 @pytest.mark.parametrize("clause", [{"match": {"text": "x"}}, {"term": {}}, {"range": {"n": {"over": 1}}}, {}])
 def test_a_clause_that_cannot_be_judged_is_refused_before_anything_is_stored(clause: Any) -> None:
-    with Documents("sqlite:///:memory:") as door, pytest.raises(InputError, match="filter"):
-        door.ingest([{"id": 1, "text": "x"}], filter=clause)
+    with Documents("sqlite:///:memory:") as client, pytest.raises(InputError, match="filter"):
+        client.ingest([{"id": 1, "text": "x"}], filter=clause)

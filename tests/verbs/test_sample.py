@@ -1,4 +1,4 @@
-"""Pairs drawn for labelling, from every store, by both doors."""
+"""Pairs drawn for labelling, from every store, by both classes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_same_seed_gives_the_same_pairs_and_another_others(address: Any) -> 
 @pytest.mark.parametrize(
     "address", ["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)], indirect=True
 )
-def test_the_async_door_gives_what_the_sync_one_gives(address: Any) -> None:
+def test_the_async_class_gives_what_the_sync_one_gives(address: Any) -> None:
     async def drawn() -> tuple[list[SampledPair], Any]:
         async with AsyncDocuments(address) as documents:
             return [pair async for pair in documents.sample_pairs(4, seed=1)], await documents.fetch(["near", "none"])

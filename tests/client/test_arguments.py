@@ -1,0 +1,233 @@
+"""Documents and AsyncDocuments have the same verbs. Each checks its arguments when it is called."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
+from es_simhash.client.document_verbs import DocumentVerbs
+from es_simhash.errors import InputError
+from es_simhash.testing import LinearStore
+
+if TYPE_CHECKING:
+    from es_simhash.contract import Request
+
+
+class Unused(LinearStore):
+    """A store that must not be asked."""
+
+    def perform(self, request: Request[Any]) -> Any:
+        raise AssertionError(f"the store was asked: {request}")
+
+
+class AsyncUnused:
+    """:class:`Unused`, awaited."""
+
+    embedded, name = True, "memory"
+
+    async def perform(self, request: Request[Any]) -> Any:
+        raise AssertionError(f"the store was asked: {request}")
+
+    async def close(self) -> None: ...
+
+
+def both_classes(**options: Any) -> list[Any]:
+    return [Documents(Unused(), **options), AsyncDocuments(AsyncUnused(), **options)]
+
+
+VERBS = sorted(name for name in vars(DocumentVerbs) if not name.startswith("_"))
+
+# Arguments with which each verb can be called.
+VALID: dict[str, tuple[Any, ...]] = {
+    "setup": (),
+    "fingerprinter": (),
+    "ingest": ([],),
+    "backfill": ("text",),
+    "missing": (),
+    "remove": (["a"],),
+    "remove_matching": ({"term": {"lang": "zh"}},),
+    "group": (),
+    "similar": ("a text",),
+    "similar_many": (["a text"],),
+    "similar_to": ("a",),
+    "fetch": (["a"],),
+    "export": (),
+    "sample_pairs": (5,),
+}
+WITH_RULE = ["ingest", "backfill", "remove", "remove_matching", "group", "similar", "similar_many", "similar_to"]
+WITH_FILTER = [*WITH_RULE, "missing", "export", "sample_pairs"]
+
+WRONG_RULES: list[tuple[dict[str, Any], str]] = [
+    ({"max_distance": -1}, "max_distance is -1: use 0 to 15 at 128 bits"),
+    ({"max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits"),
+    ({"max_distance": True}, "max_distance is True: use 0 to 15"),
+    ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15"),
+    ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
+    ({"measure": "dice"}, "'dice': use one of jaccard, cosine, levenshtein"),
+    ({"rule": 3}, "rule is a int: use a DuplicateRule"),
+    ({"rule": DuplicateRule(), "confirm": 0.8}, "rule and confirm are given: put them into the rule"),
+]
+Call = tuple[str, tuple[Any, ...], dict[str, Any], str]
+WRONG: list[Call] = [
+    *((verb, VALID[verb], wrong, message) for verb in WITH_RULE for wrong, message in WRONG_RULES),
+    *((verb, VALID[verb], {"filter": "lang:zh"}, "filter is 'lang:zh': use a filter") for verb in WITH_FILTER),
+    *(
+        (verb, VALID[verb], {"text_field": fields}, "name the field that holds the text")
+        for verb in ("ingest", "remove", "remove_matching", "group", "similar", "similar_many", "similar_to")
+        for fields in ("", [], ["text", ""])
+    ),
+    ("sample_pairs", (5,), {"text_field": ""}, "name the field that holds the text"),
+    ("backfill", ("",), {}, "name the field that holds the text"),
+    ("ingest", (5,), {}, "the documents are of type int: use an iterable of dicts"),
+    ("ingest", ([],), {"on_duplicate": "drop"}, "on_duplicate is 'drop': use one of index, skip, fail"),
+    ("ingest", ([],), {"filter": {"match": {"text": "x"}}}, "filter"),
+    ("ingest", ([],), {"filter": {"term": {}}}, "filter"),
+    ("ingest", ([],), {"checkpoint": "x", "on_duplicate": "fail"}, "use 'index' or 'skip'"),
+    *(
+        (verb, VALID[verb], wrong, "use a whole number from")
+        for verb in ("ingest", "backfill")
+        for wrong in ({"workers": -1}, {"workers": 1.0}, {"batch_size": 0}, {"batch_size": "5"})
+    ),
+    ("backfill", ("text",), {"slice": (3, 3)}, r"slice is \(3, 3\): use \(i, n\)"),
+    ("remove", ("12",), {}, "put it in a list"),
+    *((verb, ([id],), {}, "cannot be an id") for verb in ("remove", "fetch") for id in ("", None, True)),
+    ("similar_to", ("",), {}, "cannot be an id"),
+    ("remove_matching", (None,), {}, "matching is None: use a filter"),
+    ("group", (), {"head": "largest"}, "head is 'largest': use one of earliest, latest, kept"),
+    ("group", (), {"head": []}, "use one of earliest, latest, kept"),
+    ("similar", (5,), {}, "the text is of type int: use a string"),
+    ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
+    ("similar_many", ("a text",), {}, "the texts are one string: put it in a list"),
+    ("similar_many", (["a text", None],), {}, "the text is of type NoneType: use a string"),
+    ("sample_pairs", (0,), {}, "size is 0: use a whole number from 1"),
+    ("sample_pairs", (5,), {"documents": True}, "documents is True: use a whole number from 1"),
+]
+
+
+@pytest.mark.parametrize(("verb", "arguments", "keywords", "message"), WRONG)
+def test_invalid_arguments_raise_when_a_verb_is_called(
+    verb: str, arguments: tuple[Any, ...], keywords: dict[str, Any], message: str
+) -> None:
+    for documents in both_classes():
+        with pytest.raises(InputError, match=message):
+            getattr(documents, verb)(*arguments, **keywords)  # nothing is awaited or iterated
+
+
+@pytest.mark.parametrize("verb", WITH_RULE)
+def test_a_distance_that_a_known_scheme_does_not_allow_raises_when_a_verb_is_called(verb: str) -> None:
+    for documents in both_classes(scheme=Scheme()):
+        with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+            getattr(documents, verb)(*VALID[verb], max_distance=8)
+
+
+@pytest.mark.parametrize("verb", WITH_RULE)
+def test_a_distance_that_the_stores_scheme_does_not_allow_raises_at_the_first_request(verb: str) -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        documents.setup()
+
+        def call() -> None:
+            next(getattr(documents, verb)(*VALID[verb], max_distance=8))
+
+        with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+            call()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_unknown_keyword_raises_when_a_verb_is_called(verb: str) -> None:
+    for documents in both_classes():
+        with pytest.raises(TypeError, match="distance"):
+            getattr(documents, verb)(*VALID[verb], distance=3)
+
+
+@pytest.mark.parametrize("verb", ["ingest", "backfill", "export", "sample_pairs"])
+def test_nothing_is_sent_before_the_first_result_of_an_iteration_is_taken(verb: str) -> None:
+    for documents in both_classes():
+        getattr(documents, verb)(*VALID[verb])
+
+
+# --- one set of verbs --------------------------------------------------------------------------------------
+
+
+def test_both_classes_have_every_verb() -> None:
+    assert VALID.keys() == set(VERBS)
+    for name in VERBS:
+        assert callable(getattr(Documents, name))
+        assert callable(getattr(AsyncDocuments, name))
+
+
+def test_both_classes_have_the_same_public_names() -> None:
+    def public(of: type) -> set[str]:
+        return {name for name in dir(of) if not name.startswith("_")}
+
+    assert public(Documents) == public(AsyncDocuments) == {*VERBS, "name", "close"}
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "close"])
+def test_a_verb_has_the_same_parameters_and_documentation_in_both_classes(verb: str) -> None:
+    sync, asynchronous = getattr(Documents, verb), getattr(AsyncDocuments, verb)
+    parameters = inspect.signature(sync).parameters
+    assert parameters == inspect.signature(asynchronous).parameters
+    assert next(iter(parameters)) == "self"
+    assert sync.__doc__
+    assert sync.__doc__ == asynchronous.__doc__
+
+
+def test_both_constructors_have_the_same_parameters() -> None:
+    def shape(of: type) -> list[tuple[str, Any, Any]]:
+        return [(each.name, each.kind, each.default) for each in inspect.signature(of).parameters.values()]
+
+    assert shape(Documents) == shape(AsyncDocuments)
+
+
+def test_a_signature_says_what_its_caller_gets() -> None:
+    def returned(of: type, verb: str) -> Any:
+        return inspect.signature(getattr(of, verb)).return_annotation
+
+    assert (returned(Documents, "setup"), returned(AsyncDocuments, "setup")) == ("str", "Awaitable[str]")
+    assert returned(Documents, "export") == "Generator[Row, None, None]"
+    assert returned(AsyncDocuments, "export") == "AsyncGenerator[Row, None]"
+
+
+# --- a rule as one value, or as keywords -------------------------------------------------------------------
+
+TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+NEAR = TEXT.replace("部分", "多处")
+
+
+def items() -> list[dict[str, Any]]:
+    return [{"id": "a", "body": TEXT}, {"id": "b", "body": NEAR}]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text_field": "body"},
+        {"text_field": "body", "max_distance": 7, "confirm": 0.8},
+        {"text_field": ["body"], "max_distance": "digest"},
+        {"text_field": "body", "confirm": 0.99, "measure": "levenshtein"},
+    ],
+)
+def test_a_rule_and_its_fields_as_keywords_give_the_same(fields: dict[str, Any]) -> None:
+    rule = DuplicateRule(**fields)
+
+    def results(options: dict[str, Any]) -> Any:
+        with Documents("sqlite:///:memory:") as documents:
+            outcomes = list(documents.ingest(items(), **options))
+            found = documents.similar(TEXT, **options), documents.similar_to("b", **options)
+            return outcomes, found, documents.group(**options), documents.remove(["a"], **options)
+
+    assert results({"rule": rule}) == results(fields)
+
+
+def test_async_verbs_take_a_rule_too() -> None:
+    rule = DuplicateRule(max_distance=7, text_field="body")
+
+    async def main() -> list[str | None]:
+        async with AsyncDocuments("sqlite:///:memory:") as documents:
+            return [outcome.duplicate_of async for outcome in documents.ingest(items(), rule=rule)]
+
+    assert asyncio.run(main()) == [None, "a"]

@@ -1,0 +1,237 @@
+"""An iteration that is closed or cancelled ends at once, even while a store is away and requests wait for a retry."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents, drive
+from es_simhash.contract import Fetch
+from es_simhash.errors import StoreUnavailable
+from es_simhash.ingest import run as run_module
+from es_simhash.testing import LinearStore
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from es_simhash.contract import Request
+
+BATCH = 5
+DEADLINE = 20.0
+"""Seconds for which a request is retried: far longer than a test may take."""
+
+
+class Away(LinearStore):
+    """A store that answers some Fetches, and is away at all later ones."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._left = after
+        self.away = threading.Event()
+
+    def perform(self, request: Request[Any]) -> Any:
+        if isinstance(request, Fetch):
+            self._left -= 1
+            if self._left < 0:
+                self.away.set()
+                raise StoreUnavailable("it is away")
+        return super().perform(request)
+
+
+class AsyncAway:
+    """:class:`Away`, awaited.
+
+    :param silent: it does not answer, in place of an error.
+    """
+
+    embedded, name = True, "memory"
+
+    def __init__(self, after: int, *, silent: bool = False) -> None:
+        self._store = Away(after)
+        self._silent = silent
+        self.away = self._store.away
+
+    async def perform(self, request: Request[Any]) -> Any:
+        try:
+            return self._store.perform(request)
+        except StoreUnavailable:
+            if self._silent:
+                await asyncio.sleep(1_000)
+            raise
+
+    async def close(self) -> None: ...
+
+
+def documents(count: int = 100) -> Iterator[dict[str, Any]]:
+    return ({"id": n, "text": f"第{n}条"} for n in range(count))
+
+
+def threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread.name.startswith("es-simhash")}
+
+
+@pytest.fixture(autouse=True)
+def long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each pause before a retry last 5 seconds."""
+    monkeypatch.setattr(drive, "random", SimpleNamespace(uniform=lambda least, most: 5.0))
+
+
+@pytest.fixture(params=[0, 1], ids=["one batch", "overlapping"])
+def ahead(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Batches that are read ahead, as with workers but without the processes."""
+    monkeypatch.setattr(run_module, "read_ahead", lambda workers: request.param)
+    ahead: int = request.param
+    return ahead
+
+
+def test_a_closed_sync_ingest_does_not_wait_for_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "read_ahead", lambda workers: 1)
+    store = Away(1)
+    outcomes = Documents(store).ingest(documents(), batch_size=BATCH, deadline=DEADLINE)
+    next(outcomes)
+    assert store.away.wait(5), "the next batch is being looked up"
+    began = time.monotonic()
+    outcomes.close()
+    assert time.monotonic() - began < 1
+    assert threads() == set()
+
+
+@pytest.mark.parametrize("silent", [False, True], ids=["errors", "silence"])
+def test_a_closed_async_ingest_does_not_wait_for_the_deadline(monkeypatch: pytest.MonkeyPatch, silent: bool) -> None:
+    monkeypatch.setattr(run_module, "read_ahead", lambda workers: 1)
+
+    async def main() -> float:
+        store = AsyncAway(1, silent=silent)
+        outcomes = AsyncDocuments(store).ingest(documents(), batch_size=BATCH, deadline=DEADLINE)
+        await anext(outcomes)
+        while not store.away.is_set():
+            await asyncio.sleep(0.01)
+        began = time.monotonic()
+        await outcomes.aclose()
+        assert threads() == set()
+        assert len(asyncio.all_tasks()) == 1
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
+@pytest.mark.parametrize("silent", [False, True], ids=["errors", "silence"])
+def test_a_cancelled_async_ingest_does_not_wait_for_the_deadline(ahead: int, silent: bool) -> None:
+    async def main() -> float:
+        store = AsyncAway(2, silent=silent)
+        taken: list[str | None] = []
+
+        async def take() -> None:
+            async for outcome in AsyncDocuments(store).ingest(documents(), batch_size=BATCH, deadline=DEADLINE):
+                taken.append(outcome.id)  # noqa: PERF401  # it is cancelled meanwhile
+
+        task = asyncio.create_task(take())
+        while not store.away.is_set() or len(taken) < BATCH:
+            await asyncio.sleep(0.01)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert threads() == set()
+        assert len(asyncio.all_tasks()) == 1
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
+@pytest.mark.parametrize("verb", ["export", "backfill", "sample_pairs"])
+def test_every_cancelled_iteration_ends_while_the_store_does_not_answer(verb: str) -> None:
+    class Silent:
+        embedded, name = True, "memory"
+
+        async def perform(self, request: Request[Any]) -> Any:
+            await asyncio.sleep(1_000)
+
+        async def close(self) -> None: ...
+
+    arguments: dict[str, tuple[Any, ...]] = {"export": (), "backfill": ("text",), "sample_pairs": (5,)}
+
+    async def main() -> float:
+        task = asyncio.create_task(anext(getattr(AsyncDocuments(Silent()), verb)(*arguments[verb])))
+        await asyncio.sleep(0.05)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert threads() == set()
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
+def test_an_async_ingest_that_waits_for_its_input_can_be_cancelled(ahead: int) -> None:
+    async def silent() -> AsyncIterator[dict[str, Any]]:
+        for document in documents(BATCH + 1):
+            yield document
+        await asyncio.sleep(1_000)
+
+    async def main() -> float:
+        ingest = AsyncDocuments(AsyncAway(1_000)).ingest(silent(), batch_size=BATCH)
+        task = asyncio.create_task(_all(ingest))
+        await asyncio.sleep(0.2)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert threads() == set()
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+
+
+async def _all(iterator: Any) -> list[Any]:
+    return [each async for each in iterator]
+
+
+# --- threads -----------------------------------------------------------------------------------------------
+
+
+def test_the_callers_iterator_runs_in_the_thread_of_the_event_loop(ahead: int) -> None:
+    found: set[int] = set()
+
+    def source() -> Iterator[dict[str, Any]]:
+        for document in documents(3 * BATCH):
+            found.add(threading.get_ident())
+            yield document
+
+    async def asource() -> AsyncIterator[dict[str, Any]]:
+        for document in source():
+            yield document
+
+    async def main() -> list[int]:
+        verbs = AsyncDocuments(AsyncAway(1_000))
+        return [len(await _all(verbs.ingest(given, batch_size=BATCH))) for given in (source(), asource())]
+
+    assert asyncio.run(main()) == [3 * BATCH, 3 * BATCH]
+    assert found == {threading.get_ident()}
+    assert threads() == set()
+
+
+def test_other_tasks_go_on_while_an_ingest_computes() -> None:
+    async def main() -> int:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.001)
+
+        task = asyncio.create_task(tick())
+        text = "，".join(f"第{n}条新闻" for n in range(200))
+        given = [{"id": n, "text": f"{text}{n}"} for n in range(300)]
+        await _all(AsyncDocuments(AsyncAway(1_000)).ingest(given))
+        task.cancel()
+        return ticks
+
+    assert asyncio.run(main()) > 20

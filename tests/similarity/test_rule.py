@@ -1,0 +1,111 @@
+"""DuplicateRule: a frozen value that is checked when it is made."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+from es_simhash import DuplicateRule, Scheme
+from es_simhash.errors import InputError
+from es_simhash.similarity.rule import DIGESTS_ALONE, rule_of
+
+
+def test_a_rule_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        DuplicateRule().confirm = 0.8  # type: ignore[misc]
+
+
+def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
+    one, other = DuplicateRule(text_field="body"), DuplicateRule(text_field=["body"])
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != DuplicateRule(text_field=["body", "title"])
+
+
+def test_its_repr_is_the_call_that_makes_it() -> None:
+    rule = DuplicateRule(max_distance=7, confirm=0.8, text_field="body")
+    assert repr(rule) == "DuplicateRule(max_distance=7, confirm=0.8, measure='jaccard', text_field=('body',))"
+    assert eval(repr(rule)) == rule
+
+
+def test_its_fields_are_keywords_only() -> None:
+    with pytest.raises(TypeError):
+        DuplicateRule(7)  # type: ignore[misc]
+    with pytest.raises(TypeError, match="distance"):
+        DuplicateRule(distance=7)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits, or 'fingerprint' or 'digest'"),
+        ({"max_distance": -1}, "max_distance is -1: use 0 to 15"),
+        ({"max_distance": 3.0}, "max_distance is 3.0: use 0 to 15"),
+        ({"max_distance": False}, "max_distance is False: use 0 to 15"),
+        ({"max_distance": "text"}, "max_distance is 'text': use 0 to 15"),
+        ({"confirm": -0.1}, "confirm is -0.1: use a similarity from 0 to 1"),
+        ({"confirm": True}, "confirm is True: use a similarity from 0 to 1"),
+        ({"confirm": "0.8"}, "confirm is '0.8': use a similarity from 0 to 1"),
+        ({"measure": "dice"}, "'dice': use one of jaccard, cosine, levenshtein"),
+        ({"text_field": ""}, "text_field is '': name the field that holds the text"),
+        ({"text_field": []}, r"text_field is \[\]: name the field that holds the text"),
+    ],
+)
+def test_a_value_that_is_not_allowed_raises(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        DuplicateRule(**fields)
+    with pytest.raises(InputError, match=message):
+        rule_of(fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "bits", "allowed"),
+    [
+        (DuplicateRule(), 64, 3),
+        (DuplicateRule(), 128, 3),
+        (DuplicateRule(confirm=0.8), 64, 7),
+        (DuplicateRule(confirm=0.8), 128, 15),
+        (DuplicateRule(confirm=0.8, max_distance=2), 128, 2),
+        (DuplicateRule(max_distance=15), 128, 15),
+        (DuplicateRule(max_distance="fingerprint"), 64, 0),
+        (DuplicateRule(max_distance="digest"), 64, DIGESTS_ALONE),
+    ],
+)
+def test_its_distance_in_bits_depends_on_the_scheme(rule: DuplicateRule, bits: int, allowed: int) -> None:
+    assert rule.bits_allowed(Scheme(bits=bits)) == allowed
+
+
+def test_a_distance_that_the_scheme_does_not_allow_raises() -> None:
+    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+        DuplicateRule(max_distance=8).bits_allowed(Scheme())
+
+
+# --- as keywords -------------------------------------------------------------------------------------------
+
+
+def test_keywords_are_the_fields_of_a_rule() -> None:
+    assert rule_of({}) == DuplicateRule()
+    assert rule_of({"max_distance": 7, "text_field": "body"}) == DuplicateRule(max_distance=7, text_field="body")
+    rule = DuplicateRule(confirm=0.8)
+    assert rule_of({"rule": rule}) is rule
+    assert rule_of({"rule": None, "confirm": 0.8}) == rule
+
+
+def test_a_rule_together_with_one_of_its_fields_raises() -> None:
+    message = "rule and confirm, max_distance are given: put them into the rule"
+    with pytest.raises(InputError, match=message):
+        rule_of({"rule": DuplicateRule(), "max_distance": 7, "confirm": 0.8})
+
+
+@pytest.mark.parametrize("wrong", [3, "digest", {"max_distance": 3}])
+def test_a_rule_of_another_type_raises(wrong: Any) -> None:
+    with pytest.raises(InputError, match=f"rule is a {type(wrong).__name__}: use a DuplicateRule"):
+        rule_of({"rule": wrong})
+
+
+def test_an_unknown_keyword_raises_a_type_error_that_names_the_known_ones() -> None:
+    known = "use rule, confirm, max_distance, measure, text_field"
+    with pytest.raises(TypeError, match=f"unknown keyword distance: {known}"):
+        rule_of({"distance": 3})  # type: ignore[typeddict-unknown-key]
