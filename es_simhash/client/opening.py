@@ -96,11 +96,13 @@ class Opening:
         fingerprinter = yield from self.fingerprinter()
         resolve(rule, fingerprinter)
         yield from self.check(fingerprinter)
+        if rule.confirm is None:  # keys are not used
+            return resolve(rule, fingerprinter)
         return resolve(rule, fingerprinter, (yield from self.keys_for(rule)))
 
     def keys(self) -> Flow[KeysState]:
-        """Return which keys the store has. The store is asked once, unless its keys are incomplete."""
-        if self._keys is None or not self._keys.complete:
+        """Return which keys the store has. The store is asked until it has complete keys."""
+        if self._keys is None or not (self._keys.kinds and self._keys.complete):
             self._keys = yield from ask(DescribeKeys())
         return self._keys
 

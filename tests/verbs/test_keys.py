@@ -14,6 +14,7 @@ from es_simhash.contract import DescribeKeys, KeysState
 from es_simhash.ingest import run as ingest_run
 from es_simhash.search.keys import key_queries, rows_sharing
 from es_simhash.similarity.confirm import Confirm
+from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 
 if TYPE_CHECKING:
@@ -98,16 +99,14 @@ def test_outcomes_are_those_of_comparing_each_document_with_all_before_it(
 @settings(max_examples=25)
 @given(items=documents(), batch=st.integers(1, 5))
 def test_sqlite_gives_the_outcomes_of_the_reference(items: list[dict[str, Any]], batch: int) -> None:
-    from es_simhash.stores.sqlite import SqliteStore
-
-    assert links(ingest(SqliteStore(":memory:"), items, batch_size=batch)) == reference(items)
+    assert links(ingest(open_store("sqlite:///:memory:"), items, batch_size=batch)) == reference(items)
 
 
 @pytest.mark.elasticsearch
-def test_elasticsearch_gives_the_outcomes_of_sqlite(new_index: Callable[[], str]) -> None:
+def test_elasticsearch_gives_the_outcomes_of_sqlite(make_index: Callable[[], str], elasticsearch_url: str) -> None:
     items = [{"id": f"d{n}", "text": "。".join([*SENTENCES[n % 3 :], f"第{n}号"][: 1 + n % 6])} for n in range(60)]
-    here = ingest(Documents("sqlite:///:memory:")._store, items, batch_size=7)
-    there = ingest(Documents(new_index())._store, items, batch_size=7)
+    here = ingest(open_store("sqlite:///:memory:"), items, batch_size=7)
+    there = ingest(open_store(f"{elasticsearch_url}/{make_index()}"), items, batch_size=7)
     assert [outcome.to_dict() for outcome in there] == [outcome.to_dict() for outcome in here]
     assert {outcome.outcome for outcome in here} >= {"new", "near_duplicate"}
 
