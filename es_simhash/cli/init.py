@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.help import Command
+from es_simhash.cli.help import Command, option
 from es_simhash.cli.options import store_options
 from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.search.keys import KINDS
 
 _MESSAGES = {
     "created": "created; next run `es-simhash ingest`",
@@ -16,11 +17,21 @@ _MESSAGES = {
     "unchanged": "already set up; nothing to do",
 }
 
+_KEYS_ADDED = "added; if it has fingerprinted documents, run `es-simhash backfill --again` to add the keys to them"
+
 
 @click.command(cls=Command)
 @store_options
 @scheme_options
-def init(**store: Any) -> None:
+@option(
+    "--keys",
+    section="Keys",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Also store keyword keys of each text. With them --confirm finds the duplicates of its similarity whatever the "
+    "distance of their fingerprints, short texts too. They take some 450 bytes a document.",
+)
+def init(keys: tuple[str, ...], **store: Any) -> None:
     """Set up a store for fingerprints.
 
     Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
@@ -28,8 +39,10 @@ def init(**store: Any) -> None:
 
     \b
     es-simhash init --store http://localhost:9200/news
+    es-simhash init --store http://localhost:9200/news --keys shingles
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
     with open_documents(**store) as documents:
-        result = documents.setup()
-        click.echo(f"{documents.name}: {_MESSAGES[result]}")
+        result = documents.setup(keys=keys)
+        message = _KEYS_ADDED if keys and result == "added" else _MESSAGES[result]
+        click.echo(f"{documents.name}: {message}")

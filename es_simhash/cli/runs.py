@@ -92,7 +92,8 @@ def print_outcome(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
         click.echo(f"{outcome.outcome}: {outcome.reason}", err=True)
     elif outcome.duplicate_of is not None and outcome.outcome != "unchanged":
         progress.clear()
-        bits = "" if outcome.outcome == "exact_duplicate" else f", {count_of(outcome.distance or 0, 'bit')}"
+        known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
+        bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
         skipped = "" if outcome.stored else "  (not stored)"
         click.echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
 

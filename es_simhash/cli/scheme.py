@@ -54,8 +54,8 @@ _SCHEME_OPTIONS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "markup",
-        "html: compare the text of HTML, without tags (needs es-simhash[html]).",
-        {"type": click.Choice(MARKUPS)},
+        "The texts are HTML: compare them without tags, scripts and entities (needs es-simhash[html]).",
+        {"flag": "--html", "flag_value": "html", "type": click.Choice(MARKUPS), "default": None},
     ),
     ("hash", "Hash function for words. fnv1a_64 works only with 64 bits.", {"type": click.Choice(list(HASHES))}),
     ("digest", "Hash function that finds exact duplicates.", {"type": click.Choice(list(DIGESTS))}),
@@ -79,7 +79,9 @@ def plain_scheme_options(command: F) -> F:
 def _with_options(command: F, section: str) -> F:
     for name, help, attributes in reversed(_SCHEME_OPTIONS):
         help = f"{help}  [default: {getattr(DEFAULT, name)}]"
-        command = option(f"--{name.replace('_', '-')}", section=section, help=help, **attributes)(command)
+        flag = attributes.get("flag", f"--{name.replace('_', '-')}")
+        more = {key: value for key, value in attributes.items() if key != "flag"}
+        command = option(flag, name, section=section, help=help, **more)(command)
     return command
 
 

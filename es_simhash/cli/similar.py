@@ -68,9 +68,14 @@ def similar(
         click.echo(f"{'id':<{width}}  distance{'' if rule.confirm is None else '  similarity'}  exact")
         for match in matches:
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
-            click.echo(f"{match.id:<{width}}  {match.distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
+            distance = "-" if match.distance is None else match.distance
+            click.echo(f"{match.id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     else:
         similar_text = "" if rule.confirm is None else f" with a text similarity of {rule.confirm:g} or more"
-        distance = rule.bits_allowed(fingerprinter.scheme)
-        within = f"no documents within {count_of(distance, 'bit')}{similar_text}"
-        click.echo(within if distance >= 0 else "no exact duplicates", err=True)
+        most = rule.bits_allowed(fingerprinter.scheme)
+        within = f"no documents within {count_of(most, 'bit')}{similar_text}"
+        click.echo(within if most >= 0 else "no exact duplicates", err=True)
+    if not matches.complete:
+        click.echo(
+            f"{count_of(matches.left_out, 'document')} with common keys not compared: very many share them", err=True
+        )
