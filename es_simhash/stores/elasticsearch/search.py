@@ -124,7 +124,7 @@ def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
         should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
-    query = {"bool": {"filter": [_any_of(should), *_filters(request)]}}
+    query = _restricted(request, {"filter": [_any_of(should)]})
     search = {"query": query, "size": PAGE, "_source": False, **_row_options(request)}
     if request.one_per_digest:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
@@ -137,7 +137,7 @@ def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, A
     It returns one hit too many, if there is one: so it is known that documents were left out.
     """
     search = {
-        "query": {"bool": {"must": [sharing_clause(queries)], "filter": _filters(request)}},
+        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": []}),
         "sort": ["_score", _FIRST_WRITTEN],
         "size": request.most + 1,
         "_source": False,
@@ -147,10 +147,13 @@ def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, A
     return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
 
 
-def _filters(request: Candidates) -> list[Any]:
-    """Return the filters that every document of the reply must match."""
-    filters: list[Any] = [] if request.filter is None else [request.filter]
-    return [*filters, {"bool": {"must_not": [with_ids(request.without)]}}] if request.without else filters
+def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str, Any]:
+    """Return the query of these clauses for documents that match the filter, without the ids to leave out."""
+    if request.filter is not None:
+        clauses = {**clauses, "filter": [*clauses["filter"], request.filter]}
+    if request.without:
+        clauses = {**clauses, "must_not": [with_ids(request.without)]}
+    return {"bool": clauses}
 
 
 def _row_options(request: Candidates) -> dict[str, Any]:
