@@ -28,8 +28,8 @@ _KEYS_ADDED = "added; if it has fingerprinted documents, run `es-simhash backfil
     section="Keys",
     type=click.Choice(KINDS),
     multiple=True,
-    help="Also store keyword keys of each text. With them --confirm finds the duplicates of its similarity, short texts "
-    "too, whatever the distance of their fingerprints. They take some 500 bytes a document.",
+    help="Also store keyword keys of each text. With them --confirm finds the duplicates of its similarity, short "
+    "texts too, whatever the distance of their fingerprints. They take some 600 bytes a document.",
 )
 def init(keys: tuple[str, ...], **store: Any) -> None:
     """Set up a store for fingerprints.

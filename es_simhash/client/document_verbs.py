@@ -14,7 +14,7 @@ from es_simhash.client.arguments import (
     checked_slice,
     checked_texts,
 )
-from es_simhash.contract import Count, Describe, Fetch, Refresh, Scan, SetUpKeys, ask
+from es_simhash.contract import Count, Fetch, Refresh, Scan, SetUpKeys, ask
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
@@ -172,9 +172,8 @@ class DocumentVerbs:
     def _open_for_ingest(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
         fingerprinter = yield from self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
-        new = self._embedded and (yield from ask(Describe())) is None
         yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded)
-        if new and rule.confirm is not None:
+        if self._opening.set_up_now and rule.confirm is not None:
             yield from ask(SetUpKeys((SHINGLES,)))
         return fingerprinter, (yield from self._opening.keys_for(rule))
 

@@ -53,6 +53,8 @@ class Opening:
             self._chosen = default if scheme is not None else None
         self._checked = False
         self._keys: KeysState | None = None
+        self.set_up_now = False
+        """The last :meth:`check` has set up the store."""
 
     @property
     def known(self) -> Fingerprinter | None:
@@ -84,7 +86,8 @@ class Opening:
         """
         ours = fingerprinter or (yield from self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
-            yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing)
+            made = yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing)
+            self.set_up_now = made
             self._chosen, self._checked = ours, True
         return ours
 

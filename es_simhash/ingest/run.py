@@ -151,7 +151,9 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
         rule = options.rule
         confirm: dict[str, Any] = {}
         if rule.confirm is not None:
-            confirm = {"confirm": rule.confirm, "measure": rule.measure, "numbers_agree": rule.numbers_agree}
+            confirm = {"confirm": rule.confirm, "measure": rule.measure}
+        if rule.numbers_agree:
+            confirm["numbers_agree"] = True
         checkpoint.begin(
             {
                 "store": store,

@@ -35,8 +35,8 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool) -> Flow[None]:
         yield from set_up(scheme)
 
 
-def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow[None]:
-    """Check that the store was set up with this Scheme.
+def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow[bool]:
+    """Check that the store was set up with this Scheme, and return whether it was set up just now.
 
     :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
     :raises SchemeMismatch: if it was set up with another Scheme.
@@ -45,10 +45,9 @@ def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow
     if stored is not None and stored != scheme:
         raise scheme_mismatch(stored, scheme, name)
     if stored is not None:
-        return
-    if set_up_if_missing:
-        yield from ask(SetUp(scheme))
-    else:
+        return False
+    if not set_up_if_missing:
         raise NotSetUp(
             f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"
         )
+    return (yield from ask(SetUp(scheme))) != "unchanged"

@@ -67,7 +67,7 @@ WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"max_distance": True}, "max_distance is True: use 0 to 15"),
     ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15"),
     ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
-    ({"measure": "dice"}, "'dice': use one of jaccard, cosine, levenshtein"),
+    ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),
     ({"rule": 3}, "rule is a int: use a DuplicateRule"),
     ({"rule": DuplicateRule(), "confirm": 0.8}, "rule and confirm are given: put them into the rule"),
 ]

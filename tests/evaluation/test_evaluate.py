@@ -176,7 +176,7 @@ def test_pairs_that_cannot_be_evaluated_are_refused(
 
 
 def test_an_unknown_measure_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown similarity measure 'dice': use one of jaccard, cosine"):
+    with pytest.raises(InputError, match="unknown similarity measure 'dice': use one of jaccard, containment, cosine"):
         labelled(LONG, LIKE, True, Fingerprinter(), "dice")  # type: ignore[arg-type]
 
 

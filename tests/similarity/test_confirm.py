@@ -57,7 +57,7 @@ def test_a_confirm_outside_0_to_1_is_refused(wrong: float) -> None:
 
 
 def test_an_unknown_measure_is_refused() -> None:
-    with pytest.raises(InputError, match="use one of jaccard, cosine"):
+    with pytest.raises(InputError, match="use one of jaccard, containment, cosine"):
         Confirm(0.8, "dice", FINGERPRINTER)  # type: ignore[arg-type]
 
 

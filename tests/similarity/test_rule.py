@@ -26,7 +26,8 @@ def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
 
 def test_its_repr_is_the_call_that_makes_it() -> None:
     rule = DuplicateRule(max_distance=7, confirm=0.8, text_field="body")
-    assert repr(rule) == "DuplicateRule(max_distance=7, confirm=0.8, measure='jaccard', text_field=('body',))"
+    values = "max_distance=7, confirm=0.8, measure='jaccard', numbers_agree=False, text_field=('body',)"
+    assert repr(rule) == f"DuplicateRule({values})"
     assert eval(repr(rule)) == rule
 
 
@@ -48,7 +49,7 @@ def test_its_fields_are_keywords_only() -> None:
         ({"confirm": -0.1}, "confirm is -0.1: use a similarity from 0 to 1"),
         ({"confirm": True}, "confirm is True: use a similarity from 0 to 1"),
         ({"confirm": "0.8"}, "confirm is '0.8': use a similarity from 0 to 1"),
-        ({"measure": "dice"}, "'dice': use one of jaccard, cosine, levenshtein"),
+        ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),
         ({"text_field": ""}, "text_field is '': name the field that holds the text"),
         ({"text_field": []}, r"text_field is \[\]: name the field that holds the text"),
     ],
@@ -106,6 +107,6 @@ def test_a_rule_of_another_type_raises(wrong: Any) -> None:
 
 
 def test_an_unknown_keyword_raises_a_type_error_that_names_the_known_ones() -> None:
-    known = "use rule, confirm, max_distance, measure, text_field"
+    known = "use rule, confirm, max_distance, measure, numbers_agree, text_field"
     with pytest.raises(TypeError, match=f"unknown keyword distance: {known}"):
         rule_of({"distance": 3})  # type: ignore[typeddict-unknown-key]

@@ -196,8 +196,8 @@ def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callab
     ("wrong", "message"),
     [
         ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
-        ({"confirm": 0.8, "measure": "dice"}, "use one of jaccard, cosine"),
-        ({"measure": "dice"}, "use one of jaccard, cosine"),
+        ({"confirm": 0.8, "measure": "dice"}, "use one of jaccard, containment, cosine"),
+        ({"measure": "dice"}, "use one of jaccard, containment, cosine"),
         ({"max_distance": 8}, "max_distance is 8: use 0 to 7 at 64 bits, or 'fingerprint' or 'digest'"),
         ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15 at 128 bits, or 'fingerprint' or 'digest'"),
     ],
