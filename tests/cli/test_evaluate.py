@@ -30,6 +30,8 @@ from tests.cli import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [
     (STORM, STORM.replace("，", ","), True),
     (STORM, STORM_NEAR, True),

@@ -19,6 +19,8 @@ from tests.cli import COMMAND, STORM, complaint, environment, es_simhash, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+pytestmark = pytest.mark.slow
+
 
 def stored(folder: Path) -> dict[str, Any]:
     """The group of each document."""

@@ -22,6 +22,8 @@ from tests.cli import COMMAND, environment, es_simhash, line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 SIGNALS = [pytest.param(signal.SIGINT, 130, id="SIGINT"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")]
 FINISHING = b"es-simhash: finishing the documents that are already read; a second signal stops at once\n"
 COUNT = 1_500

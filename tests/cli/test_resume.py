@@ -19,6 +19,8 @@ from tests.cli import COMMAND, HARVEST, STORM, complaint, environment, es_simhas
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 COUNT = 1_200
 COMMON = ["--batch-size", "50", "--json", "--resume", "x.checkpoint", "--dead-letter", "x.dead"]
 

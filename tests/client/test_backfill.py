@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Request, Store
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 FIELDS = ["title", "content.body"]
 PROPERTIES = {

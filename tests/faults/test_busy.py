@@ -13,7 +13,7 @@ from tests.faults import VERBS, contents, ingest, news, unharmed
 if TYPE_CHECKING:
     from tests.es_node.proxy import Proxy, Request
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news()
 STUCK = {"0", "3", "7", "11", "12", "38"}

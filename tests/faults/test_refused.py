@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.es_node.proxy import Proxy
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news()
 BAD = {

@@ -103,6 +103,7 @@ class TestElasticsearch(AtAddress):
         return open_store(self.address, request_timeout=60)
 
 
+@pytest.mark.slow  # the handlers are those of TestElasticsearch
 class TestAsyncElasticsearch(TestElasticsearch):
     def open(self) -> Store:
         return Awaited(open_async_store(self.address, request_timeout=60))
