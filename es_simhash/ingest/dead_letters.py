@@ -1,9 +1,9 @@
-"""Dead letters: what was rejected or failed, as JSON lines that carry the document and can be ingested again.
+"""Dead letters: rejected and failed documents as JSON lines. They hold the document, so they can be ingested again.
 
-A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. A line that is not JSON, or can't be
-written as JSON again (``1e400``), is kept as ``"line"``, with its line break, one that is not even UTF-8 as
-``"line_base64"``, in place of ``"document"``. An ingest takes a dead letter for what it carries; an object with other
-fields than these is a document of the user's own.
+A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. In place of ``"document"``, a line that
+is not JSON, or cannot be written as JSON again (``1e400``), has ``"line"``, with its line break. A line that is not UTF-8
+has ``"line_base64"``. An ingest reads the document or the line that a dead letter holds. An object with other fields is a
+document of the user's.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CARRIED = frozenset({"document", "line", "line_base64"})
 
 
 def dead_letter(outcome: Outcome) -> bytes:
-    """One line for a document that was not taken, with the line break.
+    """Return the dead letter of an outcome as a line, with the line break.
 
-    In ASCII: whatever a document holds, half a character included, can be written and read back.
+    It is ASCII, so every document can be written and read back, even one with a lone surrogate.
     """
     letter = {
         "dead_letter": VERSION,
@@ -46,11 +46,11 @@ def _carried(document: Any) -> dict[str, Any]:
             return {"line_base64": b64encode(document).decode()}
     if has_json_form(document):
         return {"document": document}
-    return {"line": _described(document)}  # a dict of the caller's
+    return {"line": _described(document)}  # a dict of the caller's with values that JSON does not have
 
 
 def has_json_form(document: Any) -> bool:
-    """It can be written as JSON; a number like 1e400 can be read, and not be written."""
+    """Return whether a value can be written as JSON. A number such as 1e400 can be read, but not written."""
     try:
         json.dumps(document, allow_nan=False)
     except (TypeError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The ids of a run: each counts once, at its first place."""
+"""The ids of a run. If an id occurs twice, the document at its first place counts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 class FirstPlaces:
-    """Where each key came first, in a temporary file that SQLite deletes on closing: memory does not grow.
+    """The place where each key occurred first.
 
-    :raises StoreError: if there is no room for it; so do the methods.
+    They are in a temporary file, which SQLite deletes on closing. So memory does not grow with their number.
+
+    :raises StoreError: if the file cannot be written. The methods raise it too.
     """
 
     def __init__(self) -> None:
@@ -33,7 +35,7 @@ class FirstPlaces:
             self._db.execute("CREATE TABLE keys (key TEXT PRIMARY KEY, place TEXT NOT NULL) WITHOUT ROWID")
 
     def claim(self, key: str, place: str) -> str | None:
-        """None the first time; afterwards the place of the first time."""
+        """Return None if the key is new; else the place where it occurred first."""
         with _errors():
             if self._db.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (key, place)).rowcount:
                 return None
@@ -41,7 +43,7 @@ class FirstPlaces:
             return first
 
     def fill(self, claims: Iterable[tuple[str, str]]) -> None:
-        """Claim many keys, each with its place."""
+        """Add many keys, each with its place."""
         with _errors():
             self._db.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", claims)
 
@@ -58,13 +60,13 @@ def _errors() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise StoreError(
-            f"the temporary file of the ids can't be written in {_folder()} ({error}): make room there, or name "
-            "another folder by the variable TMPDIR"
+            f"cannot write the temporary file of ids in {_folder()} ({error}): make room there, or name "
+            "another folder in the variable TMPDIR"
         ) from error
 
 
 def _folder() -> str:
-    """Where SQLite puts temporary files: its own order, which is not that of Python."""
+    """Return the folder where SQLite puts temporary files. Its order of preference is not that of Python."""
     if os.name != "posix":
         return tempfile.gettempdir()
     named = [os.environ[name] for name in ("SQLITE_TMPDIR", "TMPDIR") if name in os.environ]
@@ -73,7 +75,7 @@ def _folder() -> str:
 
 
 def claim(items: Sequence[Document | Outcome], ids: FirstPlaces) -> list[Document | Outcome]:
-    """The items, of which those whose id came before in the run are rejected."""
+    """Return the items. A document whose id occurred before in the run is rejected."""
     return [_claimed(item, ids) if isinstance(item, Document) else item for item in items]
 
 
@@ -81,5 +83,5 @@ def _claimed(document: Document, ids: FirstPlaces) -> Document | Outcome:
     first = ids.claim(document.id, document.place)
     if first is None:
         return document
-    problem = f"the id {document.id!r} came before in this run, at {first}: that one counts; one id, one document"
+    problem = f"the id {document.id!r} occurred before in this run, at {first}: the first document counts; give each an id of its own"
     return rejected(document.id, document.place, problem, json.loads(document.source))

@@ -1,7 +1,7 @@
-"""Fingerprinting in worker processes, so that it goes on while the store is asked and written to.
+"""Fingerprint in worker processes, while this process asks the store and writes to it.
 
-The processes are started anew (``spawn``): to fork a program that has threads is not safe. They begin when the second
-chunk is there, since a short input is done before they would be ready.
+The processes are spawned, because a fork of a program with threads is not safe. They start with the second batch: a
+short input is done before they would be ready.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger("es_simhash")
 
 _reader: Reader | None = None
-"""Of this worker process."""
+"""The Reader of this worker process."""
 
 
 class Workers:
-    """Reads chunks of lines, in order of their submission or not, in so many processes.
+    """Reads batches of lines in worker processes.
 
-    :param count: of processes; with 0 all is done in this one, at the time of :meth:`submit`.
+    :param count: the number of processes. With 0 this process reads each batch in :meth:`submit`.
     """
 
     def __init__(self, reader: Reader, count: int) -> None:
@@ -44,7 +44,7 @@ class Workers:
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, lines: Sequence[Line]) -> Callable[[], list[Document | Outcome]]:
-        """Begin to read a chunk; the function that is returned waits for the result."""
+        """Start to read a batch, and return a function that waits for the result."""
         self._submitted += 1
         if self._count == 0 or self._submitted == 1:
             done = self._reader.read_all(lines)
@@ -64,21 +64,23 @@ class Workers:
             return future.result()
         except BrokenProcessPool:
             if self._count:
-                _log.warning("a worker process died (killed, or out of memory): fingerprinting goes on without them")
+                _log.warning(
+                    "a worker process died (killed, or out of memory): this process now does the fingerprinting"
+                )
                 self._count = 0
         except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
-            pass  # a dict holds what can't be sent to a worker
+            pass  # a dict has a value that cannot be sent to a worker
         return self._reader.read_all(lines)
 
     def close(self) -> None:
-        """End the processes; what was submitted and not yet begun is not read."""
+        """End the processes. Batches that no process has started are not read."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def _no_signals() -> Iterator[None]:
-    """Ctrl-C goes to all processes of a terminal: one that begins here is born deaf to it, until :func:`_begin`."""
+    """Block signals: Ctrl-C goes to all processes of a terminal. A process that starts here ignores it in :func:`_begin`."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -92,14 +94,14 @@ def _no_signals() -> Iterator[None]:
 def _begin(reader: Reader) -> None:
     global _reader
     _reader = reader
-    # The program decides when to stop, and then lets its workers finish.
+    # The main process decides when to stop, and lets its workers finish.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """A worker whose program was killed would wait for ever."""
+    """End this process with its parent. Without this, a worker would wait forever after its parent was killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from es_simhash.verbs.rule import ResolvedRule
 
 WINDOW = 20_000
-"""At most so many written documents are compared in memory. Then the store is asked to make them searchable."""
+"""The largest number of written documents that are compared in memory. Then the store makes them searchable."""
 DEADLINE = 300.0
 """Seconds for which a request is retried while the store is busy or away."""
 
@@ -163,7 +163,7 @@ class Ingest:
             if self._filter is None:
                 request = replace(request, one_per_digest=True)
                 return (yield from candidates_without_stale(request, hidden)).rows, {}
-            # Rows with a known newer state are wanted too: that they are found tells that they match the filter.
+            # Rows with a known newer state are needed too: if they are found, they match the filter.
             return (yield from ask(request)).rows, {}
         except (TooManyCandidates, TooLarge) as error:
             if len(documents) == 1:

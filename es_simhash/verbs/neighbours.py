@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 MOST_TEXTS = 20
-"""Of the documents that share keys with one, so many texts are compared: of those that share the most keys."""
+"""The largest number of texts that are compared with a document: of the documents that share the most keys with it."""
 NEAREST = 8
-"""The texts of so many nearest neighbours of each document are fetched for a whole batch at once."""
+"""The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
 
 Rank = tuple[bool, int, int, str]
 """Not an exact duplicate, distance in bits, write order, id. The smallest is the original."""

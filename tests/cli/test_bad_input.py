@@ -49,7 +49,11 @@ BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
     "an id that is a fraction": (b'{"id": 1.5, "text": "x"}', None, "the id in 'id' is a number: use a string or a"),
     "an empty id": (b'{"id": "", "text": "x"}', None, "the id in 'id' has 0 bytes: use from 1 to 512"),
     "an id too long": (line("号" * 171), None, "the id in 'id' has 513 bytes: use from 1 to 512"),
-    "an id that came before": (line("good 0"), "good 0", "came before in this run, at lines.jsonl:1: that one counts"),
+    "an id that came before": (
+        line("good 0"),
+        "good 0",
+        "occurred before in this run, at lines.jsonl:1: the first counts",
+    ),
     "no text": (
         b'{"id": "b4"}',
         "b4",

@@ -1,4 +1,4 @@
-"""The doors to seen items: SQLite and Elasticsearch, sync and async."""
+"""The classes of seen items: SQLite and Elasticsearch, sync and async."""
 
 from __future__ import annotations
 
@@ -113,9 +113,9 @@ def test_some_hundred_users_are_one_read_and_one_write(store: Store, ann: str) -
 def test_async_and_sync_doors_open_on_the_same_users(stores: Stores, loop: asyncio.AbstractEventLoop, ann: str) -> None:
     with SeenItems(stores.address("sqlite")) as seen:
         seen.add(ann, ["a"])
-        twin = Called(AsyncSeenItems(stores.address("sqlite")), loop)
-        assert twin.unseen(ann, ["a", "b"]) == ["b"]
-        twin.close()
+        awaited = Called(AsyncSeenItems(stores.address("sqlite")), loop)
+        assert awaited.unseen(ann, ["a", "b"]) == ["b"]
+        awaited.close()
 
 
 # --- what is not written -----------------------------------------------------------------------------------
@@ -303,10 +303,10 @@ def test_a_rebuilt_user_takes_the_stores_configuration(store: Store, ann: str) -
 
 
 @pytest.mark.parametrize("wrong", [{"capacity": 0}, {"error_rate": 1}, {"generations": 0}, {"period": 60}])
-@pytest.mark.parametrize("door", [SeenItems, AsyncSeenItems])
-def test_a_number_out_of_its_range_is_refused_before_anything_is_sent(door: Any, wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize("kind", [SeenItems, AsyncSeenItems])
+def test_a_number_out_of_its_range_is_refused_before_anything_is_sent(kind: Any, wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        door("http://localhost:1/users", **wrong)
+        kind("http://localhost:1/users", **wrong)
 
 
 def test_numbers_that_are_left_out_are_as_the_store_has_them(store: Store, ann: str) -> None:

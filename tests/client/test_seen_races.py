@@ -237,12 +237,12 @@ def at_once(add: Callable[[int, str], object]) -> list[str]:
 
 @pytest.mark.elasticsearch
 def test_no_add_of_eight_threads_to_one_user_is_lost(stores: Stores, ann: str) -> None:
-    doors = [SeenItems(stores.address("elasticsearch")) for _ in range(THREADS)]
-    acknowledged = at_once(lambda thread, item: doors[thread].add(ann, [item]))
-    assert (len(acknowledged), doors[0].unseen(ann, acknowledged)) == (THREADS * ADDS, [])
-    assert doors[0].stats(ann).count == THREADS * ADDS
-    for door in doors:
-        door.close()
+    clients = [SeenItems(stores.address("elasticsearch")) for _ in range(THREADS)]
+    acknowledged = at_once(lambda thread, item: clients[thread].add(ann, [item]))
+    assert (len(acknowledged), clients[0].unseen(ann, acknowledged)) == (THREADS * ADDS, [])
+    assert clients[0].stats(ann).count == THREADS * ADDS
+    for each in clients:
+        each.close()
 
 
 @pytest.mark.elasticsearch
@@ -273,10 +273,10 @@ def test_no_add_of_eight_tasks_to_one_user_is_lost(
 
     async def main() -> list[Any]:
         async with AsyncElasticsearch(elasticsearch_url, request_timeout=60) as client:
-            doors = [AsyncSeenItems(client, index=index) for _ in range(THREADS)]
-            adds = (door.add(ann, [f"{n}-{m}"]) for n, door in enumerate(doors) for m in range(ADDS // 2))
+            clients = [AsyncSeenItems(client, index=index) for _ in range(THREADS)]
+            adds = (each.add(ann, [f"{n}-{m}"]) for n, each in enumerate(clients) for m in range(ADDS // 2))
             assert sum(await asyncio.gather(*adds)) == THREADS * (ADDS // 2)
-            return await doors[0].unseen(ann, [f"{n}-{m}" for n in range(THREADS) for m in range(ADDS // 2)])
+            return await clients[0].unseen(ann, [f"{n}-{m}" for n in range(THREADS) for m in range(ADDS // 2)])
 
     assert loop.run_until_complete(main()) == []
 

@@ -26,7 +26,7 @@ def test_an_id_that_comes_again_is_rejected_with_its_first_place(size: int) -> N
     assert [item.id for item in items] == ["1", "2", "1", "2"]
     assert isinstance(items[2], Outcome)
     assert items[2].reason == (
-        "document 3: the id '1' came before in this run, at document 1: that one counts; one id, one document"
+        "document 3: the id '1' occurred before in this run, at document 1: the first document counts; give each an id of its own"
     )
 
 
