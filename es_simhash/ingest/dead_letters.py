@@ -1,9 +1,9 @@
 """Dead letters: rejected and failed documents as JSON lines. They hold the document, so they can be ingested again.
 
-A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. In place of ``"document"``, a line that
-is not JSON, or cannot be written as JSON again (``1e400``), has ``"line"``, with its line break. A line that is not UTF-8
-has ``"line_base64"``. An ingest reads the document or the line that a dead letter holds. An object with other fields is a
-document of the user's.
+A dead letter is ``{"dead_letter": 1, "outcome", "reason", "place", "document"}``. In place of ``"document"``, a line
+that is not JSON, or cannot be written as JSON again (``1e400``), has ``"line"``, with its line break. A line that is
+not UTF-8 has ``"line_base64"``. An ingest reads the document or the line that a dead letter holds. An object with other
+fields is a document of the user's.
 """
 
 from __future__ import annotations

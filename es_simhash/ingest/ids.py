@@ -83,5 +83,5 @@ def _claimed(document: Document, ids: FirstPlaces) -> Document | Outcome:
     first = ids.claim(document.id, document.place)
     if first is None:
         return document
-    problem = f"the id {document.id!r} occurred before in this run, at {first}: the first document counts; give each an id of its own"
+    problem = f"the id {document.id!r} occurred before in this run, at {first}: the first one counts; use another id"
     return rejected(document.id, document.place, problem, json.loads(document.source))

@@ -80,7 +80,7 @@ class Workers:
 
 @contextmanager
 def _no_signals() -> Iterator[None]:
-    """Block signals: Ctrl-C goes to all processes of a terminal. A process that starts here ignores it in :func:`_begin`."""
+    """Block signals: Ctrl-C goes to all processes of a terminal, also to those that start here, until :func:`_begin`."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

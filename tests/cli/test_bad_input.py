@@ -52,7 +52,7 @@ BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
     "an id that came before": (
         line("good 0"),
         "good 0",
-        "occurred before in this run, at lines.jsonl:1: the first counts",
+        "occurred before in this run, at lines.jsonl:1: the first one counts",
     ),
     "no text": (
         b'{"id": "b4"}',

@@ -132,7 +132,7 @@ def test_an_id_of_before_the_interruption_is_rejected_with_its_first_place(path:
     ingest(store, path, INPUT[:6])
     [again] = ingest(store, path, [*INPUT[:6], {"id": "1", "text": "y"}])
     assert again.reason == (
-        "document 7: the id '1' occurred before in this run, at document 2: the first document counts; give each an id of its own"
+        "document 7: the id '1' occurred before in this run, at document 2: the first one counts; use another id"
     )
 
 

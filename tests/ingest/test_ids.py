@@ -26,7 +26,7 @@ def test_an_id_that_comes_again_is_rejected_with_its_first_place(size: int) -> N
     assert [item.id for item in items] == ["1", "2", "1", "2"]
     assert isinstance(items[2], Outcome)
     assert items[2].reason == (
-        "document 3: the id '1' occurred before in this run, at document 1: the first document counts; give each an id of its own"
+        "document 3: the id '1' occurred before in this run, at document 1: the first one counts; use another id"
     )
 
 
@@ -77,7 +77,7 @@ def test_the_error_names_the_folder_in_which_the_file_is(tmp_path: Path) -> None
         check=True,
     )
     error, opened = done.stdout.splitlines()
-    assert f" can't be written in {tmp_path} (" in error
+    assert f"cannot write the temporary file of ids in {tmp_path} (" in error
     assert f"{tmp_path}/" in opened
 
 
