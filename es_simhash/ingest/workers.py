@@ -80,7 +80,7 @@ class Workers:
 
 @contextmanager
 def _no_signals() -> Iterator[None]:
-    """Block signals: Ctrl-C goes to all processes of a terminal, also to those that start here, until :func:`_begin`."""
+    """Block signals while a process starts, until :func:`_begin`: Ctrl-C goes to all processes of a terminal."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
