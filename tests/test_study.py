@@ -57,7 +57,7 @@ def test_the_join_finds_what_comparing_each_with_each_does(texts: list[str], thr
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
 def test_the_join_finds_the_same_among_longer_texts(threshold: float) -> None:
-    texts = _texts(120)
+    texts = _texts(200)
     every = [(a, b, jaccard(texts[a], texts[b])) for a, b in combinations(range(len(texts)), 2)]
     found = truth.join(texts, threshold)
     assert found == [pair for pair in every if pair[2] >= threshold]
