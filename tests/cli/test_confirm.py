@@ -108,3 +108,28 @@ def test_a_wrong_option_is_a_usage_error(arguments: list[str], message: str, tmp
     done = es_simhash(*arguments, cwd=tmp_path)
     assert done.code == 2
     assert message in done.err
+
+
+def test_keys_find_a_copy_that_the_fingerprint_misses(tmp_path: Path) -> None:
+    store = ("--store", "sqlite:///keys.db")
+    assert "created" in es_simhash("init", "--keys", "shingles", *store, cwd=tmp_path).out
+    text = (
+        "市气象台今晨六时发布暴雨橙色预警信号，预计未来三小时城区降雨量将达五十毫米以上。请市民注意防范，尽量减少外出。"
+    )
+    lines = "".join(
+        json.dumps({"id": id, "text": each}) + "\n" for id, each in (("a", text), ("b", text[: len(text) - 9]))
+    )
+    done = es_simhash("ingest", "--confirm", "0.8", *store, cwd=tmp_path, stdin=lines.encode())
+    assert "b  near-duplicate of a" in done.out
+    again = es_simhash("init", "--keys", "shingles", *store, cwd=tmp_path)
+    assert "already set up" in again.out
+
+
+def test_html_is_compared_by_its_text(tmp_path: Path) -> None:
+    plain = "市气象台发布暴雨橙色预警，部分路段积水"
+    html = "<p>市气象台发布<b>暴雨</b>橙色预警，&nbsp;部分路段积水</p>"
+    prints = [
+        json.loads(es_simhash("fingerprint", *option, text, "--json", cwd=tmp_path).out)["fingerprint"]
+        for option, text in (((), plain), (("--html",), html), ((), html))
+    ]
+    assert prints[0] == prints[1] != prints[2]
