@@ -257,9 +257,11 @@ class Ingest:
 
     def _check_duplicate(self, document: Document, found: Original) -> None:
         if self.on_duplicate == "fail":
-            distance = f"{found.distance} bit{'' if found.distance == 1 else 's'}"
+            near = ""
+            if found.distance is not None:  # one of the two may have no fingerprint
+                near = f" at a distance of {found.distance} bit{'' if found.distance == 1 else 's'}"
             self.stopped = DuplicateFound(
-                f"{document.place}: {document.id!r} is a duplicate of {found.row.id!r} at a distance of {distance}. "
+                f"{document.place}: {document.id!r} is a duplicate of {found.row.id!r}{near}. "
                 "The documents before it are stored; it and those after it are not (on_duplicate is 'fail')"
             )
 
