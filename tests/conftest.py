@@ -11,3 +11,10 @@ pytest.register_assert_rewrite("es_simhash.testing")
 # A test's first example may load a dictionary or open a connection: no law here is about time.
 settings.register_profile("untimed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+settings.register_profile("quick", settings.get_profile("untimed"), max_examples=20)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples where the slow tests are left out."""
+    if "not slow" in config.option.markexpr:
+        settings.load_profile("quick")
