@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 NAMES = ["corpus", "study", *(path.name for path in sorted(SCRIPTS.glob("bench-*")))]
 

@@ -24,6 +24,8 @@ from es_simhash.similarity.measures import jaccard, levenshtein
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+pytestmark = pytest.mark.slow
+
 STUDY = Path(__file__).parents[1] / "scripts" / "study"
 
 sys.path.append(str(STUDY))  # its modules import each other by name

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 # --- lines -------------------------------------------------------------------------------------------------
 
 SURROGATE = '"\\ud83d"'

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 # --- help --------------------------------------------------------------------------------------------------
 
 # Every command, the groups among them, asked for its help in one process.

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Store
 
+pytestmark = pytest.mark.slow
+
 
 # --- between a read and a write ----------------------------------------------------------------------------
 

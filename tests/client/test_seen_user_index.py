@@ -21,6 +21,8 @@ from tests.client import CONFIG, PROFILE, Clock, Watched, source
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
 
+pytestmark = pytest.mark.slow
+
 
 # --- in a user index of somebody else's --------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from es_simhash.groups.links import unite
 from es_simhash.groups.near_pairs import every_near_pair, near_pairs
 from es_simhash.testing.documents import flip
 
+pytestmark = pytest.mark.slow
+
 DISTANCES = {64: st.integers(0, 7), 128: st.integers(0, 15)}
 each_length = pytest.mark.parametrize("bits", DISTANCES)
 

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from es_simhash.search.pair_plan import pair_ranges, pairs
 
+pytestmark = pytest.mark.slow
+
 
 def of_length(bits: int) -> st.SearchStrategy[int]:
     return st.integers(0, (1 << bits) - 1)

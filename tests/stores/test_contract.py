@@ -93,6 +93,7 @@ class TestAsyncSqlite(TestSqlite):
         return Awaited(open_async_store(self.address))
 
 
+@pytest.mark.slow
 @pytest.mark.elasticsearch
 class TestElasticsearch(AtAddress):
     @pytest.fixture(autouse=True)

@@ -16,6 +16,8 @@ from tests.verbs.test_ingest import Counting, Plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.slow
+
 K = 7
 WORDS = [f"{a}{b}" for a in "春夏秋冬东西南北山水" for b in "风雨云雪花草树木石路灯火"]
 

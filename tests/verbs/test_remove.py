@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Entry, Request, Row, Store
 
+pytestmark = pytest.mark.slow
+
 K = 3
 
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FOLDER = "es_simhash.stores.elasticsearch"
 PURE = ["calls", "documents", "handlers", "mapping", "responses", "rows", "search", "steps", "users"]
 

@@ -25,7 +25,7 @@ from es_simhash.testing.documents import candidates, entry, find_by_keys, flip, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.elasticsearch
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 SHIPPED = Path(__file__).parents[3] / "mappings" / "documents.json"
 NEWS = "市气象台今晨发布暴雨橙色预警，部分路段已经出现积水，交警提醒市民绕行"
