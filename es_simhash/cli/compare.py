@@ -13,9 +13,9 @@ from es_simhash.cli.options import json_option
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.fingerprinting.encoding import SEGMENT_BITS
+from es_simhash.fingerprinting.shingles import SHINGLE
 from es_simhash.similarity.compare import Comparison, Side
 from es_simhash.similarity.compare import compare as compare_texts
-from es_simhash.similarity.measures import SHINGLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -25,13 +25,11 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.shingles import SHINGLE
 from es_simhash.similarity.containment import containment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-SHINGLE = 5
-"""Characters of a shingle."""
 
 Measure = Literal["jaccard", "containment", "cosine", "levenshtein"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

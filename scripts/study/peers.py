@@ -8,7 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 from tqdm import tqdm
 
-from es_simhash.similarity.measures import SHINGLE, shingles
+from es_simhash.fingerprinting.shingles import SHINGLE
+from es_simhash.similarity.measures import shingles
 from near import within
 from scores import scores
 from truth import codes

@@ -15,11 +15,12 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.fingerprinting.shingles import SHINGLE
 from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.similarity import compare as module
 from es_simhash.similarity.compare import compare
-from es_simhash.similarity.measures import SHINGLE, cosine, jaccard, shingles
+from es_simhash.similarity.measures import cosine, jaccard, shingles
 from tests.fingerprinting.test_normalisation import is_word_character, plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts, plain_tokenize
 
