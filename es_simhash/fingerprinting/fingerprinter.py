@@ -148,7 +148,10 @@ class Fingerprinter:
 
         :raises InputError: if the text is not a string, or has a lone surrogate.
         """
-        normalised = self.scheme.normalise(text)
+        return self.fingerprint_normalised(self.scheme.normalise(text))
+
+    def fingerprint_normalised(self, normalised: str) -> Fingerprint:
+        """:meth:`fingerprint` of a text that ``scheme.normalise`` has returned."""
         return self._fingerprint_of(self.weigh(self.tokenize(normalised)), normalised)
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:

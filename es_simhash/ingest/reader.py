@@ -89,8 +89,9 @@ class Reader:
                 "split the document, or raise the limit (--max-text)"
             )
         source = self._source(document)
-        keys = text_keys(word_characters(self._fingerprinter.scheme.normalise(text))) if self._with_keys else None
-        return Document(id, self._fingerprinter.fingerprint(text), source, line.place, keys)
+        normalised = self._fingerprinter.scheme.normalise(text)
+        keys = text_keys(word_characters(normalised)) if self._with_keys else None
+        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys)
 
     def _id_if_any(self, document: Any) -> str | None:
         try:

@@ -77,8 +77,8 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
     """
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     scheme = fingerprinter.scheme
-    ours, theirs = fingerprinter.fingerprint(a), fingerprinter.fingerprint(b)
     normalised = scheme.normalise(a), scheme.normalise(b)
+    ours, theirs = map(fingerprinter.fingerprint_normalised, normalised)
     words = [fingerprinter.tokenize(text) for text in normalised]
     features = feature_weights(fingerprinter, words)
     distance = ours.distance(theirs)
