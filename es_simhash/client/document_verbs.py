@@ -138,7 +138,7 @@ class DocumentVerbs:
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
             crash or a long failure of the store, the same call with the same documents resumes there.
         :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
-            ``text_field``.
+            ``numbers_agree``, ``text_field``.
         :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
         :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
@@ -384,11 +384,11 @@ class DocumentVerbs:
         def rows(performer: Performer) -> Iterator[Sequence[Row]]:
             performer.perform(self._opening.check())
             performer.perform(ask(Refresh()))
-            scan: Scan | None = Scan(None, filter)
+            scan: Scan | None = Scan(filter=filter)
             while scan is not None:
                 page = performer.perform(ask(scan))
                 yield page.rows
-                scan = None if page.after is None else Scan(page.after, filter)
+                scan = scan.following(page)
 
         return rows
 

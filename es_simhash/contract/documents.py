@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract.request import Request
@@ -314,6 +314,10 @@ class Scan(Request[ScanPage]):
     missing: bool = False
     slice: tuple[int, int] | None = None
     size: int | None = None
+
+    def following(self, page: ScanPage) -> Scan | None:
+        """Return the Scan of the next page; None if this page is the last one."""
+        return None if page.after is None else replace(self, after=page.after)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Scan, ask
+from es_simhash.contract import ask
 from es_simhash.lines import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import Flow, ScanPage
+    from es_simhash.contract import Flow, Scan, ScanPage
 
 IDS = 10_000
 """Ids in one clause. A server takes no more."""
@@ -44,10 +44,10 @@ def stored_lines(
     scan: Scan, perform: Callable[[Flow[ScanPage]], ScanPage], stop: Callable[[], bool]
 ) -> Iterator[StoredLine]:
     """Yield all documents of a Scan, until ``stop()`` is true. It is asked before each page."""
-    more = True
-    while more and not stop():
-        page = perform(ask(scan))
+    more: Scan | None = scan
+    while more is not None and not stop():
+        page = perform(ask(more))
         for row, source in zip(page.rows, page.sources, strict=True):
             document: dict[str, Any] = {**source, "_id": row.id}
             yield StoredLine(f"document {row.id!r}", document, version=row.version)
-        more, scan = page.after is not None, replace(scan, after=page.after)
+        more = more.following(page)

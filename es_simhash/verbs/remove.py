@@ -60,18 +60,17 @@ def remove_matching(
     """
     count, conflicts = 0, True
     while conflicts:
-        conflicts, progressed, after = False, False, None
+        conflicts, progressed = False, False
         yield from ask(Refresh())
-        while True:
-            page = yield from ask(Scan(after, matching, fields=(), size=BATCH))
+        scan: Scan | None = Scan(filter=matching, fields=(), size=BATCH)
+        while scan is not None:
+            page = yield from ask(scan)
             versions = {row.id: row.version for row in page.rows}
             if versions:
                 removed = yield from remove(tuple(versions), rule, versions, filter)
                 count += len(removed)
                 progressed |= bool(removed)
                 conflicts |= len(removed) < len(versions)
-            after = page.after
-            if after is None:
-                break
+            scan = scan.following(page)
         conflicts &= progressed
     return count

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Refresh, Scan, ask
+from es_simhash.contract import FetchFields, Refresh, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.evaluation.draw import DocumentSample, draw_pairs
 from es_simhash.similarity.text_fields import text_of
@@ -63,13 +63,13 @@ def draw(
     """
     yield from ask(Refresh())
     sample = DocumentSample(documents, seed, scheme.bits)
-    scan: Scan | None = Scan(None, filter)
+    scan: Scan | None = Scan(filter=filter)
     while scan is not None:
         page = yield from ask(scan)
         for row in page.rows:
             if row.fingerprint is not None:
                 sample.add(row.id, row.fingerprint)
-        scan = None if page.after is None else Scan(page.after, filter)
+        scan = scan.following(page)
     ids, fingerprints, ranks = sample.sorted()
     pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]
@@ -82,14 +82,11 @@ def with_texts(drawn: Sequence[Drawn], fields: tuple[str, ...]) -> Flow[list[Sam
     :raises InputError: if a document has no text; the message names the document.
     """
     ids = sorted({id for a, b, _ in drawn for id in (a, b)})
-    scan: Scan | None = Scan(None, {"ids": {"values": ids}}, fields)
+    sources = yield from ask(FetchFields(tuple(ids), fields))
     texts: dict[str, str] = {}
-    while scan is not None:
-        page = yield from ask(scan)
-        for row, source in zip(page.rows, page.sources, strict=True):
-            try:
-                texts[row.id] = text_of(source, fields)
-            except InputError as error:
-                raise InputError(f"document {row.id!r}: {error}") from error
-        scan = None if page.after is None else replace(scan, after=page.after)
+    for id, source in sources.items():
+        try:
+            texts[id] = text_of(source, fields)
+        except InputError as error:
+            raise InputError(f"document {id!r}: {error}") from error
     return [SampledPair(a, b, distance, texts[a], texts[b]) for a, b, distance in drawn if {a, b} <= texts.keys()]
