@@ -21,6 +21,7 @@ from es_simhash.errors import InputError
 from es_simhash.evaluation.evaluate import LabelledPair
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.lines import parsed
+from es_simhash.search.hamming import hamming_distance
 from es_simhash.similarity.measures import similarity
 
 if TYPE_CHECKING:
@@ -123,9 +124,7 @@ class PairReader:
                 likeness = similarity(pair.a.text, pair.b.text, self._measure, self._fingerprinter)
         except InputError as error:
             return f"{pair.place}: {error}"
-        distance = None
-        if a.fingerprint is not None and b.fingerprint is not None:
-            distance = (a.fingerprint ^ b.fingerprint).bit_count()
+        distance = hamming_distance(a.fingerprint, b.fingerprint)
         return LabelledPair(pair.duplicate, distance, a.digest is not None and a.digest == b.digest, likeness)
 
     def _probe(self, side: _Side, rows: Mapping[str, Row]) -> Probe:

@@ -17,7 +17,6 @@ import numpy as np
 from es_simhash.contract import Candidates, Fetch, Link, Probe, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
-from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import rows_sharing
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
@@ -129,12 +128,12 @@ def _read(filter: Mapping[str, Any] | None, progress: Progress) -> Flow[list[Row
     """Return all Rows in their write order."""
     yield from ask(Refresh())
     rows: list[Row] = []
-    scan: Scan | None = Scan(None, filter)
+    scan: Scan | None = Scan(filter=filter)
     while scan is not None:
         page = yield from ask(scan)
         rows += page.rows
         progress("read", len(page.rows))
-        scan = None if page.after is None else Scan(page.after, filter)
+        scan = scan.following(page)
     return sorted(rows, key=lambda row: (row.written, row.id))
 
 
@@ -206,10 +205,9 @@ def _pairs_by_keys(
         found = yield from ask(Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1))
         sharing = rows_sharing(queries, [row.keys for row in found.rows], [row.length for row in found.rows])
         for (row, _), others in zip(asking, sharing, strict=True):
-            for index in others:
+            for index, distance in rule.allowed(row.fingerprint, found.rows, others):
                 other = found.rows[index]
-                distance = hamming_distance(row.fingerprint, other.fingerprint)
-                if other.id in position and other.id != row.id and rule.allows(distance):
+                if other.id in position and other.id != row.id:
                     one, two = sorted((position[row.id], position[other.id]))
                     distances[one, two] = rule.bits + 1 if distance is None else distance
         left_out += sum(found.left_out.values())

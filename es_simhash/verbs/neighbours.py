@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import hamming_distance, rows_within
+from es_simhash.search.hamming import rows_within
 from es_simhash.search.keys import rows_sharing
 from es_simhash.verbs.memory import RecentSources
 from es_simhash.verbs.texts import BATCH
@@ -102,13 +102,9 @@ class Neighbours:
     def _pairs(self, position: int) -> list[tuple[int, int]]:
         """Return the Rows that share keys with one of the batch, as pairs (index, distance)."""
         row = self._rows[self._stored_count + position]
-        found = []
-        for index in self._shared[position]:
-            distance = hamming_distance(row.fingerprint, self._rows[index].fingerprint)
-            if self._rule.allows(distance):
-                # Where there is no distance, the document comes after all that have one.
-                found.append((index, self._rule.bits + 1 if distance is None else distance))
-        return found
+        found = self._rule.allowed(row.fingerprint, self._rows, self._shared[position])
+        # Where there is no distance, the document comes after all that have one.
+        return [(index, self._rule.bits + 1 if distance is None else distance) for index, distance in found]
 
     def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
         """Fetch the texts that will probably be compared. From now on texts confirm.

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import KeysState
+from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import SHINGLES, key_queries
 from es_simhash.similarity.confirm import Confirm
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.texts import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from es_simhash.contract import Flow, Row
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -53,17 +54,26 @@ class ResolvedRule:
             return ()
         return key_queries(keys, self.texts.confirm.least)
 
-    def allows(self, distance: int | None) -> bool:
-        """Return whether two documents that share keys may be this far from each other."""
-        return not self.limited or (distance is not None and distance <= self.max_distance)
+    def allowed(
+        self, fingerprint: int | None, rows: Sequence[Row], sharing: Iterable[int]
+    ) -> list[tuple[int, int | None]]:
+        """Return which Rows that share keys with a document may be its near-duplicates.
+
+        :param fingerprint: of the document.
+        :param sharing: indices in ``rows`` of the Rows that share keys with it.
+        :returns: pairs (index, distance in bits); the distance is None if one of the two has no fingerprint.
+        """
+        found = [(index, hamming_distance(fingerprint, rows[index].fingerprint)) for index in sharing]
+        if not self.limited:
+            return found
+        return [(index, bits) for index, bits in found if bits is not None and bits <= self.max_distance]
 
     def are_near(self, left: Row, right: Row) -> bool:
         """Return whether two documents are within max_distance or exact duplicates. Texts are not compared."""
         if left.digest == right.digest != self.blank_digest:
             return True
-        if left.fingerprint is None or right.fingerprint is None:
-            return False
-        return (left.fingerprint ^ right.fingerprint).bit_count() <= self.max_distance
+        distance = hamming_distance(left.fingerprint, right.fingerprint)
+        return distance is not None and distance <= self.max_distance
 
     def duplicates(self, pairs: Sequence[tuple[Row, Row]]) -> Flow[list[tuple[Row, Row]]]:
         """Return those of the pairs of stored documents that are duplicates. Texts are compared, if they confirm."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Fetch, Probe, ask
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import hamming_distance, rows_within
+from es_simhash.search.hamming import rows_within
 from es_simhash.search.keys import rows_sharing
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.neighbours import MOST_TEXTS
@@ -129,19 +129,12 @@ def _near(
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
     found = yield from ask(Candidates(probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS))
     rows = found.rows
-    fingerprints = [row.fingerprint for row in rows]
     near: list[list[tuple[int, int | None]]]
     if rule.keys:
         sharing = rows_sharing([p.queries for p in probes], [row.keys for row in rows], [row.length for row in rows])
-        near = [
-            [
-                (index, distance)
-                for index in some
-                if rule.allows(distance := hamming_distance(probe.fingerprint, fingerprints[index]))
-            ]
-            for probe, some in zip(probes, sharing, strict=True)
-        ]
+        near = [rule.allowed(probe.fingerprint, rows, some) for probe, some in zip(probes, sharing, strict=True)]
     else:
+        fingerprints = [row.fingerprint for row in rows]
         within = rows_within([probe.fingerprint for probe in probes], fingerprints, rule.max_distance, rule.bits)
         near = [[*some] for some in within]
     return [
