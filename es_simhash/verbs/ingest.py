@@ -111,8 +111,6 @@ class Ingest:
         filter: Mapping[str, Any] | None = None,
         deadline: float = DEADLINE,
     ) -> None:
-        if on_duplicate not in ON_DUPLICATE:
-            raise InputError(f"on_duplicate is {on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
         self.on_duplicate = on_duplicate
         self.stopped: DuplicateFound | None = None
         self.conflicts: list[str] = []
