@@ -3,7 +3,7 @@
 Normalisation takes away what a reader does not see, and what changes by accident on the way from one site to another:
 
 - width and compatibility forms (NFKC: ＡＢＣ１ becomes abc1) and case;
-- invisible characters that crawlers bring along, and the kind of quotation marks;
+- invisible characters, which crawled pages often have, and the kind of quotation marks;
 - the amount of white space; and all white space beside Han characters (line breaks, spaces round Latin words);
 - the script: traditional and variant Han characters become simplified ones (``script.py``), if the Scheme says so;
 - combining marks beyond 30 in a row.
@@ -92,7 +92,8 @@ def normalise(text: str, script: str = "simplified") -> str:
         folded = folded.replace(variant, plain)
     codes = codes_of(folded)
     if len(codes) > MARKS_IN_A_ROW:
-        # A letter that has its accent built in may give it away to a mark that composes first: then there is one more.
+        # A letter with an accent may become a letter with another mark, and the accent a mark of its own. Then there is
+        # one mark more.
         codes = _without_surplus_marks(codes)
     if script == "simplified":
         codes = folded_codes().take(codes)
@@ -106,7 +107,7 @@ def _narrow(wide: re.Match[str]) -> str:
 def _without_surplus_marks(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return a text with the first ``MARKS_IN_A_ROW`` of the marks that follow each other.
 
-    Those are meant that canonical ordering would sort. What is cut from text in NFKC is in NFKC.
+    Only marks that canonical ordering sorts are dropped. If the text is in NFKC, so is the result.
     """
     movable = kinds().take(codes) & MOVABLE
     if np.count_nonzero(movable) <= MARKS_IN_A_ROW:

@@ -12,7 +12,7 @@ smallest value of the first round in which it has one. A long text needs one rou
 each row; a short text needs a few. Unlike in one-permutation hashing no row is ever copied from another (Shrivastava,
 "Optimal densification for fast and accurate minwise hashing", ICML 2017), so that the estimate is unbiased.
 
-The keys of a text are part of the format: ``tests/vectors/minhash-1.jsonl`` holds them for ever.
+The keys of a text are part of the format. They never change: ``tests/vectors/minhash-1.jsonl`` holds examples.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class Confirm:
     """Compares texts by one measure.
 
     :param least: the smallest similarity of near-duplicates, from 0 to 1.
-    :param measure: ``jaccard`` (of shingles), ``cosine`` (of weighted words) or ``levenshtein``.
+    :param measure: one of ``MEASURES``; :mod:`es_simhash.similarity.measures` explains them.
     :param fingerprinter: cuts and weighs the words.
     :param short_by_levenshtein: where one of two texts has up to ``SHORT`` word characters, their similarity is the
         Levenshtein similarity of their word characters, whatever the measure.

@@ -3,7 +3,7 @@
 A link holds while its original exists, was written earlier, and is a duplicate by the rule. A document whose link does
 not hold is decided again, as an ingest would at its place in the write order. If its group changes, the documents that
 are linked to it change their group too. The result is what an ingest without the lost text would have left of these
-links. Groups that only the lost text held together come apart.
+links. A group that only the lost text connected is split.
 """
 
 from __future__ import annotations
