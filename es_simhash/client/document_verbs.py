@@ -72,9 +72,10 @@ class DocumentVerbs:
 
         A second call does nothing.
 
-        :param keys: kinds of keyword keys that each document gets: ``shingles``. With them, ``confirm`` finds all
-            duplicates of its similarity, whatever the distance of their fingerprints. Keys can be added to a store
-            that has documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
+        :param keys: kinds of keyword keys that each document gets: ``shingles``. With them, ``confirm`` finds
+            duplicates of its similarity, whatever the distance of their fingerprints; docs/keys.md says how many it
+            finds. Keys can be added to a store that has documents: then a ``backfill`` of all documents with ``again``
+            must add the keys to them.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
@@ -250,7 +251,7 @@ class DocumentVerbs:
         """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
 
         :param filter: only documents that match this filter can become the other original. Use that of the ingest.
-        :param rule: the rule of the ingest: ``rule``, or ``max_distance``, ``confirm``, ``measure``, ``text_field``.
+        :param rule: the rule of the ingest: ``rule``, or its fields, as for :meth:`ingest`.
         :returns: the ids that were removed.
         """
         check_optional_filter(filter)
@@ -323,6 +324,8 @@ class DocumentVerbs:
         self, text: str, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
     ) -> Flow[Matches]:
         """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
+
+        With keys, at most 20 texts are compared. If more documents share keys, ``complete`` of the result is False.
 
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
         :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document, for ``confirm``.
