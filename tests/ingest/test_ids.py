@@ -88,18 +88,14 @@ from pathlib import Path
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.ids import FirstPlaces, claim
 from es_simhash.ingest.batches import Source
-from es_simhash.fingerprinting.fingerprinter import Fingerprint
-
-class Same:
-    def fingerprint(self, text):
-        return Fingerprint(1, "d", 4, 64)
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 
 if sys.argv[1] == "in memory":
     connect = sqlite3.connect
     sqlite3.connect = lambda path, **options: connect(":memory:", **options)
 
 def peak_after(count):
-    reader = Reader(Same(), "id", ("text",))
+    reader = Reader(Fingerprinter(), "id", ("text",))
     documents = ({"id": f"https://news.example/2025/09/{number:0400}", "text": "x"} for number in range(count))
     source = Source(documents)
     with FirstPlaces() as ids:
@@ -117,7 +113,7 @@ def growth(how: str) -> int:
     done = subprocess.run(
         [sys.executable, "-c", GROWTH, how],
         cwd=Path(__file__).parents[2],
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
