@@ -8,6 +8,7 @@ from es_simhash.contract import Describe, DescribeKeys, ask
 from es_simhash.errors import InputError, NotSetUp, SchemeError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.search.keys import SHINGLES
 from es_simhash.verbs import setup
 from es_simhash.verbs.rule import resolve
 
@@ -99,8 +100,10 @@ class Opening:
         fingerprinter = yield from self.fingerprinter()
         resolve(rule, fingerprinter)
         yield from self.check(fingerprinter)
-        if rule.confirm is None:  # keys are not used
-            return resolve(rule, fingerprinter)
+        if rule.confirm is None and self._keys is not None:
+            return resolve(
+                rule, fingerprinter, self._keys
+            )  # block keys only save time, so they are not asked for again
         return resolve(rule, fingerprinter, (yield from self.keys_for(rule)))
 
     def keys(self) -> Flow[KeysState]:
@@ -112,10 +115,10 @@ class Opening:
     def keys_for(self, rule: DuplicateRule) -> Flow[KeysState]:
         """Return which keys the store has, for a run by this rule.
 
-        :raises NotSetUp: if texts confirm and the keys are incomplete: candidates would be missing.
+        :raises NotSetUp: if texts confirm and the store has incomplete keys of texts: candidates would be missing.
         """
         keys = yield from self.keys()
-        if rule.confirm is not None and not keys.complete:
+        if rule.confirm is not None and SHINGLES in keys.kinds and not keys.complete:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
                 f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or leave out "

@@ -23,6 +23,7 @@ To test a store of your own, subclass :class:`StoreContract` in a test module, a
 request. It suits tests of programs that use a store, too.
 """
 
+from es_simhash.testing.blocks_contract import BlocksContract
 from es_simhash.testing.documents_contract import DocumentsContract
 from es_simhash.testing.keys_contract import KeysContract
 from es_simhash.testing.linear import LinearStore
@@ -31,7 +32,7 @@ from es_simhash.testing.seen_contract import SeenContract
 from es_simhash.testing.set_up_contract import SetUpContract
 
 
-class StoreContract(SetUpContract, DocumentsContract, SearchContract, KeysContract, SeenContract):
+class StoreContract(SetUpContract, DocumentsContract, SearchContract, KeysContract, BlocksContract, SeenContract):
     """All tests for a store. Subclass it, and define ``make_store`` and perhaps ``open_again``."""
 
 

@@ -45,6 +45,7 @@ from es_simhash.contract import (
     seen_mismatch,
 )
 from es_simhash.errors import NotSetUp
+from es_simhash.search.blocks import block_keys
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.keys import rows_sharing
 
@@ -192,7 +193,7 @@ class LinearStore:
     def _candidates(self, request: Candidates) -> Found:
         rows = [row for row, _ in self._matching(request.filter) if row.id not in request.without]
         rows.sort(key=_write_order)
-        found = {row.id: row for row in rows if any(is_near(row, p, request.max_distance) for p in request.probes)}
+        found = {row.id: row for row in rows if _is_found(row, request)}
         left_out: dict[int, int] = {}
         queries = [probe.queries for probe in request.probes]
         sharing = rows_sharing(queries, [row.keys for row in rows], [row.length for row in rows])
@@ -297,6 +298,15 @@ _HANDLERS = dict(
         _handler(ListUsers, LinearStore._list_users),
     ]
 )
+
+
+def _is_found(row: Row, request: Candidates) -> bool:
+    """Return whether a document is near a Probe. With ``request.blocks`` it must also have the block keys for that."""
+    near = [probe for probe in request.probes if is_near(row, probe, request.max_distance)]
+    if not request.blocks or any(probe.digest == row.digest for probe in near):
+        return bool(near)
+    asked = block_keys(request.fingerprints(near), request.bits)
+    return any(not set(row.keys).isdisjoint(keys) for keys in asked)
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:

@@ -156,7 +156,8 @@ class Ingest:
         if not documents:
             return [], {}
         probes = tuple(probe(self._alone(document), self._rule.queries(document.keys)) for document in documents)
-        request = Candidates(probes, self._rule.search_distance, self._rule.bits, self._filter)
+        rule = self._rule
+        request = Candidates(probes, rule.search_distance, rule.bits, self._filter, blocks=rule.blocks)
         try:
             if self._filter is None:
                 request = replace(request, one_per_digest=True)
@@ -436,12 +437,16 @@ class Ingest:
 
 
 def _with_keys(row: Row, document: Document) -> Row:
-    return row if document.keys is None else replace(row, keys=document.keys.values, length=document.keys.length)
+    keys = document.keys
+    if keys is None:
+        return replace(row, keys=document.block_keys) if document.block_keys else row
+    return replace(row, keys=keys.values + document.block_keys, length=keys.length)
 
 
 def _differs(document: Document, stored: Row) -> bool:
     """Return whether a document must be written: its text changed, or the stored document lacks its keys."""
     lacks_keys = document.keys is not None and stored.length is None
+    lacks_keys |= not set(stored.keys).issuperset(document.block_keys)
     return stored.digest != document.fingerprint.digest or lacks_keys
 
 

@@ -22,7 +22,8 @@ class Document:
 
     :param source: the whole document as JSON.
     :param place: where it came from, for messages: ``news.jsonl:12``.
-    :param keys: keyword keys of the text; None if the store has no keys.
+    :param keys: keyword keys of the text; None if the store has no such keys.
+    :param block_keys: keyword keys of the fingerprint; empty if the store has no such keys.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Document:
     source: str
     place: str
     keys: TextKeys | None = None
+    block_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

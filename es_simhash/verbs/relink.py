@@ -136,8 +136,9 @@ class _Plan:
         probes = tuple(probe(row, some) for row, some in zip(batch, queries, strict=True))
         candidates: list[Row] = []
         if probes:
+            gone = tuple(sorted(self.gone))
             request = Candidates(
-                probes, rule.search_distance, rule.bits, self.filter, tuple(sorted(self.gone)), one_per_digest=True
+                probes, rule.search_distance, rule.bits, self.filter, gone, rule.blocks, one_per_digest=True
             )
             candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
         stored = self.memory.over({row.id: row for row in candidates})

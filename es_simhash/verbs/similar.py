@@ -127,7 +127,9 @@ def _near(
     without: tuple[str, ...] = (),
 ) -> Flow[list[Matches]]:
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
-    found = yield from ask(Candidates(probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS))
+    found = yield from ask(
+        Candidates(probes, rule.search_distance, rule.bits, filter, without, rule.blocks, most=MOST_TEXTS)
+    )
     rows = found.rows
     near: list[list[tuple[int, int | None]]]
     if rule.keys:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
 from es_simhash.errors import SimhashError, TooManyCandidates
-from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.candidates import candidates_clause
-from es_simhash.search.query_plan import query_plan
+from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
+from es_simhash.search.look_up import LookUp, choose
 from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
@@ -27,15 +26,8 @@ PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
 MAX_CANDIDATES = 200_000
 """Largest number of hits of one query. A query with more hits contains a segment that very many documents share."""
-UNION = 100
-"""Largest number of Probes in one query."""
-UNION_VALUES = 20_000
-"""Largest number of segment values in one query: some 200 KB."""
-UNION_CANDIDATES = 40
-"""Largest number of candidates that a query for several fingerprints may find by chance, near none of them.
-
-Measured: a candidate costs as much as some ten values.
-"""
+DIGESTS = 100
+"""Largest number of digests in one query without fingerprints."""
 COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
@@ -66,8 +58,8 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
     left_out: dict[int, int] = {}
-    batches = yield from _probe_batches(request, index)
-    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes), ()) for probes in batches]
+    look_up, batches = yield from _probe_batches(request, index)
+    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes, look_up), ()) for probes in batches]
     asked += [(_key_search(request, queries), probes) for queries, probes in request.key_queries().items()]
     for some in chunks(asked, SEARCHES):
         bodies = yield from _multi_search([search for search, _ in some], index)
@@ -95,33 +87,29 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
     return bodies
 
 
-def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
-    """Return the Probes with a digest or a fingerprint in batches, one for each query.
-
-    A query for several fingerprints also finds documents that are near none of them: one segment is near one
-    fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
-    """
+def _probe_batches(request: Candidates, index: Index) -> Steps[tuple[LookUp, list[Sequence[Probe]]]]:
+    """Return how fingerprints are looked up, and the Probes with a digest or a fingerprint in batches, one a query."""
     asked = [
         replace(probe, queries=())
         for probe in request.probes
         if probe.digest is not None or request.fingerprints([probe])
     ]
     probes = list(dict.fromkeys(asked))  # copies have equal Probes
-    size = UNION
-    if len(probes) > 1 and request.max_distance >= 0:
-        documents = (yield Call("count", {"index": index.index}))["count"]
-        plan = query_plan(request.max_distance, segment_count(request.bits))
-        size = min(UNION, max(1, UNION_VALUES // plan.values))
-        while size > 1 and documents * plan.share(size) > UNION_CANDIDATES:
-            size = size * 3 // 4
-    return list(chunks(probes, size))
+    fingerprints = len(request.fingerprints(probes))
+    if not fingerprints:
+        return LookUp("plan", DIGESTS), list(chunks(probes, DIGESTS))
+    if index.count.old and fingerprints > 1:
+        index.count.set((yield Call("count", {"index": index.index}))["count"])
+    documents = index.count.documents
+    look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
+    return look_up, list(chunks(probes, look_up.together))
 
 
-def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
+def _search(request: Candidates, probes: Sequence[Probe], look_up: LookUp) -> dict[str, Any]:
     """Return the body of a search by the digests and the fingerprints of some of the Probes."""
     should: list[dict[str, Any]] = []
     if fingerprints := request.fingerprints(probes):
-        should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
+        should.append(_near(fingerprints, request, look_up))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
     query = _restricted(request, {"filter": [_any_of(should)]})
@@ -129,6 +117,15 @@ def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
     if request.one_per_digest:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
+
+
+def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> dict[str, Any]:
+    """Return the clause that looks fingerprints up."""
+    if look_up.clause == "blocks":
+        return blocks_clause(fingerprints, request.bits)
+    if look_up.clause == "plain":
+        return plain_clause(fingerprints[0], bits=request.bits)
+    return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
 
 
 def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from es_simhash.contract import Found
 from es_simhash.fingerprinting.encoding import segment_count, to_array
+from es_simhash.search.blocks import block_keys
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.key_search import condition_of, rows_sharing
@@ -69,7 +70,10 @@ def _subqueries(request: Candidates, database: Database) -> tuple[list[str], lis
         subqueries.append("SELECT written FROM documents WHERE digest IN (SELECT value FROM json_each(?))")
         parameters.append(json.dumps(sorted(digests)))
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
-    if fingerprints and request.max_distance >= segment_count(request.bits):
+    if fingerprints and request.blocks:
+        subqueries.append("SELECT written FROM keys WHERE key IN (SELECT value FROM json_each(?))")
+        parameters.append(json.dumps([key for keys in block_keys(fingerprints, request.bits) for key in keys]))
+    elif fingerprints and request.max_distance >= segment_count(request.bits):
         subqueries.append("SELECT value FROM json_each(?)")
         parameters.append(json.dumps(sorted(_near_by_ranges(fingerprints, request, database))))
     elif fingerprints:
