@@ -82,7 +82,7 @@ class _Known:
     """What is known when the documents of a batch are decided.
 
     :param stored: by id, the Rows that the store had.
-    :param latest: by id, the latest Rows of the store and of this run.
+    :param latest: by id, the latest state of the Rows that the store had.
     :param neighbours: of the batch.
     :param outside: ids of the batch that do not match the filter.
     """
@@ -181,9 +181,14 @@ class Ingest:
         return (yield from self._decide(batch, neighbours, batch.documents, {}))
 
     def _neighbours(self, batch: LookedUp) -> Flow[Neighbours]:
-        stored = self._memory.over(batch.memory.over({row.id: row for row in batch.candidates}))
-        queries = [self._rule.queries(document.keys) for document in batch.documents]
-        neighbours = Neighbours([self._alone(d) for d in batch.documents], stored.values(), self._rule, queries)
+        rule = self._rule
+        alone = [self._alone(document) for document in batch.documents]
+        stored = {row.id: row for row in batch.candidates}
+        if batch.memory is not self._memory:
+            stored = batch.memory.over(stored, alone, rule)
+        stored = self._memory.over(stored, alone, rule)
+        queries = [rule.queries(document.keys) for document in batch.documents]
+        neighbours = Neighbours(alone, stored.values(), rule, queries)
         if self._rule.texts is not None:
             sources = [document.source for document in batch.documents]
             yield from neighbours.confirm_new(self._rule.texts, sources, self._recent)
@@ -209,7 +214,8 @@ class Ingest:
         written = dict(written)
         decisions: dict[str, Decision] = {}
         outside = {d.id for d in batch.documents if not self._matches_filter(d)} if self._filter is not None else set()
-        latest = {**batch.stored, **batch.memory.known, **self._memory.known}
+        memories = self._memory, batch.memory
+        latest = {id: memories[0].get(id) or memories[1].get(id) or row for id, row in batch.stored.items()}
         known = _Known(batch.stored, latest, neighbours, outside)
         for document in documents:
             decision = yield from self._decide_one(document, known, written)
@@ -418,7 +424,7 @@ class Ingest:
             yield from relink(changed, memory, self._rule, heads=heads, filter=self._filter)
         if not self._unrefreshed:
             self._forget()  # search finds at once what is written
-        elif len(memory.known) >= WINDOW:
+        elif len(memory) >= WINDOW:
             yield from self._refresh()
 
     def finish(self) -> Flow[None]:

@@ -141,7 +141,7 @@ class _Plan:
                 probes, rule.search_distance, rule.bits, self.filter, gone, rule.blocks, one_per_digest=True
             )
             candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
-        stored = self.memory.over({row.id: row for row in candidates})
+        stored = self.memory.over({row.id: row for row in candidates}, batch, rule)
         neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule, queries)
         if rule.texts is not None:
             yield from neighbours.confirm_stored(rule.texts)
