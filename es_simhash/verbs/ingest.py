@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -56,7 +57,7 @@ class LookedUp:
     candidates: Sequence[Row]
     memory: Memory
 
-    @property
+    @cached_property
     def documents(self) -> list[Document]:
         return [item for item in self.items if isinstance(item, Document)]
 
@@ -197,8 +198,9 @@ class Ingest:
     def _alone(self, document: Document) -> Row:
         """Return the Row of a document that duplicates nothing. The digest of an empty text is empty."""
         fingerprint = document.fingerprint
-        row = Row(document.id, fingerprint.value, fingerprint.copy_digest or "", document.id, None, written=0)
-        return _with_keys(row, document)
+        keys, length = _keys(document)
+        digest = fingerprint.copy_digest or ""
+        return Row(document.id, fingerprint.value, digest, document.id, None, 0, keys=keys, length=length)
 
     def _decide(
         self,
@@ -333,15 +335,17 @@ class Ingest:
     def _row(self, document: Document, decision: Decision) -> Row:
         """Return the Row to write for a document."""
         assert decision.group is not None
-        row = Row(
+        keys, length = _keys(document)
+        return Row(
             id=document.id,
             fingerprint=document.fingerprint.value,
             digest=document.fingerprint.digest,
             group=decision.group,
             duplicate_of=decision.duplicate_of,
             written=decision.written,
+            keys=keys,
+            length=length,
         )
-        return _with_keys(row, document)
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
@@ -442,11 +446,10 @@ class Ingest:
         self._memory = Memory()
 
 
-def _with_keys(row: Row, document: Document) -> Row:
+def _keys(document: Document) -> tuple[tuple[str, ...], int | None]:
+    """Return all keys of a document, and the length that its Row has."""
     keys = document.keys
-    if keys is None:
-        return replace(row, keys=document.block_keys) if document.block_keys else row
-    return replace(row, keys=keys.values + document.block_keys, length=keys.length)
+    return (document.block_keys, None) if keys is None else (keys.values + document.block_keys, keys.length)
 
 
 def _differs(document: Document, stored: Row) -> bool:

@@ -17,6 +17,8 @@ from es_simhash.stores.elasticsearch.steps import if_version
 if TYPE_CHECKING:
     from es_simhash.contract import Entry
 
+_to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
 _LONGS = ("fp", "fp1")
 """The fields of a fingerprint as signed longs, highest first. ``fp1`` exists at 128 bits only."""
 
@@ -58,8 +60,7 @@ def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
     if entry.row.duplicate_of is None:
         del simhash["duplicate_of"]
     # The source is JSON already. So it is not parsed: our object is put in front of its first field.
-    document = f'{{"simhash": {json.dumps(simhash, ensure_ascii=False)}, {entry.source[1:]}'
-    return {"index": {"_id": entry.row.id}}, document
+    return f'{{"index":{{"_id":{_to_json(entry.row.id)}}}}}', f'{{"simhash":{_to_json(simhash)},{entry.source[1:]}'
 
 
 def update_operation(row: Row, bits: int) -> tuple[Any, Any]:
@@ -83,9 +84,10 @@ def _simhash(row: Row, bits: int) -> dict[str, Any]:
     if row.length is not None:
         simhash["length"] = row.length
     if row.keys:
-        of_blocks = [key for key in row.keys if key.startswith(blocks.KIND)]
-        of_text = [key for key in row.keys if not key.startswith(blocks.KIND)]
-        simhash |= {name: keys for name, keys in (("keys", of_text), ("blocks", of_blocks)) if keys}
+        if of_blocks := [key for key in row.keys if key[0] == blocks.KIND]:
+            simhash["blocks"] = of_blocks
+        if len(of_blocks) < len(row.keys):
+            simhash["keys"] = [key for key in row.keys if key[0] != blocks.KIND]
     return simhash
 
 
