@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.search.keys import rarity, rounded
+from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.stores.sqlite.filters import to_sql
 from es_simhash.stores.sqlite.schema import row_columns, to_row
 
@@ -88,11 +88,11 @@ class KeySearch:
             if some.documents:
                 every, place = np.unique(np.concatenate(some.entries), return_inverse=True)
                 rarities = [rarity(len(array), self._total) for array in some.entries]
-                sums = np.bincount(place, np.repeat(rarities, [len(array) for array in some.entries]))
+                sums = np.bincount(place, np.repeat(rarities, [len(array) for array in some.entries])).round(ROUNDED_TO)
                 for document, score in zip(
                     some.documents, sums[np.searchsorted(every, some.documents)].tolist(), strict=True
                 ):
-                    scores[document] = max(rounded(score), scores.get(document, 0.0))
+                    scores[document] = max(score, scores.get(document, 0.0))
         return sorted(scores, key=lambda document: (-scores[document], document))
 
     def _entries_of(self, key: str, most: int) -> NDArray[np.int64]:
