@@ -87,6 +87,7 @@ class DocumentVerbs:
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
+        self._opening.forget_keys()
         return added if made == "unchanged" else made
 
     def fingerprinter(self) -> Flow[Fingerprinter]:

@@ -112,6 +112,10 @@ class Opening:
             self._keys = yield from ask(DescribeKeys())
         return self._keys
 
+    def forget_keys(self) -> None:
+        """Ask the store for its keys again, because they were changed."""
+        self._keys = None
+
     def keys_for(self, rule: DuplicateRule) -> Flow[KeysState]:
         """Return which keys the store has, for a run by this rule.
 

@@ -138,7 +138,14 @@ class _Plan:
         if probes:
             gone = tuple(sorted(self.gone))
             request = Candidates(
-                probes, rule.search_distance, rule.bits, self.filter, gone, rule.blocks, one_per_digest=True
+                probes,
+                rule.search_distance,
+                rule.bits,
+                self.filter,
+                gone,
+                rule.blocks,
+                one_per_digest=True,
+                per_fingerprint=rule.per_fingerprint,
             )
             candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
         stored = self.memory.over({row.id: row for row in candidates}, batch, rule)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.search.look_up import BLOCKS_UNION, UNION, UNION_CANDIDATES, UNION_VALUES, LookUp, choose
+from es_simhash.search.look_up import UNION, UNION_CANDIDATES, UNION_VALUES, LookUp, choose
 from es_simhash.search.query_plan import query_plan
 
 
@@ -36,7 +36,7 @@ def test_the_clause(
 
 def test_of_block_keys_a_query_takes_as_many_fingerprints_whatever_the_index() -> None:
     chosen = [choose(500, 3, 64, documents, blocks=True) for documents in (None, 0, 10**9)]
-    assert chosen == [LookUp("blocks", BLOCKS_UNION)] * 3
+    assert chosen == [LookUp("blocks", UNION)] * 3
 
 
 def test_by_the_plan_the_more_documents_the_fewer_fingerprints_in_a_query() -> None:
