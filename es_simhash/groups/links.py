@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import columns, to_array
-from es_simhash.groups.near_pairs import every_near_pair, near_pairs
+from es_simhash.groups.near_pairs import NearPairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -73,8 +73,10 @@ class GroupInput:
     groups: Sequence[str]
 
 
-def links(documents: GroupInput, max_distance: int, head: str) -> Links:
+def links(documents: GroupInput, max_distance: int, head: str) -> tuple[Links, int]:
     """Return the heads and originals of all documents, by fingerprints and digests alone.
+
+    The second value is about how many pairs were not compared, because very many fingerprints are near each other.
 
     :param max_distance: in bits; below 0 only exact duplicates belong together.
     :param head: one of :data:`HEADS`.
@@ -85,9 +87,10 @@ def links(documents: GroupInput, max_distance: int, head: str) -> Links:
     # The best original so far, as one number whose order is the order of preference: the position of an exact
     # duplicate; or distance + 1 in the bits from 48 on, and the position in the bits below.
     best = np.full(len(fingerprints), _NO_ORIGINAL, dtype=np.int64)
+    near = NearPairs(values[with_value], max_distance)
 
     def linked() -> Iterator[Pairs]:
-        for pairs in near_pairs(values[with_value], max_distance):
+        for pairs in near.connecting():
             earlier, later = np.sort(with_value[pairs], axis=1).T
             differing = columns(values[earlier] ^ values[later])
             distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
@@ -100,7 +103,7 @@ def links(documents: GroupInput, max_distance: int, head: str) -> Links:
 
     lowest = unite(len(fingerprints), linked())
     originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
-    return _heads(lowest, documents, head), originals
+    return (_heads(lowest, documents, head), originals), near.left_out
 
 
 class ConfirmedLinks:
@@ -111,17 +114,23 @@ class ConfirmedLinks:
             confirmed.decide(agree)
         heads, originals = confirmed.result(head)
 
-    Memory: up to 450 bytes a near pair, on top of what :func:`links` needs. All documents with one fingerprint and
-    different texts are pairs of each other: a template of ten thousand documents takes gigabytes.
+    Memory: up to 450 bytes a near pair, on top of what :func:`links` needs.
 
     :param max_distance: in bits; below 0 only exact duplicates belong together.
     :param near: the pairs of positions to compare, shape (n, 2), the lower one first, and their distances in bits,
-        shape (n,); by default all pairs within ``max_distance``.
+        shape (n,); by default all pairs within ``max_distance``, for each document at most ``most`` earlier ones.
+    :param most: see ``near``.
     """
 
     def __init__(
-        self, documents: GroupInput, max_distance: int, near: tuple[Pairs, NDArray[np.int64]] | None = None
+        self,
+        documents: GroupInput,
+        max_distance: int,
+        near: tuple[Pairs, NDArray[np.int64]] | None = None,
+        most: int = 20,
     ) -> None:
+        self.left_out = 0
+        """About how many pairs within ``max_distance`` are not compared, because so many documents are near."""
         self._documents = documents
         fingerprints = documents.fingerprints
         copies = _copies(documents.digests)
@@ -133,8 +142,9 @@ class ConfirmedLinks:
             compared = [i for i, v in enumerate(fingerprints) if v is not None and self._originals[i] < 0]
             positions = np.array(compared, dtype=np.int64)
             values = to_array((fingerprints[i] or 0 for i in compared), documents.bits)
-            pairs, distances = every_near_pair(values, max_distance)
-            pairs = positions[pairs]
+            every = NearPairs(values, max_distance)
+            pairs, distances = every.every(most)
+            pairs, self.left_out = positions[pairs], every.left_out
         else:
             pairs, distances = near
             first = (self._originals[pairs] < 0).all(axis=1)

@@ -61,8 +61,8 @@ class GroupReport:
     :param conflicts: the number of documents that other programs wrote or removed meanwhile; they stay as they are.
     :param largest: pairs (id of the head, number of members), the largest group first: the ten largest groups, and
         every group with a thousand members or more. A template, or a chain of many small differences, shows here.
-    :param left_out: the number of pairs of documents with common keys that were not compared, because one document
-        shares keys with too many.
+    :param left_out: about how many pairs of documents were not compared, because very many share keys or are near each
+        other.
     """
 
     documents: int
@@ -152,13 +152,14 @@ def _links(
         groups=[row.group for row in rows],
     )
     if rule.texts is None:
-        return *links(documents, rule.max_distance, head), 0
+        found, left_out = links(documents, rule.max_distance, head)
+        return *found, left_out
     if rule.keys:
         *near, left_out = yield from _pairs_by_keys(rows, rule, filter, progress)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
-        left_out = 0
-        confirmed = ConfirmedLinks(documents, rule.max_distance)
+        confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
+        left_out = confirmed.left_out
     yield from _confirm(rows, confirmed, rule.texts, progress)
     return *confirmed.result(head), left_out
 

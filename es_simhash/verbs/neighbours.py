@@ -24,7 +24,7 @@ from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex, hamming_distance
 from es_simhash.search.keys import KeyIndex
 from es_simhash.verbs.memory import RecentSources
-from es_simhash.verbs.rule import MOST_NEAR_TEXTS, MOST_TEXTS
+from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class Neighbours:
         exact = self._counted(_Near(copies, np.zeros_like(copies)), id, written, before, without)
         near = self._near(position)
         others = self._counted(near.without(copies), id, written, before, without)
-        most = 1 if self._texts is None else MOST_TEXTS if self._rule.keys else MOST_NEAR_TEXTS
+        most = 1 if self._texts is None else MOST_TEXTS
         if self._texts is not None:
             self._count_left_out(id, others, most)
         return [

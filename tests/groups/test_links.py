@@ -89,7 +89,7 @@ def _head(members: list[int], groups: list[str], head: str) -> int:
 @pytest.mark.parametrize("head", HEADS)
 def test_links_equal_the_reference(drawn: list[Any], max_distance: int, head: str) -> None:
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
-    heads, originals = links(group_input(texts, groups), max_distance, head)
+    (heads, originals), _ = links(group_input(texts, groups), max_distance, head)
     assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head)
 
 
@@ -142,11 +142,11 @@ def test_two_texts_that_belong_together_already_are_not_compared() -> None:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_blank_texts_are_alone(head: str) -> None:
-    heads, originals = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
+    (heads, originals), _ = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
     assert (heads.tolist(), originals.tolist()) == ([0, 1, 2], [-1, -1, -1])
 
 
 def test_an_exact_duplicate_comes_before_an_earlier_text_with_the_same_fingerprint() -> None:
     documents = GroupInput([7, 7, 7], 64, ["other", "same", "same"], list("abc"), list("abc"))
-    _, originals = links(documents, 3, "earliest")
+    (_, originals), _ = links(documents, 3, "earliest")
     assert originals.tolist() == [-1, 0, 1]
