@@ -350,7 +350,7 @@ class DocumentVerbs:
     ) -> Flow[list[Matches]]:
         resolved = yield from self._opening.resolve(rule)
         fingerprinter = yield from self._opening.fingerprinter()
-        return (yield from similar(texts, fingerprinter.fingerprints(texts), resolved, filter))
+        return (yield from similar(texts, fingerprinter, resolved, filter))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
