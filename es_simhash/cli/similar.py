@@ -55,13 +55,15 @@ def similar(
         raise click.UsageError("give exactly one of: TEXT, --id ID, --file FILE")
     with open_documents(**store) as documents:
         fingerprinter = documents.fingerprinter()
+        note = None
         if id is not None:
             matches = documents.similar_to(id, filter=filter, rule=rule)
         else:
             query = read_text(file) if file is not None else text or ""
             matches = documents.similar(query, filter=filter, rule=rule)
-            if (note := _note(query, fingerprinter, matches.by_keys)) is not None:
-                click.echo(note, err=True)
+            note = _note(query, fingerprinter, matches.by_keys)
+    if note is not None:
+        click.echo(note, err=True)
     if as_json:
         for match in matches:
             print_json({name: value for name, value in asdict(match).items() if value is not None})
@@ -72,7 +74,7 @@ def similar(
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             distance = "-" if match.distance is None else match.distance
             click.echo(f"{match.id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
-    else:
+    elif note is None:
         click.echo(_nothing_found(rule, fingerprinter.scheme, matches.by_keys), err=True)
     if not matches.complete:
         click.echo(

@@ -100,7 +100,8 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
         if isinstance(own, InputError):
             raise own
     queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
-    [found] = yield from _near((Probe(row.fingerprint, row.digest, queries),), rule, filter, without=(id,))
+    digest = None if row.digest == rule.blank_digest else row.digest  # an empty text has no exact duplicates
+    [found] = yield from _near((Probe(row.fingerprint, digest, queries),), rule, filter, without=(id,))
     if rule.texts is None:
         return found
     return (yield from _confirmed(found, own, rule.texts))
