@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from es_simhash.errors import InputError
 from es_simhash.search import minhash
-from es_simhash.search.keys import key_queries, rows_sharing
+from es_simhash.search.keys import KeyIndex, key_queries
 from es_simhash.similarity.confirm import Confirm, have_agreeing_numbers
 
 if TYPE_CHECKING:
@@ -105,12 +105,12 @@ def decide(a: TextFeatures, b: TextFeatures, rule: DuplicateRule, fingerprinter:
 
 
 def _shared_keys(query: KeyQuery, stored: TextKeys) -> SharedKeys:
-    [found] = rows_sharing([[query]], [stored.values], [stored.length])
+    index = KeyIndex([stored.values], [stored.length], [[query]])
     return SharedKeys(
         kind="bands" if query.keys[0].startswith(minhash.KIND) else "q-grams",
         shared=len(set(query.keys).intersection(stored.values)),
         asked=query.minimum,
         keys=len(query.keys),
         lengths=query.lengths,
-        candidate=bool(found),
+        candidate=bool(index.sharing([query])),
     )
