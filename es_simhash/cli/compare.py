@@ -40,7 +40,7 @@ SHOWN_WORDS = 8
 @json_option
 @plain_scheme_options
 def compare(texts: tuple[str, ...], files: tuple[str, ...], rule: DuplicateRule, as_json: bool, **choices: Any) -> None:
-    """Compare two texts: which bits and which words differ, and whether they are duplicates.
+    """Compare two texts: which bits and which words differ.
 
     Give two TEXTs, two --file, or one of each. The first text is A, the second is B; a TEXT comes before a file. No
     store is needed.
