@@ -105,12 +105,12 @@ def decide(a: TextFeatures, b: TextFeatures, rule: DuplicateRule, fingerprinter:
 
 
 def _shared_keys(query: KeyQuery, stored: TextKeys) -> SharedKeys:
-    index = KeyIndex([stored.values], [stored.length], [[query]])
+    found, _ = KeyIndex([stored.values], [stored.length], [[query]]).sharing([query])
     return SharedKeys(
         kind="bands" if query.keys[0].startswith(minhash.KIND) else "q-grams",
         shared=len(set(query.keys).intersection(stored.values)),
         asked=query.minimum,
         keys=len(query.keys),
         lengths=query.lengths,
-        candidate=bool(index.sharing([query])),
+        candidate=found.size > 0,
     )
