@@ -17,14 +17,14 @@ import numpy as np
 from es_simhash.contract import Candidates, Fetch, Link, Probe, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
-from es_simhash.search.keys import KeyIndex
+from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 from es_simhash.verbs.rule import MOST_TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -196,17 +196,15 @@ def _pairs_by_keys(
     left_out = 0
     for start in range(0, len(rows), LOOK_UPS):
         some = rows[start : start + LOOK_UPS]
-        texts = yield from rule.texts.stored(row.id for row in some)
-        asking = [(row, text) for row in some if (text := texts.get(row.id)) is not None]
-        for _, text in asking:
-            if isinstance(text, InputError):
-                raise text
-        queries = [rule.queries(text.keys) for _, text in asking if not isinstance(text, InputError)]
+        keys = yield from _stored_keys([row.id for row in some], rule.texts)
+        asking = [row for row in some if row.id in keys]
+        queries = [rule.queries(keys[row.id]) for row in asking]
         probes = tuple(Probe(None, None, each) for each in queries)
         found = yield from ask(Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1))
-        keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
-        for (row, _), some_queries in zip(asking, queries, strict=True):
-            for index, distance in rule.allowed(row.fingerprint, found.rows, keys.sharing(some_queries)[0].tolist()):
+        index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
+        for row, some_queries in zip(asking, queries, strict=True):
+            others = index_of_keys.sharing(some_queries)[0].tolist()
+            for index, distance in rule.allowed(row.fingerprint, found.rows, others):
                 other = found.rows[index]
                 if other.id in position and other.id != row.id:
                     one, two = sorted((position[row.id], position[other.id]))
@@ -215,6 +213,27 @@ def _pairs_by_keys(
         progress("compared", len(some))
     pairs = np.array(list(distances), dtype=np.int64).reshape(-1, 2)
     return pairs, np.array(list(distances.values()), dtype=np.int64), left_out
+
+
+def _stored_keys(ids: Sequence[str], texts: Texts) -> Flow[dict[str, TextKeys]]:
+    """Return the keys of stored documents. Documents that do not exist (any more) are left out.
+
+    The store has the keys. Only the count filter of a short text needs the text itself.
+
+    :raises InputError: if a text is needed and the document has none; the message names the document.
+    """
+    rows = yield from ask(Fetch(tuple(ids)))
+    keys = {
+        id: TextKeys(tuple(sorted(row.keys)), row.length)
+        for id, row in rows.items()
+        if row.length is not None and row.length > LONGEST_WITH_GRAMS
+    }
+    stored = yield from texts.stored(id for id in rows if id not in keys)
+    for id, text in stored.items():
+        if isinstance(text, InputError):
+            raise text
+        keys[id] = text.keys
+    return keys
 
 
 def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
