@@ -21,7 +21,7 @@ from es_simhash.drive import pauses
 from es_simhash.errors import DuplicateFound, InputError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
 from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_stale
-from es_simhash.verbs.neighbours import Neighbours, Original, probe
+from es_simhash.verbs.neighbours import Neighbours, Original
 from es_simhash.verbs.outcome import Document, Outcome
 from es_simhash.verbs.relink import relink
 
@@ -138,7 +138,7 @@ class Ingest:
         self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, str]
     ) -> Flow[LookedUp]:
         documents = [item for item in items if isinstance(item, Document)]
-        stored = yield from ask(Fetch(tuple(document.id for document in documents)))
+        stored = yield from ask(Fetch(tuple(document.id for document in documents), self._rule.time_field))
         changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
@@ -155,8 +155,12 @@ class Ingest:
         """Return the candidates for documents, and the reason for each document that has no complete answer."""
         if not documents:
             return [], {}
-        probes = tuple(probe(self._alone(document), self._rule.queries(document.keys)) for document in documents)
-        request = Candidates(probes, self._rule.search_distance, self._rule.bits, self._filter)
+        rule = self._rule
+        probes = tuple(
+            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
+            for each in documents
+        )
+        request = Candidates(probes, rule.search_distance, rule.bits, self._filter, time_field=rule.time_field)
         try:
             if self._filter is None:
                 request = replace(request, one_per_digest=True)
@@ -192,7 +196,7 @@ class Ingest:
         """Return the Row of a document that duplicates nothing. The digest of an empty text is empty."""
         fingerprint = document.fingerprint
         row = Row(document.id, fingerprint.value, fingerprint.copy_digest or "", document.id, None, written=0)
-        return _with_keys(row, document)
+        return _completed(row, document)
 
     def _decide(
         self,
@@ -334,7 +338,7 @@ class Ingest:
             duplicate_of=decision.duplicate_of,
             written=decision.written,
         )
-        return _with_keys(row, document)
+        return _completed(row, document)
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
@@ -435,8 +439,11 @@ class Ingest:
         self._memory = Memory()
 
 
-def _with_keys(row: Row, document: Document) -> Row:
-    return row if document.keys is None else replace(row, keys=document.keys.values, length=document.keys.length)
+def _completed(row: Row, document: Document) -> Row:
+    """Return the Row with the keys and the time of its document."""
+    if document.keys is not None:
+        row = replace(row, keys=document.keys.values, length=document.keys.length)
+    return row if document.time is None else replace(row, time=document.time)
 
 
 def _differs(document: Document, stored: Row) -> bool:

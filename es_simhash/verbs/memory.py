@@ -99,8 +99,9 @@ def candidates_without_stale(request: Candidates, hidden: Mapping[str, str]) -> 
         without = {row.id for row in found.rows if row.id in hidden}
         without |= {id for id, digest in hidden.items() if digest in digests}
         excluded = (*request.without, *sorted(without))
-        if any(probe.queries for probe in request.probes):
-            # The stale documents may have kept others out of the limited number, too. So everything is asked again.
+        if any(probe.queries or probe.times for probe in request.probes):
+            # The stale documents may have kept others out of the limited number, too; or they stood for others in the
+            # times of some Probes. So everything is asked again.
             return (yield from candidates_without_stale(replace(request, without=excluded), hidden))
         probes = tuple(Probe(None, digest) for digest in sorted(digests))
         again = yield from ask(replace(request, probes=probes, max_distance=-1, without=excluded))

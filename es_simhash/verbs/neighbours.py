@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from functools import cache
 from heapq import nsmallest
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import rows_within
 from es_simhash.search.keys import rows_sharing
+from es_simhash.search.times import TimeRanges
 from es_simhash.verbs.memory import RecentSources
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, Row
     from es_simhash.search.keys import KeyQuery
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -72,7 +72,10 @@ class Neighbours:
         queries: Sequence[tuple[KeyQuery, ...]] = (),
     ) -> None:
         self._position = {row.id: position for position, row in enumerate(batch)}
-        first = _first_of_copies(stored, self._position)
+        ranges = None
+        if rule.window is not None:
+            ranges = TimeRanges(rule.window.around(row.time) for row in batch if row.time is not None)
+        first = _first_of_copies(stored, self._position, ranges)
         self._stored_count = len(first)
         self._rows = [*first, *batch]
         self._rule = rule
@@ -87,6 +90,11 @@ class Neighbours:
                 rule.max_distance,
                 rule.bits,
             )
+        if rule.window is not None:
+            self._near = [
+                [pair for pair in some if self._in_window(position, pair[0])]
+                for position, some in enumerate(self._near)
+            ]
         self._copies: dict[str, list[int]] = defaultdict(list)
         digests = {row.digest for row in batch}
         for index, row in enumerate(self._rows):
@@ -105,6 +113,9 @@ class Neighbours:
         found = self._rule.allowed(row.fingerprint, self._rows, self._shared[position])
         # Where there is no distance, the document comes after all that have one.
         return [(index, self._rule.bits + 1 if distance is None else distance) for index, distance in found]
+
+    def _in_window(self, position: int, index: int) -> bool:
+        return self._rule.in_window(self._rows[self._stored_count + position].time, self._rows[index].time)
 
     def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
         """Fetch the texts that will probably be compared. From now on texts confirm.
@@ -197,7 +208,7 @@ class Neighbours:
         digest = self._rows[self._stored_count + position].digest
         found = [(True, distance, index) for index, distance in self._near[position]]
         if digest:
-            found += [(False, 0, index) for index in self._copies[digest]]
+            found += [(False, 0, index) for index in self._copies[digest] if self._in_window(position, index)]
         ranked: list[tuple[Rank, int]] = []
         for not_exact, distance, index in found:
             row = self._rows[index]
@@ -241,26 +252,25 @@ class Neighbours:
         return texts.similarity(self._batch_text(position), other)
 
 
-def _first_of_copies(rows: Iterable[Row], batch: Container[str]) -> list[Row]:
+def _first_of_copies(rows: Iterable[Row], batch: Container[str], ranges: TimeRanges | None) -> list[Row]:
     """Return the Rows without exact duplicates of others: of these the first written is enough, and there may be many.
 
     :param batch: ids of the batch. Their Rows all stay, because the batch may replace their documents.
+    :param ranges: the times in which the batch has duplicates; None for all. Rows outside are left out, and exact
+        duplicates in different parts of the ranges all stay.
     """
     kept: list[Row] = []
-    first: dict[tuple[str, int | None], Row] = {}
+    first: dict[Any, Row] = {}
     for row in rows:
         if row.id in batch:
             kept.append(row)
             continue
-        copy = first.setdefault((row.digest, row.fingerprint), row)
+        key: Any = (row.digest, row.fingerprint)
+        if ranges is not None:
+            if (part := ranges.part(row.time)) is None:
+                continue
+            key = (*key, part)
+        copy = first.setdefault(key, row)
         if (row.written, row.id) < (copy.written, copy.id):
-            first[row.digest, row.fingerprint] = row
+            first[key] = row
     return [*kept, *first.values()]
-
-
-def probe(row: Row, queries: tuple[KeyQuery, ...] = ()) -> Probe:
-    """Return the Probe for what is near a Row. A Row with an empty text has no digest to look for.
-
-    :param queries: conditions on the keys of documents that are near.
-    """
-    return Probe(row.fingerprint, row.digest or None, queries)

@@ -26,7 +26,8 @@ def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
 
 def test_its_repr_is_the_call_that_makes_it() -> None:
     rule = DuplicateRule(max_distance=7, confirm=0.8, text_field="body")
-    values = "max_distance=7, confirm=0.8, measure='jaccard', numbers_agree=False, text_field=('body',)"
+    values = "max_distance=7, confirm=0.8, measure='jaccard', numbers_agree=False, "
+    values += "within=None, time_field=None, text_field=('body',)"
     assert repr(rule) == f"DuplicateRule({values})"
     assert eval(repr(rule)) == rule
 

@@ -15,13 +15,17 @@ from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
+from es_simhash.stores.elasticsearch.times import time_doc_value, time_range, type_of_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_simhash.contract import Probe, Row
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.contract.documents import KeySearch
     from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+    _Ranges = dict[tuple[int, int], dict[str, Any]]
+    """The clause for the documents in some times, by the times."""
 
 PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
@@ -67,8 +71,9 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
     left_out: dict[int, int] = {}
     batches = yield from _probe_batches(request, index)
-    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes), ()) for probes in batches]
-    asked += [(_key_search(request, queries), probes) for queries, probes in request.key_queries().items()]
+    ranges = yield from _time_ranges(request, index)
+    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes, ranges), ()) for probes in batches]
+    asked += [(_key_search(request, search, ranges), probes) for search, probes in request.key_queries().items()]
     for some in chunks(asked, SEARCHES):
         bodies = yield from _multi_search([search for search, _ in some], index)
         for (search, probes), body in zip(some, bodies, strict=True):
@@ -79,7 +84,7 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
                 hits = hits[: request.most]
             elif len(hits) == search["size"]:
                 hits = yield from _all_hits(search["query"], index, _row_options(request))
-            rows |= {hit["_id"]: to_row(hit) for hit in hits}
+            rows |= {hit["_id"]: to_row(hit, request.time_field) for hit in hits}
     return Found(list(rows.values()), left_out)
 
 
@@ -98,6 +103,8 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
 def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
     """Return the Probes with a digest or a fingerprint in batches, one for each query.
 
+    All Probes of a batch have the same times.
+
     A query for several fingerprints also finds documents that are near none of them: one segment is near one
     fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
     """
@@ -114,30 +121,46 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Pro
         size = min(UNION, max(1, UNION_VALUES // plan.values))
         while size > 1 and documents * plan.share(size) > UNION_CANDIDATES:
             size = size * 3 // 4
-    return list(chunks(probes, size))
+    by_times: dict[tuple[int, int] | None, list[Probe]] = {}
+    for probe in probes:
+        by_times.setdefault(probe.times, []).append(probe)
+    return [batch for some in by_times.values() for batch in chunks(some, size)]
 
 
-def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
-    """Return the body of a search by the digests and the fingerprints of some of the Probes."""
+def _time_ranges(request: Candidates, index: Index) -> Steps[_Ranges]:
+    """Return the clause for the times of each Probe that has some."""
+    if request.time_field is None:
+        return {}
+    every = {probe.times for probe in request.probes if probe.times is not None}
+    type = yield from type_of_times(every, request.time_field, index)
+    return {times: time_range(request.time_field, times, type) for times in every}
+
+
+def _search(request: Candidates, probes: Sequence[Probe], ranges: _Ranges) -> dict[str, Any]:
+    """Return the body of a search by the digests and the fingerprints of some of the Probes.
+
+    :param probes: all with the same times.
+    """
     should: list[dict[str, Any]] = []
     if fingerprints := request.fingerprints(probes):
         should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
-    query = _restricted(request, {"filter": [_any_of(should)]})
+    query = _restricted(request, {"filter": [_any_of(should), *_range(ranges, probes[0].times)]})
     search = {"query": query, "size": PAGE, "_source": False, **_row_options(request)}
     if request.one_per_digest:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
 
 
-def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, Any]:
+def _key_search(request: Candidates, asked: KeySearch, ranges: _Ranges) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
     """
+    queries, times = asked
     search = {
-        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": []}),
+        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": _range(ranges, times)}),
         "sort": ["_score", _FIRST_WRITTEN],
         "size": request.most + 1,
         "_source": False,
@@ -145,6 +168,10 @@ def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, A
         "track_total_hits": COUNTED,
     }
     return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
+
+
+def _range(ranges: _Ranges, times: tuple[int, int] | None) -> list[dict[str, Any]]:
+    return [] if times is None else [ranges[times]]
 
 
 def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str, Any]:
@@ -157,7 +184,13 @@ def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str,
 
 
 def _row_options(request: Candidates) -> dict[str, Any]:
-    return _KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS
+    return _with_time(_KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS, request.time_field)
+
+
+def _with_time(row_options: dict[str, Any], time_field: str | None) -> dict[str, Any]:
+    if time_field is None:
+        return row_options
+    return row_options | {"docvalue_fields": [*row_options["docvalue_fields"], time_doc_value(time_field)]}
 
 
 def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
@@ -199,10 +232,11 @@ def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
         part, parts = request.slice
         options = {**options, "slice": {"field": "_id", "id": part, "max": parts}}
     # To the server an empty list means all fields.
-    options = {**_ROW_OPTIONS, **options, "size": size, "source": list(request.fields) if request.fields else False}
+    row_options = _with_time(_ROW_OPTIONS, request.time_field)
+    options = {**row_options, **options, "size": size, "source": list(request.fields) if request.fields else False}
     page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
     hits = page["hits"]["hits"]
-    rows = [to_row(hit) for hit in hits]
+    rows = [to_row(hit, request.time_field) for hit in hits]
     sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
     if len(hits) == size:
         return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)

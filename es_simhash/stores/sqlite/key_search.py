@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.stores.sqlite.filters import to_sql
-from es_simhash.stores.sqlite.schema import row_columns, to_row
+from es_simhash.stores.sqlite.schema import row_columns, time_expression, to_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from es_simhash.stores.sqlite.database import Database
 
 
-def rows_sharing(queries: Sequence[KeyQuery], request: Candidates, database: Database) -> tuple[list[Row], int]:
-    """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are."""
-    ranked, parameters = _ranked(queries, request)
+def rows_sharing(
+    queries: Sequence[KeyQuery], times: tuple[int, int] | None, request: Candidates, database: Database
+) -> tuple[list[Row], int]:
+    """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are.
+
+    :param times: the first and the last time of the documents; None for all documents.
+    """
+    ranked, parameters = _ranked(queries, times, request)
+    columns = row_columns(request.bits, keys=True, time_field=request.time_field)
     sql = (
-        f"SELECT {row_columns(request.bits, keys=True)}, total "
+        f"SELECT {columns}, total "
         f"FROM ({ranked} ORDER BY shared DESC, written LIMIT ?) CROSS JOIN documents USING (written)"
     )
     with database.use() as connection:
@@ -32,7 +38,7 @@ def rows_sharing(queries: Sequence[KeyQuery], request: Candidates, database: Dat
     return rows, found[0][-1] - len(rows) if found else 0
 
 
-def _ranked(queries: Sequence[KeyQuery], request: Candidates) -> tuple[str, list[Any]]:
+def _ranked(queries: Sequence[KeyQuery], times: tuple[int, int] | None, request: Candidates) -> tuple[str, list[Any]]:
     """Return a SELECT of ``written``, ``shared`` and ``total`` of all documents that fulfil a query; its parameters.
 
     ``shared`` is the number of keys that a document shares; ``total`` is the number of documents.
@@ -43,8 +49,8 @@ def _ranked(queries: Sequence[KeyQuery], request: Candidates) -> tuple[str, list
         selects.append(select)
         parameters += query_parameters
     sharing = f"SELECT written, max(shared) AS shared FROM ({' UNION ALL '.join(selects)}) GROUP BY written"
-    if request.one_per_digest or request.without or request.filter is not None:
-        condition, condition_parameters = condition_of(request)
+    if request.one_per_digest or request.without or request.filter is not None or times is not None:
+        condition, condition_parameters = condition_of(request, times)
         parameters += condition_parameters
         copy = (
             "row_number() OVER (PARTITION BY digest ORDER BY shared DESC, written)" if request.one_per_digest else "1"
@@ -69,12 +75,19 @@ def _fulfilling(query: KeyQuery) -> tuple[str, list[Any]]:
     return sql, [*parameters, *query.lengths]
 
 
-def condition_of(request: Candidates) -> tuple[str, list[Any]]:
-    """Return the condition on every document of the reply, by the filter and the ids to leave out; its parameters."""
-    conditions, parameters = ["1"], []
+def condition_of(request: Candidates, times: tuple[int, int] | None = None) -> tuple[str, list[Any]]:
+    """Return the condition on every document of the reply, and its parameters.
+
+    It states the filter, the ids to leave out, and the first and the last time.
+    """
+    conditions = ["1"]
+    parameters: list[Any] = []
     if request.without:
         conditions.append("id NOT IN (SELECT value FROM json_each(?))")
         parameters.append(json.dumps(request.without))
+    if times is not None and request.time_field is not None:
+        conditions.append(f"{time_expression(request.time_field)} BETWEEN ? AND ?")
+        parameters += times
     if request.filter is not None:
         condition, filter_parameters = to_sql(request.filter)
         conditions.append(f"({condition})")

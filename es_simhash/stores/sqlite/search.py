@@ -21,10 +21,13 @@ from es_simhash.contract import Found
 from es_simhash.fingerprinting.encoding import segment_count, to_array
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
+from es_simhash.search.times import TimeRanges
 from es_simhash.stores.sqlite.key_search import condition_of, rows_sharing
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions, row_columns, to_row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from es_simhash.contract import Candidates, Row
     from es_simhash.stores.sqlite.database import Database
 
@@ -36,8 +39,8 @@ def find_candidates(request: Candidates, database: Database) -> Found:
     """Return the reply to Candidates."""
     rows = {row.id: row for row in _near(request, database)}
     left_out: dict[int, int] = {}
-    for queries, probes in request.key_queries().items():
-        sharing, more = rows_sharing(queries, request, database)
+    for (queries, times), probes in request.key_queries().items():
+        sharing, more = rows_sharing(queries, times, request, database)
         rows |= {row.id: row for row in sharing}
         if more:
             left_out |= dict.fromkeys(probes, more)
@@ -49,16 +52,36 @@ def _near(request: Candidates, database: Database) -> list[Row]:
     subqueries, parameters = _subqueries(request, database)
     if not subqueries:
         return []
-    columns = row_columns(request.bits, keys=request.with_keys)
-    if request.one_per_digest:
+    columns = row_columns(request.bits, keys=request.with_keys, time_field=request.time_field)
+    by_time = request.time_field is not None
+    if request.one_per_digest and not by_time:
         # In SQLite, a column beside min() has its value of the row with the minimum.
         columns = columns.replace("written", "min(written)")
     condition, condition_parameters = condition_of(request)
     sql = f"SELECT {columns} FROM documents WHERE written IN ({' UNION '.join(subqueries)}) AND {condition}"
-    if request.one_per_digest:
+    if by_time:
+        sql += " ORDER BY written"
+    elif request.one_per_digest:
         sql += " GROUP BY digest"
     with database.use() as connection:
-        return [to_row(values) for values in connection.execute(sql, [*parameters, *condition_parameters])]
+        found = map(to_row, connection.execute(sql, [*parameters, *condition_parameters]))
+        return _in_times(found, request) if by_time else list(found)
+
+
+def _in_times(rows: Iterable[Row], request: Candidates) -> list[Row]:
+    """Return the Rows in the times of a Probe; if ``one_per_digest``, of each digest the first in each part.
+
+    :param rows: in their write order.
+    """
+    times = [probe.times for probe in request.probes if probe.fingerprint is not None or probe.digest is not None]
+    ranges = TimeRanges(each for each in times if each is not None)
+    anywhere = None in times
+    found: dict[Any, Row] = {}
+    for row in rows:
+        part = ranges.part(row.time)
+        if part is not None or anywhere:
+            found.setdefault((row.digest, part) if request.one_per_digest else row.id, row)
+    return list(found.values())
 
 
 def _subqueries(request: Candidates, database: Database) -> tuple[list[str], list[Any]]:
