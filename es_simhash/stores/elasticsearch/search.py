@@ -15,17 +15,14 @@ from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
-from es_simhash.stores.elasticsearch.times import time_doc_value, time_range, type_of_times
+from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, time_doc_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from es_simhash.contract import Probe, Row
     from es_simhash.contract.documents import KeySearch
     from es_simhash.stores.elasticsearch.calls import Index, Steps
-
-    _Ranges = dict[tuple[int, int], dict[str, Any]]
-    """The clause for the documents in some times, by the times."""
 
 PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
@@ -71,8 +68,9 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
     left_out: dict[int, int] = {}
     batches = yield from _probe_batches(request, index)
-    ranges = yield from _time_ranges(request, index)
-    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes, ranges), ()) for probes in batches]
+    ranges = yield from ranges_of(request, index)
+    asked: list[tuple[dict[str, Any], Sequence[int]]]
+    asked = [(search, ()) for probes in batches for search in _searches(request, probes, ranges)]
     asked += [(_key_search(request, search, ranges), probes) for search, probes in request.key_queries().items()]
     for some in chunks(asked, SEARCHES):
         bodies = yield from _multi_search([search for search, _ in some], index)
@@ -103,7 +101,7 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
 def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
     """Return the Probes with a digest or a fingerprint in batches, one for each query.
 
-    All Probes of a batch have the same times.
+    The Probes of a batch have about the same times (:func:`~es_simhash.stores.elasticsearch.times.by_times`).
 
     A query for several fingerprints also finds documents that are near none of them: one segment is near one
     fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
@@ -121,46 +119,61 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Pro
         size = min(UNION, max(1, UNION_VALUES // plan.values))
         while size > 1 and documents * plan.share(size) > UNION_CANDIDATES:
             size = size * 3 // 4
-    by_times: dict[tuple[int, int] | None, list[Probe]] = {}
-    for probe in probes:
-        by_times.setdefault(probe.times, []).append(probe)
-    return [batch for some in by_times.values() for batch in chunks(some, size)]
-
-
-def _time_ranges(request: Candidates, index: Index) -> Steps[_Ranges]:
-    """Return the clause for the times of each Probe that has some."""
     if request.time_field is None:
-        return {}
-    every = {probe.times for probe in request.probes if probe.times is not None}
-    type = yield from type_of_times(every, request.time_field, index)
-    return {times: time_range(request.time_field, times, type) for times in every}
+        return list(chunks(probes, size))
+    return [batch for some in by_times(probes) for batch in chunks(some, size)]
 
 
-def _search(request: Candidates, probes: Sequence[Probe], ranges: _Ranges) -> dict[str, Any]:
+def _searches(request: Candidates, probes: Sequence[Probe], ranges: Ranges | None) -> Iterator[dict[str, Any]]:
+    """Yield the bodies of the searches by the digests and the fingerprints of some of the Probes.
+
+    One search is enough, unless one document stands for all with its digest and the Probes have different times. Then
+    a document outside the times that all Probes have in common stands for itself alone.
+
+    :param probes: all with times, or all without.
+    """
+    times = [probe.times for probe in probes if probe.times is not None]
+    if ranges is None or not times:
+        yield _search(request, probes, [], collapse=request.one_per_digest)
+    elif not request.one_per_digest:
+        yield _search(request, probes, [ranges.outer(times)], collapse=False)
+    else:
+        common, others = ranges.split(times)
+        if common is not None:
+            yield _search(request, probes, [common], collapse=True)
+        if others:
+            yield _search(request, probes, [_any_of(others)], collapse=False)
+
+
+def _search(
+    request: Candidates, probes: Sequence[Probe], ranges: list[dict[str, Any]], *, collapse: bool
+) -> dict[str, Any]:
     """Return the body of a search by the digests and the fingerprints of some of the Probes.
 
-    :param probes: all with the same times.
+    :param ranges: clauses for the times of the documents.
+    :param collapse: of documents with one digest, find the one that was written first.
     """
     should: list[dict[str, Any]] = []
     if fingerprints := request.fingerprints(probes):
         should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
-    query = _restricted(request, {"filter": [_any_of(should), *_range(ranges, probes[0].times)]})
+    query = _restricted(request, {"filter": [_any_of(should), *ranges]})
     search = {"query": query, "size": PAGE, "_source": False, **_row_options(request)}
-    if request.one_per_digest:
+    if collapse:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
 
 
-def _key_search(request: Candidates, asked: KeySearch, ranges: _Ranges) -> dict[str, Any]:
+def _key_search(request: Candidates, asked: KeySearch, ranges: Ranges | None) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
     """
     queries, times = asked
+    in_times = [] if ranges is None or times is None else [ranges.outer([times])]
     search = {
-        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": _range(ranges, times)}),
+        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": in_times}),
         "sort": ["_score", _FIRST_WRITTEN],
         "size": request.most + 1,
         "_source": False,
@@ -168,10 +181,6 @@ def _key_search(request: Candidates, asked: KeySearch, ranges: _Ranges) -> dict[
         "track_total_hits": COUNTED,
     }
     return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
-
-
-def _range(ranges: _Ranges, times: tuple[int, int] | None) -> list[dict[str, Any]]:
-    return [] if times is None else [ranges[times]]
 
 
 def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str, Any]:

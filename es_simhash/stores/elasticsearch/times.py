@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import CheckTimeField
@@ -10,9 +11,13 @@ from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.steps import read_mappings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
+    from es_simhash.contract import Candidates, Probe
     from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+    Times = tuple[int, int]
+    """The first and the last time. Both are inside."""
 
 _DATES = ("date", "date_nanos")
 _FORMATS = frozenset(
@@ -28,6 +33,8 @@ _FORMATS = frozenset(
     }
 )
 """The formats in which Elasticsearch reads every value as :mod:`es_simhash.search.times` does, or refuses it."""
+_SHARE = 8
+"""The part of a window in which the windows of Probes must begin that are searched together: one in so many."""
 _LAST_NANOS = 9_223_372_036_854
 """The last time that a field of type date_nanos can hold. The first one is 0."""
 
@@ -73,35 +80,73 @@ def _mapped(mapping: Mapping[str, Any], field: str) -> Mapping[str, Any] | None:
     return {"type": "object", **found}
 
 
-def type_of_times(ranges: Iterable[tuple[int, int] | None], field: str | None, index: Index) -> Steps[str]:
-    """Return the type of the field, as far as :func:`time_range` needs it: ``date`` or ``date_nanos``.
+def by_times(probes: Sequence[Probe]) -> list[list[Probe]]:
+    """Return the Probes in lists. The Probes of a list have about the same times, or none.
 
-    The server is asked only if a range has a time that date_nanos cannot hold, which is rare.
+    The times of a list begin within an eighth of the length of the first. So few documents are outside the times that
+    all of them have in common.
     """
-    every = [each for each in ranges if each is not None]
-    if field is None or all(first >= 0 and last < _LAST_NANOS for first, last in every):
-        return "date"
+    lists: list[list[Probe]] = [[probe for probe in probes if probe.times is None]]
+    end = 0
+    for probe, (first, last) in sorted(((p, p.times) for p in probes if p.times is not None), key=lambda each: each[1]):
+        if not lists[-1] or lists[-1][0].times is None or first > end:
+            lists.append([])
+            end = first + (last - first) // _SHARE
+        lists[-1].append(probe)
+    return [each for each in lists if each]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Makes clauses for the documents in some times.
+
+    :param field: with the time of a document.
+    :param nanos: the type of the field is date_nanos. The server refuses a limit that this type cannot hold.
+    """
+
+    field: str
+    nanos: bool
+
+    def outer(self, every: Sequence[Times]) -> dict[str, Any]:
+        """Return the clause for the documents from the first of the times to the last. They overlap."""
+        return self._between(min(first for first, _ in every), max(last for _, last in every))
+
+    def split(self, every: Sequence[Times]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+        """Return the clause for the times in common, and the clauses for the other times.
+
+        :returns: None in place of the first if the times have nothing in common.
+        """
+        first, last = min(each[0] for each in every), max(each[1] for each in every)
+        begin, end = max(each[0] for each in every), min(each[1] for each in every)
+        if begin > end:
+            return None, [self._between(first, last)]
+        others = [(first, begin - 1), (end + 1, last)]
+        return self._between(begin, end), [self._between(*each) for each in others if each[0] <= each[1]]
+
+    def _between(self, first: int, last: int) -> dict[str, Any]:
+        limits: dict[str, Any] = {"format": "epoch_millis"}
+        if self.nanos and (last < 0 or first > _LAST_NANOS):
+            return {"match_none": {}}
+        if not self.nanos or first >= 0:
+            limits["gte"] = first
+        if not self.nanos or last < _LAST_NANOS:
+            limits["lt"] = last + 1  # a time may have a fraction of a millisecond
+        return {"range": {self.field: limits}}
+
+
+def ranges_of(request: Candidates, index: Index) -> Steps[Ranges | None]:
+    """Return what makes the clauses for the times of a request; None if times do not count.
+
+    The server is asked for the type of the field only if a time is one that date_nanos cannot hold, which is rare.
+    """
+    if request.time_field is None:
+        return None
+    every = [probe.times for probe in request.probes if probe.times is not None]
+    if all(first >= 0 and last < _LAST_NANOS for first, last in every):
+        return Ranges(request.time_field, nanos=False)
     mappings = (yield from read_mappings(index)) or {}
-    types = {(_mapped(mapping, field) or {}).get("type") for mapping in mappings.values()}
-    return "date_nanos" if "date_nanos" in types else "date"
-
-
-def time_range(field: str, times: tuple[int, int], type: str) -> dict[str, Any]:
-    """Return a clause for the documents with a time in a range.
-
-    :param times: the first and the last time; both are inside.
-    :param type: of the field. The server refuses a limit that a date_nanos cannot hold.
-    """
-    first, last = times
-    limits: dict[str, Any] = {"format": "epoch_millis"}
-    nanos = type == "date_nanos"
-    if nanos and (last < 0 or first > _LAST_NANOS):
-        return {"match_none": {}}
-    if not nanos or first >= 0:
-        limits["gte"] = first
-    if not nanos or last < _LAST_NANOS:
-        limits["lt"] = last + 1  # a time may have a fraction of a millisecond
-    return {"range": {field: limits}}
+    types = {(_mapped(mapping, request.time_field) or {}).get("type") for mapping in mappings.values()}
+    return Ranges(request.time_field, nanos="date_nanos" in types)
 
 
 def time_doc_value(field: str) -> dict[str, str]:
