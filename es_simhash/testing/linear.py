@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import threading
 import zlib
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from es_simhash.contract import (
     Annotate,
@@ -47,7 +50,8 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import NotSetUp
 from es_simhash.search.filters import matches, parse_filter
-from es_simhash.search.keys import rows_sharing
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import KeyIndex
 from es_simhash.search.times import time_or_none
 
 if TYPE_CHECKING:
@@ -196,38 +200,55 @@ class LinearStore:
     # --- search ----------------------------------------------------------------------------------------------------
 
     def _candidates(self, request: Candidates) -> Found:
-        matching = self._matching(request.filter)
-        rows = [_with_time(row, source, request.time_field) for row, source in matching]
-        rows = sorted((row for row in rows if row.id not in request.without), key=_write_order)
         found: dict[str, Row] = {}
         left_out: dict[int, int] = {}
         for times in dict.fromkeys(probe.times for probe in request.probes):
             numbers = [number for number, probe in enumerate(request.probes) if probe.times == times]
-            reply = self._candidates_in_times(request, numbers, [row for row in rows if _in_times(row, times)])
+            probes = tuple(request.probes[number] for number in numbers)
+            reply = self._candidates_in_times(replace(request, probes=probes), times)
             found |= {row.id: row if request.with_keys else _without_keys(row) for row in reply.rows}
-            left_out |= reply.left_out
+            left_out |= {numbers[number]: count for number, count in reply.left_out.items()}
         return Found(list(found.values()), left_out)
 
-    def _candidates_in_times(self, request: Candidates, numbers: list[int], rows: list[Row]) -> Found:
-        """Return the candidates for some of the Probes.
-
-        :param numbers: indices of the Probes.
-        :param rows: in the times of these Probes, in their write order.
-        """
-        probes = [request.probes[number] for number in numbers]
-        found = {row.id: row for row in rows if any(is_near(row, p, request.max_distance) for p in probes)}
-        left_out: dict[int, int] = {}
-        queries = [probe.queries for probe in probes]
-        sharing = rows_sharing(queries, [row.keys for row in rows], [row.length for row in rows])
-        for number, shared in zip(numbers, sharing, strict=True):
-            ranked = [rows[index] for index in sorted(shared, key=lambda index: (-shared[index], index))]
+    def _candidates_in_times(self, request: Candidates, times: tuple[int, int] | None) -> Found:
+        """Return the reply to a request whose Probes all have the same times."""
+        searchable = [_with_time(row, source, request.time_field) for row, source in self._searchable.values()]
+        every = sorted(searchable, key=_write_order)
+        allowed = {row.id for row, _ in self._matching(request.filter)}.difference(request.without)
+        allowed &= {row.id for row in every if _in_times(row, times)}
+        rows = [row for row in every if row.id in allowed]
+        found, left_out = self._near(rows, request)
+        queries = [probe.queries for probe in request.probes]
+        keys = KeyIndex([row.keys for row in every], [row.length for row in every], queries)
+        for number, some in enumerate(queries):
+            indices, scores = keys.sharing(some)
+            ranked = [every[index] for index in indices[np.argsort(-scores, kind="stable")]]
+            ranked = [row for row in ranked if row.id in allowed]
             if request.one_per_digest:
                 ranked = _one_per_digest(ranked)
             found |= {row.id: row for row in ranked[: request.most]}
             if len(ranked) > request.most:
-                left_out[number] = len(ranked) - request.most
+                left_out[number] = left_out.get(number, 0) + len(ranked) - request.most
         reply = sorted(found.values(), key=_write_order)
         return Found(_one_per_digest(reply) if request.one_per_digest else reply, left_out)
+
+    def _near(self, rows: list[Row], request: Candidates) -> tuple[dict[str, Row], dict[int, int]]:
+        """Return the Rows that digests and fingerprints find, and how many were left out by the index of the Probe."""
+        if request.one_per_digest:
+            rows = _one_per_digest(rows)
+        digests = {probe.digest for probe in request.probes}
+        found = {row.id: row for row in rows if row.digest in digests}
+        crowds: Counter[int | None] = Counter()
+        for row in rows:
+            distances = [hamming_distance(row.fingerprint, probe.fingerprint) for probe in request.probes]
+            if any(bits is not None and bits <= request.max_distance for bits in distances):
+                crowds[row.fingerprint] += 1
+                if request.per_fingerprint is None or crowds[row.fingerprint] <= request.per_fingerprint:
+                    found[row.id] = row
+        most = request.per_fingerprint
+        if most is None or most == 1:
+            return found, {}
+        return found, request.left_out_of({value: count - most for value, count in crowds.items() if count > most})
 
     def _dependents(self, request: Dependents) -> set[str]:
         return {

@@ -18,11 +18,11 @@ from es_simhash.contract import Candidates, Fetch, Link, Refresh, Relink, Scan, 
 from es_simhash.errors import InputError
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
-from es_simhash.search.keys import rows_sharing
+from es_simhash.search.keys import KeyIndex
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
-from es_simhash.verbs.neighbours import MOST_TEXTS
 from es_simhash.verbs.relink import relink
+from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.times import check_times
 
 if TYPE_CHECKING:
@@ -210,9 +210,9 @@ def _pairs_by_keys(
         probes = tuple(rule.probe(None, None, each, row.time) for (row, _), each in zip(asking, queries, strict=True))
         request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1, time_field=rule.time_field)
         found = yield from ask(request)
-        sharing = rows_sharing(queries, [row.keys for row in found.rows], [row.length for row in found.rows])
-        for (row, _), others in zip(asking, sharing, strict=True):
-            for index, distance in rule.allowed(row.fingerprint, found.rows, others):
+        keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
+        for (row, _), some_queries in zip(asking, queries, strict=True):
+            for index, distance in rule.allowed(row.fingerprint, found.rows, keys.sharing(some_queries)[0].tolist()):
                 other = found.rows[index]
                 if rule.window is not None and (other.digest == row.digest or not rule.in_window(row.time, other.time)):
                     continue

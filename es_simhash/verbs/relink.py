@@ -145,6 +145,7 @@ class _Plan:
                 self.filter,
                 tuple(sorted(self.gone)),
                 one_per_digest=True,
+                per_fingerprint=rule.per_fingerprint,
                 time_field=rule.time_field,
             )
             candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows

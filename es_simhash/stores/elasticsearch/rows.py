@@ -34,8 +34,9 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
     if "fields" in document:
         fields = document["fields"]
         if time_field is not None:
-            time = time_from_doc_values(fields.pop(time_field, []))
-        simhash = {name.removeprefix("simhash."): values[0] for name, values in fields.items()}
+            time = time_from_doc_values(fields.get(time_field, []))
+        ours = ((name, values[0]) for name, values in fields.items() if name != time_field)
+        simhash = {name.removeprefix("simhash."): value for name, value in ours}
         keys = fields.get("simhash.keys", ())
     else:
         source = document.get("_source", {})
