@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +11,7 @@ import click
 
 from es_simhash.cli.help import DUPLICATES, OWN, STORE, AddOption, option
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.search.times import LONGEST
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX
@@ -122,6 +124,7 @@ def collect_options(
 # --- which documents are near-duplicates -------------------------------------------------------------------
 
 _SCHEME_128 = Scheme(bits=128)
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def _parse_max_distance(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
@@ -140,6 +143,19 @@ def _parse_fields(context: click.Context, parameter: click.Parameter, value: str
             raise click.MissingParameter(ctx=context, param=parameter)
         return None
     return [field.strip() for field in value.split(",")]
+
+
+def _parse_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
+    """Return a length of time such as ``12h``, ``7d`` or ``2w``."""
+    if value is None:
+        return None
+    number, unit = value[:-1], _UNITS.get(value[-1:])
+    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 6 or int(number) * unit > LONGEST:
+        raise click.BadParameter(
+            f"{value!r} is not a duration: use a whole number of hours, days or weeks, such as 12h, 7d or 2w, up to "
+            f"{LONGEST.days}d"
+        )
+    return int(number) * unit
 
 
 def text_field_option(help: str, default: str | None = "text", section: str = OWN) -> AddOption:
@@ -184,6 +200,23 @@ numbers_option = option(
     help="For --confirm: texts with other numbers are no duplicates, such as the notices of two days.",
 )
 _TEXT_RULE_OPTIONS = [confirm_option, measure_option, numbers_option]
+_WITHIN_OPTIONS = [
+    option(
+        "--within",
+        section=DUPLICATES,
+        metavar="DURATION",
+        callback=_parse_duration,
+        help="Only documents whose times differ by at most this can be duplicates: 12h, 7d or 2w. Use it with "
+        "--time-field.",
+    ),
+    option(
+        "--time-field",
+        section=DUPLICATES,
+        metavar="FIELD",
+        help="For --within: field that holds the time of a document, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, "
+        "or milliseconds since 1970.",
+    ),
+]
 _RULE_OPTIONS = [
     option(
         "--max-distance",
@@ -196,6 +229,7 @@ _RULE_OPTIONS = [
         f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K, and with keys any]",
     ),
     *_TEXT_RULE_OPTIONS,
+    *_WITHIN_OPTIONS,
 ]
 
 _TEXT_RULE_NAMES = ("confirm", "measure", "numbers_agree")
@@ -207,7 +241,7 @@ def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[
 
     :param text_field: the option ``--text-field``.
     """
-    names = ("text_field", *_RULE_NAMES)
+    names = ("text_field", *_RULE_NAMES, "within", "time_field")
     return collect_options("rule", names, [text_field, *_RULE_OPTIONS], DuplicateRule)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("text", required=False)
 @click.option("--id", "id", metavar="ID", help="Search for duplicates of this stored document, instead of a text.")
 @click.option("--file", metavar="FILE", help="Read the text from this file; - is standard input.")
+@click.option("--time", "time", metavar="TIME", help="For --within: the time of the text.")
 @rule_options()
 @filter_option('Find only documents that match this query clause, such as \'{"term": {"lang": "zh"}}\'.')
 @json_option
@@ -33,6 +34,7 @@ def similar(
     text: str | None,
     id: str | None,
     file: str | None,
+    time: str | None,
     rule: DuplicateRule,
     filter: dict[str, Any] | None,
     as_json: bool,
@@ -50,9 +52,12 @@ def similar(
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"
     es-simhash similar --id news-17 --confirm 0.8 --json
     es-simhash similar --file article.txt --store http://localhost:9200/news
+    es-simhash similar --file article.txt --time 2024-05-01 --within 7d --time-field date
     """
     if sum(value is not None for value in (text, id, file)) != 1:
         raise click.UsageError("give exactly one of: TEXT, --id ID, --file FILE")
+    if id is not None and time is not None:
+        raise click.UsageError("a stored document has its own time: leave out --time, or give a text")
     with open_documents(**store) as documents:
         fingerprinter = documents.fingerprinter()
         note = None
@@ -60,7 +65,7 @@ def similar(
             matches = documents.similar_to(id, filter=filter, rule=rule)
         else:
             query = read_text(file) if file is not None else text or ""
-            matches = documents.similar(query, filter=filter, rule=rule)
+            matches = documents.similar(query, time=time, filter=filter, rule=rule)
             note = _note(query, fingerprinter, matches.by_keys)
     if note is not None:
         click.echo(note, err=True)

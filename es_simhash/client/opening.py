@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Describe, DescribeKeys, ask
+from es_simhash.contract import CheckTimeField, Describe, DescribeKeys, ask
 from es_simhash.errors import InputError, NotSetUp, SchemeError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -101,9 +101,18 @@ class Opening:
         fingerprinter = yield from self.fingerprinter()
         resolve(rule, fingerprinter)
         yield from self.check(fingerprinter)
+        yield from self.check_times(rule)
         if rule.confirm is None:  # keys are not used
             return resolve(rule, fingerprinter)
         return resolve(rule, fingerprinter, (yield from self.keys_for(rule)))
+
+    def check_times(self, rule: DuplicateRule) -> Flow[None]:
+        """Check that the store can compare times, if the rule has a window.
+
+        :raises InputError: if it cannot.
+        """
+        if rule.time_field is not None:
+            yield from ask(CheckTimeField(rule.time_field))
 
     def keys(self) -> Flow[KeysState]:
         """Return which keys the store has. The store is asked until it has complete keys."""

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Fetch, Link, Probe, Refresh, Relink, Scan, ask
+from es_simhash.contract import Candidates, Fetch, Link, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
+from es_simhash.groups.time_window import Times
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 from es_simhash.verbs.rule import MOST_TEXTS
+from es_simhash.verbs.times import check_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,9 +97,12 @@ def group(
     :param filter: only documents that match it are compared.
     :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
     :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
-    :raises InputError: if texts confirm and a document has no text; the message names it. Nothing is written then.
+    :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
+        message names it. Nothing is written then.
     """
-    rows = yield from _read(filter, progress)
+    rows = yield from _read(filter, progress, rule.time_field)
+    if rule.window is not None:
+        yield from check_times(rows, rule.window.field)
     heads, originals, left_out = yield from _links(rows, rule, filter, head, progress)
     changed = 0
     conflicts: set[str] = set()
@@ -124,11 +129,11 @@ def group(
     )
 
 
-def _read(filter: Mapping[str, Any] | None, progress: Progress) -> Flow[list[Row]]:
+def _read(filter: Mapping[str, Any] | None, progress: Progress, time_field: str | None) -> Flow[list[Row]]:
     """Return all Rows in their write order."""
     yield from ask(Refresh())
     rows: list[Row] = []
-    scan: Scan | None = Scan(filter=filter)
+    scan: Scan | None = Scan(filter=filter, time_field=time_field)
     while scan is not None:
         page = yield from ask(scan)
         rows += page.rows
@@ -150,6 +155,7 @@ def _links(
         digests=[None if row.digest == rule.blank_digest else row.digest for row in rows],
         ids=[row.id for row in rows],
         groups=[row.group for row in rows],
+        times=None if rule.window is None else Times([row.time or 0 for row in rows], rule.window.length),
     )
     if rule.texts is None:
         found, left_out = links(documents, rule.max_distance, head)
@@ -199,13 +205,16 @@ def _pairs_by_keys(
         keys = yield from _stored_keys([row.id for row in some], rule.texts)
         asking = [row for row in some if row.id in keys]
         queries = [rule.queries(keys[row.id]) for row in asking]
-        probes = tuple(Probe(None, None, each) for each in queries)
-        found = yield from ask(Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1))
+        probes = tuple(rule.probe(None, None, each, row.time) for row, each in zip(asking, queries, strict=True))
+        request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1, time_field=rule.time_field)
+        found = yield from ask(request)
         index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
         for row, some_queries in zip(asking, queries, strict=True):
             others = index_of_keys.sharing(some_queries)[0].tolist()
             for index, distance in rule.allowed(row.fingerprint, found.rows, others):
                 other = found.rows[index]
+                if rule.window is not None and (other.digest == row.digest or not rule.in_window(row.time, other.time)):
+                    continue
                 if other.id in position and other.id != row.id:
                     one, two = sorted((position[row.id], position[other.id]))
                     distances[one, two] = rule.bits + 1 if distance is None else distance

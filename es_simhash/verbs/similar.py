@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Fetch, Probe, ask
+from es_simhash.contract import Candidates, Fetch, ask
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.search.keys import KeyIndex
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
+from es_simhash.verbs.times import check_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Flow, Probe, Row
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.search.keys import TextKeys
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
 
@@ -62,20 +63,24 @@ def similar(
     fingerprinter: Fingerprinter,
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
+    times: Sequence[int] | None = None,
 ) -> Flow[list[Matches]]:
     """Return for each text the stored documents that are duplicates of it.
 
+    :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
     :param filter: a filter that the documents must match.
     :returns: a list of Matches for each text: by distance, exact duplicates first, then by id.
     :raises InputError: naming a near-duplicate without a text to confirm.
     """
+    time_of: Sequence[int | None] = times or [None] * len(texts)
     if rule.texts is None:
-        return (yield from _near(tuple(_probe(fingerprinter.fingerprint(text)) for text in texts), rule, filter))
+        alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
+        return (yield from _near(tuple(alone), rule, filter))
     # A text is normalised once, for its fingerprint and for what is compared of it.
     features = [rule.texts.confirm.features(text) for text in texts]
     probes = tuple(
-        _probe(fingerprinter.fingerprint_normalised(own.normalised), rule.queries(own.keys) if rule.keys else ())
-        for own in features
+        _probe(fingerprinter.fingerprint_normalised(own.normalised), rule, time, own.keys)
+        for own, time in zip(features, time_of, strict=True)
     )
     matches = yield from _near(probes, rule, filter)
     confirmed = []
@@ -87,13 +92,16 @@ def similar(
 def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[Matches]:
     """Return the stored documents that are duplicates of a stored document, without that document.
 
-    :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm.
+    :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm, or no
+        time where times count.
     """
-    row = (yield from ask(Fetch((id,)))).get(id)
+    row = (yield from ask(Fetch((id,), rule.time_field))).get(id)
     if row is None:
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
     if not row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again")
+    if rule.window is not None:
+        yield from check_times([row], rule.window.field)
     own: StoredText = None
     if rule.texts is not None:
         own = (yield from rule.texts.stored([id])).get(id)
@@ -101,14 +109,15 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
             raise own
     queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
     digest = None if row.digest == rule.blank_digest else row.digest  # an empty text has no exact duplicates
-    [found] = yield from _near((Probe(row.fingerprint, digest, queries),), rule, filter, without=(id,))
+    probe = rule.probe(row.fingerprint, digest, queries, row.time)
+    [found] = yield from _near((probe,), rule, filter, without=(id,))
     if rule.texts is None:
         return found
     return (yield from _confirmed(found, own, rule.texts))
 
 
-def _probe(fingerprint: Fingerprint, queries: tuple[KeyQuery, ...] = ()) -> Probe:
-    return Probe(fingerprint.value, fingerprint.copy_digest, queries)
+def _probe(fingerprint: Fingerprint, rule: ResolvedRule, time: int | None, keys: TextKeys | None = None) -> Probe:
+    return rule.probe(fingerprint.value, fingerprint.copy_digest, rule.queries(keys), time)
 
 
 def _confirmed(matches: Matches, own: StoredText, texts: Texts) -> Flow[Matches]:
@@ -131,7 +140,10 @@ def _near(
     without: tuple[str, ...] = (),
 ) -> Flow[list[Matches]]:
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
-    found = yield from ask(Candidates(probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS))
+    request = Candidates(
+        probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS, time_field=rule.time_field
+    )
+    found = yield from ask(request)
     rows = found.rows
     near: list[list[tuple[int, int | None]]]
     if rule.keys:
@@ -148,10 +160,21 @@ def _near(
 
 
 def _matches(probe: Probe, rows: Sequence[Row], near: Sequence[tuple[int, int | None]]) -> list[Match]:
-    found = {rows[index].id: Match(rows[index].id, distance, False) for index, distance in near}
+    found = {
+        rows[index].id: Match(rows[index].id, distance, False)
+        for index, distance in near
+        if _in_times(rows[index], probe)
+    }
     if probe.digest is not None:
-        found |= {row.id: Match(row.id, 0, True) for row in rows if row.digest == probe.digest}
+        copies = (row for row in rows if row.digest == probe.digest and _in_times(row, probe))
+        found |= {row.id: Match(row.id, 0, True) for row in copies}
     return sorted(found.values(), key=_rank)
+
+
+def _in_times(row: Row, probe: Probe) -> bool:
+    if probe.times is None:
+        return True
+    return row.time is not None and probe.times[0] <= row.time <= probe.times[1]
 
 
 def _rank(match: Match) -> tuple[bool, int, bool, str]:

@@ -44,8 +44,9 @@ def _set_up(request: SetUp, index: Index) -> Steps[str]:
 
 
 def _fetch(request: Fetch, index: Index) -> Steps[dict[str, Row]]:
-    documents = yield from stored_documents(request.ids, ("simhash",), index)
-    return {document["_id"]: to_row(document) for document in documents}
+    time_fields = () if request.time_field is None else (request.time_field,)
+    documents = yield from stored_documents(request.ids, ("simhash", *time_fields), index)
+    return {document["_id"]: to_row(document, request.time_field) for document in documents}
 
 
 def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[str, Any]]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.search.times import stored_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -87,6 +88,7 @@ class Database:
                     if not self._is_ours(connection):  # another process may have been faster
                         connection.execute(f"PRAGMA application_id = {APPLICATION}")
             _use_write_ahead_log(connection)
+            connection.create_function("time_of", 2, stored_time, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         except BaseException:
             connection.close()

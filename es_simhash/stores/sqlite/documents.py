@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import (
     Annotate,
     Candidates,
+    CheckTimeField,
     CompleteKeys,
     Count,
     Dependents,
@@ -123,11 +124,15 @@ def _write_keys_state(state: KeysState, connection: Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.to_dict())])
 
 
+def _check_time_field(request: CheckTimeField, database: Database) -> None:
+    """Do nothing: the time of a document is read from the document itself."""
+
+
 # --- read ----------------------------------------------------------------------------------------------------------
 
 
 def _fetch(request: Fetch, database: Database) -> dict[str, Row]:
-    columns = row_columns(_bits(database), keys=True)
+    columns = row_columns(_bits(database), keys=True, time_field=request.time_field)
     sql = f"SELECT {columns} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
         rows = [to_row(values) for values in connection.execute(sql, [json.dumps(request.ids)])]
@@ -154,7 +159,7 @@ def _dependents(request: Dependents, database: Database) -> set[str]:
 def _scan(request: Scan, database: Database) -> ScanPage:
     size = request.size or _PAGE
     condition, parameters = _scan_condition(request)
-    columns = row_columns(_bits(database))
+    columns = row_columns(_bits(database), time_field=request.time_field)
     sql = (
         f"SELECT {columns}, source FROM documents "
         f"WHERE written > ? AND written <= ? AND {condition} ORDER BY written LIMIT {size}"
@@ -301,6 +306,7 @@ HANDLERS = dict(
         handler(DescribeKeys, _describe_keys),
         handler(SetUpKeys, _set_up_keys),
         handler(CompleteKeys, _complete_keys),
+        handler(CheckTimeField, _check_time_field),
         handler(Fetch, _fetch),
         handler(FetchFields, _fetch_fields),
         handler(Candidates, find_candidates),
