@@ -30,9 +30,12 @@ from es_simhash.testing.linear import LinearStore
 from es_simhash.testing.search_contract import SearchContract
 from es_simhash.testing.seen_contract import SeenContract
 from es_simhash.testing.set_up_contract import SetUpContract
+from es_simhash.testing.times_contract import TimesContract
 
 
-class StoreContract(SetUpContract, DocumentsContract, SearchContract, KeysContract, BlocksContract, SeenContract):
+class StoreContract(
+    SetUpContract, DocumentsContract, SearchContract, KeysContract, BlocksContract, TimesContract, SeenContract
+):
     """All tests for a store. Subclass it, and define ``make_store`` and perhaps ``open_again``."""
 
 

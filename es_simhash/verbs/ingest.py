@@ -23,7 +23,7 @@ from es_simhash.drive import pauses
 from es_simhash.errors import DuplicateFound, InputError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
 from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_stale
-from es_simhash.verbs.neighbours import Neighbours, Original, probe
+from es_simhash.verbs.neighbours import Neighbours, Original
 from es_simhash.verbs.outcome import Document, Outcome
 from es_simhash.verbs.relink import relink
 
@@ -155,7 +155,7 @@ class Ingest:
         self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, Row]
     ) -> Flow[LookedUp]:
         documents = [item for item in items if isinstance(item, Document)]
-        stored = yield from ask(Fetch(tuple(document.id for document in documents)))
+        stored = yield from ask(Fetch(tuple(document.id for document in documents), self._rule.time_field))
         changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
@@ -171,15 +171,20 @@ class Ingest:
         """Return the candidates for documents."""
         if not documents:
             return _Candidates([], {}, {})
-        probes = tuple(probe(self._alone(document), self._rule.queries(document.keys)) for document in documents)
+        rule = self._rule
+        probes = tuple(
+            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
+            for each in documents
+        )
         request = Candidates(
             probes,
-            self._rule.search_distance,
-            self._rule.bits,
+            rule.search_distance,
+            rule.bits,
             self._filter,
             one_per_digest=True,
-            per_fingerprint=self._rule.per_fingerprint,
-            blocks=self._rule.blocks,
+            per_fingerprint=rule.per_fingerprint,
+            time_field=rule.time_field,
+            blocks=rule.blocks,
         )
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self._filter is not None
@@ -220,9 +225,8 @@ class Ingest:
     def _alone(self, document: Document) -> Row:
         """Return the Row of a document that duplicates nothing. The digest of an empty text is empty."""
         fingerprint = document.fingerprint
-        keys, length = _keys(document)
         digest = fingerprint.copy_digest or ""
-        return Row(document.id, fingerprint.value, digest, document.id, None, 0, keys=keys, length=length)
+        return Row(document.id, fingerprint.value, digest, document.id, None, 0, **_of_document(document))
 
     def _decide(
         self,
@@ -357,7 +361,6 @@ class Ingest:
     def _row(self, document: Document, decision: Decision) -> Row:
         """Return the Row to write for a document."""
         assert decision.group is not None
-        keys, length = _keys(document)
         return Row(
             id=document.id,
             fingerprint=document.fingerprint.value,
@@ -365,8 +368,7 @@ class Ingest:
             group=decision.group,
             duplicate_of=decision.duplicate_of,
             written=decision.written,
-            keys=keys,
-            length=length,
+            **_of_document(document),
         )
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
@@ -468,10 +470,12 @@ class Ingest:
         self._memory = Memory()
 
 
-def _keys(document: Document) -> tuple[tuple[str, ...], int | None]:
-    """Return all keys of a document, and the length that its Row has."""
+def _of_document(document: Document) -> dict[str, Any]:
+    """Return the keys and the time of a document, as fields of a Row."""
     keys = document.keys
-    return (document.block_keys, None) if keys is None else (keys.values + document.block_keys, keys.length)
+    if keys is None:
+        return {"keys": document.block_keys, "time": document.time}
+    return {"keys": keys.values + document.block_keys, "length": keys.length, "time": document.time}
 
 
 def _differs(document: Document, stored: Row) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Candidates, Found, Probe, ask
-from es_simhash.search.window import Window
+from es_simhash.search.segment_index import SegmentIndex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -36,7 +36,7 @@ class Memory:
         self.relinked: dict[str, Row] = {}
         self._new: list[Row] = []
         self._of_digest: defaultdict[str, list[str]] = defaultdict(list)
-        self._window: Window | None = None
+        self._segments: SegmentIndex | None = None
         self._ids: list[str] = []
 
     def __len__(self) -> int:
@@ -81,19 +81,19 @@ class Memory:
         """Return the ids of the Rows that were written and may be duplicates of one of the batch."""
         if rule.keys or not self.rows:
             return self.rows.keys()
-        window = self._window = self._window or Window(rule.bits)
-        self._index_new(window)
+        index = self._segments = self._segments or SegmentIndex(rule.bits)
+        self._index_new(index)
         same = [id for row in batch if row.digest in self._of_digest for id in self._of_digest[row.digest]]
         asked = [row.fingerprint for row in batch if row.fingerprint is not None]
-        return {*same, *(self._ids[position] for position in window.near(asked, rule.max_distance))}
+        return {*same, *(self._ids[position] for position in index.near(asked, rule.max_distance))}
 
-    def _index_new(self, window: Window) -> None:
+    def _index_new(self, index: SegmentIndex) -> None:
         """Make the Rows that were written since the last time known to :meth:`_like`."""
         for row in self._new:
             self._of_digest[row.digest].append(row.id)
         fingerprinted = [row for row in self._new if row.fingerprint is not None]
         self._ids += [row.id for row in fingerprinted]
-        window.add([row.fingerprint for row in fingerprinted if row.fingerprint is not None])
+        index.add([row.fingerprint for row in fingerprinted if row.fingerprint is not None])
         self._new = []
 
 
@@ -146,8 +146,9 @@ def candidates_without_stale(
     without = {row.id for row in stale}
     without |= {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints}
     excluded = (*request.without, *sorted(without))
-    if any(probe.queries for probe in request.probes):
-        # The stale documents may have kept others out of the limited number, too. So everything is asked again.
+    if any(probe.queries or probe.times for probe in request.probes):
+        # The stale documents may have kept others out of the limited number, too, or stood for others in the times of
+        # some Probes. So everything is asked again.
         again = yield from candidates_without_stale(replace(request, without=excluded), hidden, keep_stale=keep_stale)
         return Found([*kept, *again.rows], again.left_out)
     probes = [Probe(None, digest) for digest in sorted(digests)]

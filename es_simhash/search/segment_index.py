@@ -1,7 +1,7 @@
 """Find the near fingerprints among some thousand in memory, without a comparison of each with each.
 
 Below as many bits as there are segments, two near fingerprints have a segment in common (the pigeonhole principle). So
-the Window keeps, for each segment, its values in order, each with the position of its fingerprint. It looks up the
+the index keeps, for each segment, its values in order, each with the position of its fingerprint. It looks up the
 segments of a fingerprint there, and compares the fingerprint with those that it finds. At larger distances, or where
 very many fingerprints have a segment in common, it compares each with each.
 """
@@ -25,7 +25,7 @@ _WORTHWHILE = 16
 """Fingerprints with a common segment are compared one by one if they are less than one of so many of all pairs."""
 
 
-class Window:
+class SegmentIndex:
     """Fingerprints in memory. New ones are added at the end.
 
     :param bits: width of the fingerprints.
@@ -43,7 +43,7 @@ class Window:
     def add(self, fingerprints: Sequence[int]) -> None:
         """Add fingerprints.
 
-        :param fingerprints: unsigned, of the width of the Window.
+        :param fingerprints: unsigned, of the width of the index.
         """
         if not fingerprints:
             return
@@ -57,7 +57,7 @@ class Window:
     def near(self, fingerprints: Iterable[int], max_distance: int) -> set[int]:
         """Return the positions of fingerprints within ``max_distance`` of at least one of these.
 
-        :param fingerprints: unsigned, of the width of the Window.
+        :param fingerprints: unsigned, of the width of the index.
         :param max_distance: in bits; below 0 nothing is near.
         """
         asked = list(dict.fromkeys(fingerprints))

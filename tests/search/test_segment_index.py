@@ -1,4 +1,4 @@
-"""A Window finds what a comparison of each fingerprint with each finds."""
+"""A SegmentIndex finds what a comparison of each fingerprint with each finds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.search.window import Window
+from es_simhash.search.segment_index import SegmentIndex
 
 
 @st.composite
@@ -29,17 +29,17 @@ def fingerprints(draw: st.DrawFn, bits: int) -> list[list[int]]:
 def test_near_fingerprints_are_those_of_a_comparison_of_each_with_each(bits: int, data: st.DataObject) -> None:
     *added, asked = data.draw(fingerprints(bits))
     max_distance = data.draw(st.integers(-1, bits // 8 - 1))
-    window, stored = Window(bits), []
+    index, stored = SegmentIndex(bits), []
     for some in added:
-        window.add(some)
+        index.add(some)
         stored += some
         expected = {
             index
             for index, value in enumerate(stored)
             if any((value ^ other).bit_count() <= max_distance for other in asked)
         }
-        assert len(window) == len(stored)
-        assert window.near(asked, max_distance) == expected
+        assert len(index) == len(stored)
+        assert index.near(asked, max_distance) == expected
 
 
 @pytest.mark.parametrize("bits", [64, 128])
@@ -48,11 +48,11 @@ def test_among_thousands_the_same_are_found_however_many_share_a_segment(bits: i
     random_ones = [rng.getrandbits(bits) for _ in range(3_000)]
     one_segment = [rng.getrandbits(bits - 16) for _ in range(3_000)]
     for stored in (random_ones, one_segment):
-        window = Window(bits)
-        window.add(stored)
+        index = SegmentIndex(bits)
+        index.add(stored)
         asked = [value ^ 1 << rng.randrange(bits) for value in stored[::60]]
         for max_distance in (0, 3):
-            assert window.near(asked, max_distance) == {
+            assert index.near(asked, max_distance) == {
                 index
                 for index, value in enumerate(stored)
                 if any((value ^ other).bit_count() <= max_distance for other in asked)
