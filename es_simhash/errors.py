@@ -7,13 +7,11 @@ wrong, where, and what to do.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 
 class SimhashError(Exception):
     """Base class of the errors of es_simhash."""
 
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     """True if the same request may work later."""
 
 
@@ -64,13 +62,16 @@ class WrongServer(StoreError):
 class IncompleteAnswer(StoreError):
     """The reply may lack matches (time-out, failed shards, too many candidates). So no reply is returned."""
 
-    retryable = True
+    def __init__(self, message: str, *, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retryable = retryable
 
 
 class TooManyCandidates(IncompleteAnswer):
     """A query has more candidates than one reply may hold. The same query fails again."""
 
-    retryable = False
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=False)
 
 
 class Unsupported(StoreError):

@@ -15,7 +15,8 @@ from elasticsearch import ApiError, ConnectionTimeout, TransportError, Unsupport
 
 from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnavailable, TooLarge, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call, Dialect
-from es_simhash.stores.elasticsearch.responses import BUSY, error_from_body, reason
+from es_simhash.stores.elasticsearch.failures import passes
+from es_simhash.stores.elasticsearch.responses import error_from_body, reason
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
@@ -52,8 +53,8 @@ def _api_error(error: ApiError, name: str) -> SimhashError:
         return AccessDenied(f"{name} does not take these credentials: check user and password, or ELASTIC_API_KEY")
     if status == 403:
         return AccessDenied(f"{name} does not permit this to your user: {reason(error.body)}")
-    if status in BUSY:
-        return StoreUnavailable(f"{name} is too busy or not ready (HTTP {status}): try again later")
+    if passes(error.body, status):
+        return error_from_body(error.body, status, name)
     if status == 413:
         return TooLarge(
             f"{name} takes no request of this size (http.max_content_length): split it, or leave fields out"
