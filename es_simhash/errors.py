@@ -15,6 +15,16 @@ class SimhashError(Exception):
     """True if the same request may work later."""
 
 
+def unfinished(error: SimhashError, report: str) -> SimhashError:
+    """Return an error with a report added to its message.
+
+    :param report: what was done before the error, what is left, and how to continue.
+    """
+    longer = type(error)(f"{error}; {report}")
+    longer.retryable = error.retryable
+    return longer
+
+
 # --- errors of the caller ------------------------------------------------------------------------------------------
 
 
@@ -49,6 +59,10 @@ class StoreUnavailable(StoreError):
     """The server does not answer, or it is too busy. The same request may work later."""
 
     retryable = True
+
+
+class StoreUnreachable(StoreUnavailable):
+    """No host of the store answers. If none has ever answered, nothing is retried: the address may be mistyped."""
 
 
 class AccessDenied(StoreError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import drive
-from es_simhash.drive import Pause, arun, pauses, pauses_after_conflicts, run, with_retries
+from es_simhash.drive import Patience, Pause, arun, pauses, pauses_after_conflicts, run, with_retries
 from es_simhash.errors import StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def one_request() -> Generator[Any, Any, str]:
 
 def test_a_request_is_retried_until_it_is_answered() -> None:
     away = Away(3)
-    assert run(with_retries(one_request(), 60), away, lambda seconds: None) == "A"
+    assert run(with_retries(one_request(), Patience(60)), away, lambda seconds: None) == "A"
     assert away.asked == 4
 
 
@@ -150,5 +150,5 @@ def test_nothing_is_retried_once_nobody_waits_for_the_result(ended_after: int) -
     away = Away(1_000)
     waits: list[float] = []
     with pytest.raises(StoreUnavailable):
-        run(with_retries(one_request(), 60, lambda: len(waits) >= ended_after), away, waits.append)
+        run(with_retries(one_request(), Patience(60), lambda: len(waits) >= ended_after), away, waits.append)
     assert away.asked == ended_after + 1

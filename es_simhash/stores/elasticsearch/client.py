@@ -13,7 +13,7 @@ from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport import SerializationError, TlsError
 from elasticsearch import ApiError, ConnectionTimeout, TransportError, UnsupportedProductError
 
-from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnavailable, TooLarge, WrongServer
+from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, TooLarge, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call, Dialect
 from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.responses import error_from_body, reason
@@ -35,9 +35,9 @@ def _translate(error: Exception, name: str) -> SimhashError:
             "certificate with ca_certs (--ca-certs), or use http:// if the server has no TLS"
         )
     if isinstance(error, ConnectionTimeout):
-        return StoreUnavailable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
+        return StoreUnreachable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
     if isinstance(error, TransportConnectionError):
-        return StoreUnavailable(
+        return StoreUnreachable(
             f"{name} can't be reached ({_first_line(error)}): check that it is running, and check the address"
         )
     if isinstance(error, UnsupportedProductError | SerializationError):

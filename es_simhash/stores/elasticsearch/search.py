@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from array import array
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
-from es_simhash.errors import SimhashError, TooManyCandidates
+from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
@@ -188,30 +191,62 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
 # --- scan ----------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Position:
+    """Where a Scan goes on.
+
+    :param point_in_time: its id.
+    :param last: the sort values of the last hit; None to begin at the start.
+    :param returned: hashes of the ids that were returned, in one array for each page: 8 bytes a document.
+    :param again: hashes of the ids to leave out, because they were returned before a point in time was lost.
+    """
+
+    point_in_time: str
+    last: Any = None
+    returned: tuple[array[int], ...] = ()
+    again: frozenset[int] = frozenset()
+
+
 def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
     size = request.size or SCAN_PAGE
-    if request.after is None:
-        point_in_time, options = (yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)), {}
-    else:
-        point_in_time, options = request.after[0], {"search_after": request.after[1]}
+    position: _Position = request.after or _Position((yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)))
+    try:
+        page = yield from _scan_page(request, position, size, index)
+    except ShardsAway:
+        if request.after is None:
+            raise
+        # The point in time was lost with its node. In another one the hits have another order. So it is read from the
+        # start, without the documents that were returned already.
+        again = position.again.union(*position.returned)
+        opened = yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)
+        position = _Position(opened, None, position.returned, again)
+        page = yield from _scan_page(request, position, size, index)
+    every = page["hits"]["hits"]
+    hits = [hit for hit in every if hash(hit["_id"]) not in position.again] if position.again else every
+    rows = [to_row(hit) for hit in hits]
+    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
+    if len(every) == size:
+        returned = (*position.returned, array("q", [hash(hit["_id"]) for hit in hits]))
+        return ScanPage(rows, _Position(page["pit_id"], every[-1]["sort"], returned, position.again), sources)
+    yield from _close_point_in_time(page["pit_id"], index)
+    return ScanPage(rows, None, sources)
+
+
+def _scan_page(request: Scan, position: _Position, size: int, index: Index) -> Steps[dict[str, Any]]:
+    # To the server an empty list means all fields.
+    options = {**_ROW_OPTIONS, "size": size, "source": list(request.fields) if request.fields else False}
+    if position.last is not None:
+        options["search_after"] = position.last
     if request.slice is not None:
         # Slices of the ids. The server's own slices depend on the point in time, and each part has another one.
         part, parts = request.slice
-        options = {**options, "slice": {"field": "_id", "id": part, "max": parts}}
-    # To the server an empty list means all fields.
-    options = {**_ROW_OPTIONS, **options, "size": size, "source": list(request.fields) if request.fields else False}
-    page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
-    hits = page["hits"]["hits"]
-    rows = [to_row(hit) for hit in hits]
-    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
-    if len(hits) == size:
-        return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)
-    yield index.dialect.close_point_in_time(page["pit_id"])
-    return ScanPage(rows, None, sources)
+        options["slice"] = {"field": "_id", "id": part, "max": parts}
+    return (yield from _page(_scan_query(request), position.point_in_time, SCAN_KEEP_ALIVE, options, index))
 
 
 def _count(request: Count, index: Index) -> Steps[int]:
     body = yield Call("count", {"index": index.index, "query": _scan_query(request.scan)})
+    check_complete(body, index.name)
     count: int = body["count"]
     return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
 
@@ -252,9 +287,9 @@ def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) 
                 )
             options = {**options, "search_after": hits[-1]["sort"]}
     except SimhashError:
-        yield index.dialect.close_point_in_time(point_in_time)
+        yield from _close_point_in_time(point_in_time, index)
         raise
-    yield index.dialect.close_point_in_time(point_in_time)
+    yield from _close_point_in_time(point_in_time, index)
     return hits
 
 
@@ -262,6 +297,12 @@ def _open_point_in_time(index: Index, keep_alive: str) -> Steps[str]:
     body = yield index.dialect.open_point_in_time(index.index, keep_alive)
     id: str = body[index.dialect.point_in_time_key]
     return id
+
+
+def _close_point_in_time(id: str, index: Index) -> Steps[None]:
+    """Close a point in time. If it was lost with its node, there is nothing to close; otherwise it expires."""
+    with suppress(StoreError):
+        yield index.dialect.close_point_in_time(id)
 
 
 def _page(
