@@ -1,8 +1,8 @@
 """The Elasticsearch that the tests use. The header of every run names it.
 
 It is the server at ELASTICSEARCH_TEST_URL. If the variable is not set, the suite starts a node, which needs a JDK and
-Maven; ES_SIMHASH_TEST_RELEASE names its release (7, 8 or 9). If there is neither, the tests that need a server are skipped; with ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI)
-they fail.
+Maven. ES_SIMHASH_TEST_RELEASE names its release: 7, 8 or 9. If there is no JDK or no Maven, the tests that need a
+server are skipped; with ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI) they fail.
 """
 
 from __future__ import annotations
