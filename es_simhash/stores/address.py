@@ -1,7 +1,7 @@
 """From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port[,host:port…]/index``.
 
 Several hosts are nodes of one cluster. The client sends each request to one of them, and to another one if that host
-does not answer. All have the same scheme, credentials, path and options.
+does not answer in time. All have the same scheme, credentials, path and options.
 
 Other credentials, and certificates, are options with the names that the official client uses (``api_key``,
 ``basic_auth``, ``ca_certs``, ``verify_certs``, ``request_timeout``, …). ``ELASTICSEARCH_URL`` replaces a missing
@@ -185,6 +185,8 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
     if "basic_auth" not in options and "api_key" not in options and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
+    if len(hosts) > 1:  # another host may be faster
+        options = {"retry_on_timeout": True, **options}
     return _Server(
         hosts=[f"{url.scheme}://{host}{path}" for host in hosts],
         name=f"{url.scheme}://{','.join(hosts)}{path}",

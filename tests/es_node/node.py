@@ -98,12 +98,15 @@ class NodeUnavailableError(NodeError):
     """This machine lacks something that a node needs. The message names it."""
 
 
-FLAGS = [
-    "--add-modules=jdk.incubator.vector",
-    "--enable-native-access=ALL-UNNAMED",
-    "-Dsun.net.httpserver.nodelay=true",  # without it each answer may wait 40 ms for an acknowledgement
-]
-"""Flags of Java for the releases 8 and 9."""
+FLAGS = {
+    False: [
+        "--add-modules=jdk.incubator.vector",
+        "--enable-native-access=ALL-UNNAMED",
+        "-Dsun.net.httpserver.nodelay=true",  # without it each answer may wait 40 ms for an acknowledgement
+    ],
+    True: ["-XX:TieredStopAtLevel=1"],  # such a node is started often, and has little work
+}
+"""Flags of Java for releases whose nodes form no cluster, and for the others."""
 
 
 class Node:
@@ -210,7 +213,7 @@ class Node:
             "-XX:+UseSerialGC",
             f"-Xmx{self.heap}",
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
-            *([] if self.release.clustered else FLAGS),
+            *FLAGS[self.release.clustered],
             f"-Des-node.owned={str(self.owned).lower()}",
             "-cp",
             f"{jars / 'lib'}/*:{jars / 'classes'}",
