@@ -173,7 +173,10 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         raise InputError(f"the store's address has @ ? or # after the host: {_FORMS}; {_ENCODE}")
     if url.netloc.endswith((",http:", ",https:")):
         raise InputError(f"the store's address has {url.scheme}:// in each host: write it once; {_FORMS}")
-    hosts = [_checked_host(host, url.scheme) for host in url.netloc.rpartition("@")[2].split(",")]
+    credentials, _, hosts_and_ports = url.netloc.rpartition("@")
+    if "@" in credentials and "," in credentials:
+        raise InputError(f"the store's address has credentials in each host: write them once; {_FORMS}; {_ENCODE}")
+    hosts = [_checked_host(host, url.scheme) for host in hosts_and_ports.split(",")]
     *prefix, last = [part for part in url.path.split("/") if part] or [""]
     if index is not None and last:
         raise InputError(f"the address names the index {last!r}, and index={index!r} is given too: leave one out")

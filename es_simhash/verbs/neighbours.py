@@ -13,14 +13,16 @@ from collections import ChainMap, defaultdict
 from dataclasses import dataclass
 from functools import cache
 from heapq import nsmallest
-from operator import itemgetter
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import rows_within
-from es_simhash.search.keys import rows_sharing
+from es_simhash.search.hamming import FingerprintIndex
+from es_simhash.search.keys import KeyIndex
 from es_simhash.verbs.memory import RecentSources
+from es_simhash.verbs.rule import MOST_NEAR_TEXTS, MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
@@ -32,8 +34,7 @@ if TYPE_CHECKING:
     from es_simhash.verbs.texts import StoredText, Texts
 
 
-MOST_TEXTS = 20
-"""The largest number of texts that are compared with a document: of the documents that share the most keys with it."""
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 NEAREST = 8
 """The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
 
@@ -62,6 +63,9 @@ class Neighbours:
     :param batch: in their order, each as the Row that it would be alone. The digest of an empty text is empty.
     :param stored: Rows that are stored already. Some may be replaced by documents of the batch.
     :param queries: with keys: for each of the batch the conditions on the keys of its neighbours.
+    :param left_out: by id of the batch, how many documents the store did not return because too many share keys or a
+        fingerprint.
+    :param unsearched: ids of ``stored`` that the store did not count for that.
     """
 
     def __init__(
@@ -70,41 +74,45 @@ class Neighbours:
         stored: Iterable[Row],
         rule: ResolvedRule,
         queries: Sequence[tuple[KeyQuery, ...]] = (),
+        left_out: Mapping[str, int] = _NOTHING,
+        unsearched: Container[str] = (),
     ) -> None:
         self._position = {row.id: position for position, row in enumerate(batch)}
-        first = _first_of_copies(stored, self._position)
+        digests = {row.digest for row in batch}
+        first = _first_of_copies(stored, self._position, digests, rule.per_fingerprint)
         self._stored_count = len(first)
         self._rows = [*first, *batch]
         self._rule = rule
-        self._shared: list[dict[int, int]] = []
+        self._queries = queries
         if rule.keys:
-            self._shared = rows_sharing(queries, [row.keys for row in self._rows], [row.length for row in self._rows])
-            self._near = [self._pairs(position) for position in range(len(batch))]
+            self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
         else:
-            self._near = rows_within(
-                [row.fingerprint for row in batch],
-                [row.fingerprint for row in self._rows],
-                rule.max_distance,
-                rule.bits,
-            )
+            self._fingerprints = FingerprintIndex([row.fingerprint for row in self._rows], rule.bits)
         self._copies: dict[str, list[int]] = defaultdict(list)
-        digests = {row.digest for row in batch}
         for index, row in enumerate(self._rows):
             if row.digest in digests:
                 self._copies[row.digest].append(index)
-        self.left_out: dict[str, int] = {}
-        """By id, how many documents that share keys were not compared."""
+        self.left_out = dict(left_out)
+        """By id, how many documents that share keys or are near were not compared."""
+        self._not_returned = left_out
+        self._unsearched = unsearched
         self._texts: Texts | None = None
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
         self._batch_text: Callable[[int], StoredText]
 
-    def _pairs(self, position: int) -> list[tuple[int, int]]:
-        """Return the Rows that share keys with one of the batch, as pairs (index, distance)."""
+    def _near(self, position: int) -> list[tuple[int, int, float]]:
+        """Return the Rows that may be near one of the batch: triples (index, distance, score of the shared keys).
+
+        Nothing of this is kept: many documents may be near many others.
+        """
         row = self._rows[self._stored_count + position]
-        found = self._rule.allowed(row.fingerprint, self._rows, self._shared[position])
+        if not self._rule.keys:
+            return [(*near, 0.0) for near in self._fingerprints.within(row.fingerprint, self._rule.max_distance)]
+        scores = self._keys.sharing(self._queries[position])
+        found = self._rule.allowed(row.fingerprint, self._rows, scores)
         # Where there is no distance, the document comes after all that have one.
-        return [(index, self._rule.bits + 1 if distance is None else distance) for index, distance in found]
+        return [(i, self._rule.bits + 1 if distance is None else distance, scores[i]) for i, distance in found]
 
     def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
         """Fetch the texts that will probably be compared. From now on texts confirm.
@@ -118,7 +126,7 @@ class Neighbours:
     def confirm_stored(self, texts: Texts) -> Flow[None]:
         """:meth:`confirm_new` for a batch of stored documents."""
         self._texts = texts
-        own = {self._stored_count + position for position in range(len(self._near)) if self._different(position)}
+        own = {self._stored_count + position for position in self._position.values() if self._different(position)}
         self._stored_texts = fetched = yield from self._fetch(self._nearest() | own)
         self._batch_text = lambda position: fetched.get(self._stored_count + position)
 
@@ -127,14 +135,14 @@ class Neighbours:
         digest = self._rows[self._stored_count + position].digest
         return [
             (distance, index)
-            for index, distance in self._near[position]
+            for index, distance, _ in self._near(position)
             if index < self._stored_count and self._rows[index].digest != digest
         ]
 
     def _nearest(self) -> set[int]:
         """Return the indices of the nearest stored Rows of each document."""
         return {
-            index for position in range(len(self._near)) for _, index in nsmallest(NEAREST, self._different(position))
+            index for position in self._position.values() for _, index in nsmallest(NEAREST, self._different(position))
         }
 
     def _fetch(self, indices: Collection[int]) -> Flow[dict[int, StoredText]]:
@@ -192,14 +200,39 @@ class Neighbours:
     def _ranked(
         self, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
     ) -> list[tuple[Rank, int]]:
-        """Return the neighbours that count, each with its rank and its index."""
+        """Return the neighbours that count, each with its rank and its index. Where texts confirm, not too many."""
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
-        found = [(True, distance, index) for index, distance in self._near[position]]
-        if digest:
-            found += [(False, 0, index) for index in self._copies[digest]]
-        ranked: list[tuple[Rank, int]] = []
-        for not_exact, distance, index in found:
+        exact = self._counted(
+            ((False, 0, i, 0.0) for i in self._copies[digest] if digest), id, written, before, without
+        )
+        copies = {index for *_, index in exact}
+        near = ((True, distance, i, score) for i, distance, score in self._near(position) if i not in copies)
+        others = self._counted(near, id, written, before, without)
+        if self._texts is not None:
+            most = MOST_TEXTS if self._rule.keys else MOST_NEAR_TEXTS
+            if not_returned := self._not_returned.get(id):
+                new = [i for *_, i in others if i >= self._stored_count or self._rows[i].id in self._unsearched]
+                self.left_out[id] = not_returned + len(new)
+            elif len(others) > most:
+                self.left_out[id] = len(others) - most
+            others = nsmallest(most, others)
+        return [(rank, index) for _, rank, index in (*exact, *others)]
+
+    def _counted(
+        self,
+        found: Iterable[tuple[bool, int, int, float]],
+        id: str,
+        written: Mapping[str, Row],
+        before: int | None,
+        without: Container[str],
+    ) -> list[tuple[tuple[float, Rank], Rank, int]]:
+        """Return those that count, each with its place in the order of comparison, its rank and its index.
+
+        :param found: for each Row: not an exact duplicate, distance, index, score of the shared keys.
+        """
+        counted = []
+        for not_exact, distance, index, score in found:
             row = self._rows[index]
             if row.id == id:
                 continue
@@ -212,19 +245,10 @@ class Neighbours:
             else:
                 order = row.written
             if before is None or order < before:
-                ranked.append(((not_exact, distance, order, row.id), index))
-        return self._most_similar(position, ranked) if self._rule.keys else ranked
-
-    def _most_similar(self, position: int, ranked: list[tuple[Rank, int]]) -> list[tuple[Rank, int]]:
-        """Return the exact duplicates, and of the others those that share the most keys."""
-        exact = [each for each in ranked if not each[0][0]]
-        copies = {index for _, index in exact}
-        others = [each for each in ranked if each[0][0] and each[1] not in copies]
-        shared = self._shared[position]
-        # The write order of two documents may be equal; then the id decides, as in a store.
-        others.sort(key=lambda each: (-shared[each[1]], each[0][2], each[0][3]))
-        self.left_out[self._rows[self._stored_count + position].id] = max(0, len(others) - MOST_TEXTS)
-        return exact + others[:MOST_TEXTS]
+                by_keys = (not_exact, 0, order, row.id)
+                rank = (not_exact, distance, order, row.id)
+                counted.append(((-score, by_keys if self._rule.keys else rank), rank, index))
+        return counted
 
     def _original(self, rank: Rank, index: int, similarity: float | None, written: Mapping[str, Row]) -> Original:
         row = self._rows[index]
@@ -241,10 +265,14 @@ class Neighbours:
         return texts.similarity(self._batch_text(position), other)
 
 
-def _first_of_copies(rows: Iterable[Row], batch: Container[str]) -> list[Row]:
-    """Return the Rows without exact duplicates of others: of these the first written is enough, and there may be many.
+def _first_of_copies(
+    rows: Iterable[Row], batch: Container[str], digests: Container[str], per_fingerprint: int | None
+) -> list[Row]:
+    """Return the Rows that can be an original: of exact duplicates the first written is enough, and there may be many.
 
     :param batch: ids of the batch. Their Rows all stay, because the batch may replace their documents.
+    :param digests: of the batch. The first Row with each of these stays.
+    :param per_fingerprint: of the other Rows with one fingerprint so many stay, the first written. None for all.
     """
     kept: list[Row] = []
     first: dict[tuple[str, int | None], Row] = {}
@@ -255,7 +283,19 @@ def _first_of_copies(rows: Iterable[Row], batch: Container[str]) -> list[Row]:
         copy = first.setdefault((row.digest, row.fingerprint), row)
         if (row.written, row.id) < (copy.written, copy.id):
             first[row.digest, row.fingerprint] = row
-    return [*kept, *first.values()]
+    if per_fingerprint is None:
+        return [*kept, *first.values()]
+    groups: defaultdict[int | None, list[Row]] = defaultdict(list)
+    for row in first.values():
+        groups[row.fingerprint].append(row)
+    for same in groups.values():
+        if len(same) > per_fingerprint:
+            kept += nsmallest(per_fingerprint, same, key=attrgetter("written", "id"))
+            ids = {row.id for row in kept[-per_fingerprint:]}
+            kept += [row for row in same if row.digest in digests and row.id not in ids]
+        else:
+            kept += same
+    return kept
 
 
 def probe(row: Row, queries: tuple[KeyQuery, ...] = ()) -> Probe:

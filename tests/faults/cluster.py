@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEADLINE = 300
 SHARDS = {"number_of_shards": 3, "number_of_replicas": 1, "index.unassigned.node_left.delayed_timeout": "0"}
 SMALL = {
-    "es_simhash.stores.elasticsearch.search.SCAN_PAGE": 7,
+    "es_simhash.stores.elasticsearch.scan.PAGE": 7,
     "es_simhash.stores.elasticsearch.search.PAGE": 20,
     "es_simhash.verbs.group.BATCH": 4,
     "es_simhash.verbs.remove.BATCH": 5,

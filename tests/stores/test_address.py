@@ -119,7 +119,7 @@ BAD_HOSTS = {
     "http://a:9200,:9200/news": "a host in the store's address has no name",
     "http://a:9200,[::1:9200/news": "is invalid",
     "http://a:9200,http://b:9200/news": "the store's address has http:// in each host: write it once",
-    "http://ann:secret@a:9200,bob:secret@b:9200/news": "the host 'bob' in the store's address has no valid port",
+    "http://ann:secret@a:9200,bob:secret@b:9200/news": "the store's address has credentials in each host: write",
     "http://ann:secret/news": "the host 'ann' in the store's address has no valid port",
 }
 

@@ -1,22 +1,21 @@
-"""Handlers of the requests that search documents: Candidates, Dependents, Scan and Count."""
+"""Handlers of the requests that search documents: Candidates and Dependents."""
 
 from __future__ import annotations
 
-from array import array
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
-from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
-from es_simhash.fingerprinting.encoding import segment_count
+from es_simhash.contract import Candidates, Dependents, Found
+from es_simhash.errors import SimhashError, TooManyCandidates
+from es_simhash.fingerprinting.encoding import hex_segments, segment_count
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.calls import Call, handler
-from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
+from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
-from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
+from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, to_row
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
 
 if TYPE_CHECKING:
@@ -43,22 +42,14 @@ COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
 """Searches in one multi-search. A request may have 100 MB."""
+LARGEST_GROUP = 100
+"""Hits of documents with one high half of 128 bits."""
 KEEP_ALIVE = "2m"
 """How long a point in time lives after each page of Candidates."""
-SCAN_PAGE = 10_000
-"""Documents in a page of Scan, if the request does not say."""
-SCAN_KEEP_ALIVE = "10m"
-"""How long a point in time lives after each page of Scan."""
 TERMS = 10_000
 """Ids in one query of Dependents. A server takes 65,536."""
 
-_ROW_OPTIONS: dict[str, Any] = {
-    "docvalue_fields": ROW_FIELDS,
-    "seq_no_primary_term": True,
-    "track_total_hits": False,
-}
-"""Options of a search whose hits become Rows without keys."""
-_KEYED_ROW_OPTIONS = _ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
+_KEYED_ROW_OPTIONS = ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
 """Options of a search whose hits become Rows with keys."""
 _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
@@ -68,27 +59,110 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
-    left_out: dict[int, int] = {}
+    left_out: Counter[int] = Counter()
     batches = yield from _probe_batches(request, index)
-    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes), ()) for probes in batches]
-    asked += [(_key_search(request, queries), probes) for queries, probes in request.key_queries().items()]
-    for some in chunks(asked, SEARCHES):
-        bodies = yield from _multi_search([search for search, _ in some], index)
-        for (search, probes), body in zip(some, bodies, strict=True):
+    key_queries = request.key_queries()
+    asked = [_search(request, probes) for probes in batches] + [_key_search(request, some) for some in key_queries]
+    of_probes: list[Sequence[Probe] | None] = [*batches, *[None] * len(key_queries)]
+    numbers: list[Sequence[int]] = [*[()] * len(batches), *key_queries.values()]
+    for some in chunks(list(zip(asked, of_probes, numbers, strict=True)), SEARCHES):
+        bodies = yield from _multi_search([search for search, _, _ in some], index)
+        for (search, probes, sharing), body in zip(some, bodies, strict=True):
             hits = body["hits"]["hits"]
-            if probes:
+            if probes is None:
                 if len(hits) > request.most:
-                    left_out |= dict.fromkeys(probes, body["hits"]["total"]["value"] - request.most)
+                    left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - request.most))
                 hits = hits[: request.most]
             elif len(hits) == search["size"]:
-                hits = yield from _all_hits(search["query"], index, _row_options(request))
+                if request.per_fingerprint is None:
+                    hits = yield from _all_hits(search["query"], index, _row_options(request))
+                else:
+                    hits, crowds = yield from _crowded(request, probes, request.per_fingerprint, index)
+                    left_out.update(request.left_out_of(crowds))
             rows |= {hit["_id"]: to_row(hit) for hit in hits}
-    return Found(list(rows.values()), left_out)
+    return Found(list(rows.values()), dict(left_out))
+
+
+def _crowded(
+    request: Candidates, probes: Sequence[Probe], most: int, index: Index
+) -> Steps[tuple[list[dict[str, Any]], dict[int | None, int]]]:
+    """Return the hits of Probes of which some find very many documents, ``most`` of each fingerprint.
+
+    The second value is by fingerprint how many hits were left out; empty if ``most`` is 1.
+    """
+    digests = replace(request, max_distance=-1)
+    by_digest = [_search(digests, some) for some in chunks(probes, UNION) if any(p.digest is not None for p in some)]
+    hits: list[dict[str, Any]] = []
+    for search, body in zip(by_digest, (yield from _multi_search(by_digest, index)) if by_digest else (), strict=True):
+        found = body["hits"]["hits"]
+        if len(found) == search["size"]:  # many copies: with one for each digest there are no more than Probes
+            found = yield from _all_hits(search["query"], index, _row_options(request))
+        hits += found
+    crowds: dict[int | None, int] = {}
+    pending = [[probe for probe in probes if probe.fingerprint is not None]]
+    while pending:
+        some = pending.pop()
+        if not some:
+            continue
+        search = _search_of_fingerprints(request, some)
+        [body] = yield from _multi_search([search], index)
+        heads = body["hits"]["hits"]
+        if len(heads) == PAGE and len(some) > 1:
+            middle = len(some) // 2
+            pending += [some[:middle], some[middle:]]
+            continue
+        groups: list[dict[str, Any]] = [{"hits": [head]} for head in heads]
+        if most > 1 or request.bits > 64:
+            groups = []
+            same = [_search_of_group(request, to_row(head), most) for head in heads]
+            for part in chunks(same, SEARCHES):
+                groups += [body["hits"] for body in (yield from _multi_search(part, index))]
+        if len(heads) == PAGE or any(_is_mixed(group["hits"]) for group in groups):
+            hits += yield from _all_hits(search["query"], index, _row_options(request))
+            continue
+        for group in groups:
+            hits += group["hits"]
+            if most > 1 and group["total"]["value"] > most:
+                crowds[to_row(group["hits"][0]).fingerprint] = group["total"]["value"] - most
+    return hits, crowds
+
+
+def _search_of_fingerprints(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
+    """Return the body of a search by the fingerprints of some Probes: the first document of each fingerprint.
+
+    At 128 bits it returns the first document of each high half.
+    """
+    search = _search(replace(request, one_per_digest=False), [replace(probe, digest=None) for probe in probes])
+    return search | {"collapse": {"field": "simhash.fp"}, "sort": [_FIRST_WRITTEN]}
+
+
+def _search_of_group(request: Candidates, head: Row, most: int) -> dict[str, Any]:
+    """Return the body of a search for documents with the fingerprint of another one; at 128 bits with its high half."""
+    assert head.fingerprint is not None
+    segments = hex_segments(head.fingerprint, request.bits)[:4]
+    terms = [{"term": {f"simhash.s{number}": segment}} for number, segment in enumerate(segments)]
+    search = {
+        "query": _restricted(request, {"filter": terms}),
+        "size": most if request.bits == 64 else LARGEST_GROUP,
+        "sort": [_FIRST_WRITTEN],
+        "_source": False,
+        **_row_options(request),
+        "track_total_hits": COUNTED,
+    }
+    return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
+
+
+def _is_mixed(hits: Sequence[dict[str, Any]]) -> bool:
+    """Return whether hits are not all of their group, and have several fingerprints."""
+    return len(hits) == LARGEST_GROUP and len({to_row(hit).fingerprint for hit in hits}) > 1
 
 
 def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[list[dict[str, Any]]]:
-    """Return the body of the response to each search. Every shard has answered."""
-    header = {"index": index.index, "allow_partial_search_results": False}
+    """Return the body of the response to each search. Every shard has answered.
+
+    Scores are computed from the documents of all shards. It makes no difference for an index with one shard.
+    """
+    header = {"index": index.index, "allow_partial_search_results": False, "search_type": "dfs_query_then_fetch"}
     response = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
     bodies: list[dict[str, Any]] = response["responses"]
     for body in bodies:
@@ -160,7 +234,7 @@ def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str,
 
 
 def _row_options(request: Candidates) -> dict[str, Any]:
-    return _KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS
+    return _KEYED_ROW_OPTIONS if request.with_keys else ROW_OPTIONS
 
 
 def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
@@ -172,12 +246,12 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
             {"terms": {"simhash.group": sorted(heads)}},
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
-        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **_ROW_OPTIONS}
+        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **ROW_OPTIONS}
         body = yield Call("search", search)
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
-            hits = yield from _all_hits(query, index, _ROW_OPTIONS)
+            hits = yield from _all_hits(query, index, ROW_OPTIONS)
         for row in map(to_row, hits):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
@@ -188,94 +262,18 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-# --- scan ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Position:
-    """Where a Scan goes on.
-
-    :param point_in_time: its id.
-    :param last: the sort values of the last hit; None to begin at the start.
-    :param returned: hashes of the ids that were returned, in one array for each page: 8 bytes a document.
-    :param again: hashes of the ids to leave out, because they were returned before a point in time was lost.
-    """
-
-    point_in_time: str
-    last: Any = None
-    returned: tuple[array[int], ...] = ()
-    again: frozenset[int] = frozenset()
-
-
-def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
-    size = request.size or SCAN_PAGE
-    position: _Position = request.after or _Position((yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)))
-    try:
-        page = yield from _scan_page(request, position, size, index)
-    except ShardsAway:
-        if request.after is None:
-            raise
-        # The point in time was lost with its node. In another one the hits have another order. So it is read from the
-        # start, without the documents that were returned already.
-        again = position.again.union(*position.returned)
-        opened = yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)
-        position = _Position(opened, None, position.returned, again)
-        page = yield from _scan_page(request, position, size, index)
-    every = page["hits"]["hits"]
-    hits = [hit for hit in every if hash(hit["_id"]) not in position.again] if position.again else every
-    rows = [to_row(hit) for hit in hits]
-    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
-    if len(every) == size:
-        returned = (*position.returned, array("q", [hash(hit["_id"]) for hit in hits]))
-        return ScanPage(rows, _Position(page["pit_id"], every[-1]["sort"], returned, position.again), sources)
-    yield from _close_point_in_time(page["pit_id"], index)
-    return ScanPage(rows, None, sources)
-
-
-def _scan_page(request: Scan, position: _Position, size: int, index: Index) -> Steps[dict[str, Any]]:
-    # To the server an empty list means all fields.
-    options = {**_ROW_OPTIONS, "size": size, "source": list(request.fields) if request.fields else False}
-    if position.last is not None:
-        options["search_after"] = position.last
-    if request.slice is not None:
-        # Slices of the ids. The server's own slices depend on the point in time, and each part has another one.
-        part, parts = request.slice
-        options["slice"] = {"field": "_id", "id": part, "max": parts}
-    return (yield from _page(_scan_query(request), position.point_in_time, SCAN_KEEP_ALIVE, options, index))
-
-
-def _count(request: Count, index: Index) -> Steps[int]:
-    body = yield Call("count", {"index": index.index, "query": _scan_query(request.scan)})
-    check_complete(body, index.name)
-    count: int = body["count"]
-    return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
-
-
-def _scan_query(request: Scan) -> dict[str, Any]:
-    query: dict[str, Any] = {"filter": [request.filter] if request.filter else []}
-    has_digest = {"exists": {"field": "simhash.digest"}}
-    if request.missing:
-        query["must_not"] = [has_digest]
-    elif request.fields is None:
-        query["filter"].append(has_digest)
-    return {"bool": query}
-
-
-# --- pages ---------------------------------------------------------------------------------------------------------
-
-
 def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) -> Steps[list[dict[str, Any]]]:
     """Return all hits of a query, page by page from one point in time.
 
-    :param row_options: _ROW_OPTIONS or _KEYED_ROW_OPTIONS.
+    :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
     :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
     """
-    point_in_time = yield from _open_point_in_time(index, KEEP_ALIVE)
+    point_in_time = yield from open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
     options = {**row_options, "size": PAGE, "source": False}
     try:
         while True:
-            page = yield from _page(query, point_in_time, KEEP_ALIVE, options, index)
+            page = yield from read_page(query, point_in_time, KEEP_ALIVE, options, index)
             point_in_time = page["pit_id"]
             hits += page["hits"]["hits"]
             if len(page["hits"]["hits"]) < PAGE:
@@ -287,47 +285,15 @@ def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) 
                 )
             options = {**options, "search_after": hits[-1]["sort"]}
     except SimhashError:
-        yield from _close_point_in_time(point_in_time, index)
+        yield from close_point_in_time(point_in_time, index)
         raise
-    yield from _close_point_in_time(point_in_time, index)
+    yield from close_point_in_time(point_in_time, index)
     return hits
-
-
-def _open_point_in_time(index: Index, keep_alive: str) -> Steps[str]:
-    body = yield index.dialect.open_point_in_time(index.index, keep_alive)
-    id: str = body[index.dialect.point_in_time_key]
-    return id
-
-
-def _close_point_in_time(id: str, index: Index) -> Steps[None]:
-    """Close a point in time. If it was lost with its node, there is nothing to close; otherwise it expires."""
-    with suppress(StoreError):
-        yield index.dialect.close_point_in_time(id)
-
-
-def _page(
-    query: dict[str, Any], point_in_time: str, keep_alive: str, options: dict[str, Any], index: Index
-) -> Steps[dict[str, Any]]:
-    """Return the body of the response with one page of hits."""
-    body: dict[str, Any] = yield Call(
-        "search",
-        {
-            "query": query,
-            "sort": [{index.dialect.tie_breaker: "asc"}],
-            "pit": {"id": point_in_time, "keep_alive": keep_alive},
-            "allow_partial_search_results": False,
-            **options,
-        },
-    )
-    check_complete(body, index.name)
-    return body
 
 
 HANDLERS = dict(
     [
         handler(Candidates, _candidates),
         handler(Dependents, _dependents),
-        handler(Scan, _scan),
-        handler(Count, _count),
     ]
 )
