@@ -30,6 +30,8 @@ PAGE = 10_000
 """Documents in a page, if the request does not say."""
 KEEP_ALIVE = "10m"
 """How long a point in time lives after each page."""
+MOST_SLICES = 1024
+"""The most slices that a server accepts by default."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class _Position:
 
 
 def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
-    position: _Position = request.after or _Position((yield from open_point_in_time(index, KEEP_ALIVE)))
+    position: _Position = request.after or (yield from _start(request, index))
     try:
         page = yield from _page(request, position, index)
     except ShardsAway:
@@ -60,11 +62,6 @@ def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
         again = position.again.union(*position.returned)
         opened = yield from open_point_in_time(index, KEEP_ALIVE)
         position = replace(position, point_in_time=opened, last=None, again=again)
-        page = yield from _page(request, position, index)
-    except StoreError as error:
-        if request.slice is None or "cannot slice on [_id]" not in str(error):
-            raise
-        position = replace(position, select=True)
         page = yield from _page(request, position, index)
     every = page["hits"]["hits"]
     hits = [hit for hit in every if _belongs(hit["_id"], request, position)]
@@ -76,6 +73,21 @@ def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
     returned = (*position.returned, array("q", [hash(hit["_id"]) for hit in hits]))
     after = replace(position, point_in_time=page["pit_id"], last=every[-1]["sort"], returned=returned)
     return ScanPage(rows, after, sources)
+
+
+def _start(request: Scan, index: Index) -> Steps[_Position]:
+    position = _Position((yield from open_point_in_time(index, KEEP_ALIVE)))
+    if request.slice is None:
+        return position
+    # A server that refuses slices of the ids accepts one that is a whole shard. None of so many slices is.
+    options = {"size": 0, "slice": {"field": "_id", "id": 0, "max": MOST_SLICES}, "terminate_after": 1}
+    try:
+        yield from read_page({"match_all": {}}, position.point_in_time, KEEP_ALIVE, options, index)
+    except StoreError as error:
+        if "cannot slice on [_id]" not in str(error):
+            raise
+        return replace(position, select=True)
+    return position
 
 
 def _size(request: Scan) -> int:
