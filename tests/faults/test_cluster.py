@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
 from tests.es_node.proxy import Delay, Proxy
@@ -77,3 +79,27 @@ def test_a_host_that_is_away_from_the_start_is_left_for_another_one(mortal_clust
             client.setup()
             assert client.similar("暴雨") == []
         assert address == address_of(mortal_cluster, address.rpartition("/")[2])
+
+
+def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
+    documents = news(40)
+    block = "index.blocks.read_only_allow_delete"  # what the server sets when a disk is full, and removes again
+    with (
+        new_index(mortal_cluster) as address,
+        Documents(address, deadline=120) as client,
+        Elasticsearch(mortal_cluster[0].url, request_timeout=60) as server,
+    ):
+        index = address.rpartition("/")[2]
+        client.setup()
+        lift = threading.Timer(4, lambda: server.indices.put_settings(index=index, settings={block: None}))
+
+        def given() -> Iterator[dict[str, Any]]:
+            for number, document in enumerate(documents):
+                if number == 20:
+                    server.indices.put_settings(index=index, settings={block: True})
+                    lift.start()
+                yield document
+
+        outcomes = list(client.ingest(given(), max_distance=MAX_DISTANCE, batch_size=5))
+        assert lift.finished.is_set()
+        assert (outcomes, contents_of(client)) == calm(documents)

@@ -19,7 +19,7 @@ from tests.faults import BATCH, MAX_DISTANCE, contents, contents_of, ingest, lat
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.es_node.proxy import Fault, Proxy, Rule
+    from tests.es_node.proxy import Fault, Proxy, Request, Rule
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
@@ -30,9 +30,17 @@ FAULTS = [Answer(503), Drop(done=False), Drop(done=True)]
 
 
 def nth(count: int, fault: Fault) -> Rule:
-    """The first requests pass, and from the count on this happens to four: as often as the client tries it."""
+    """The first requests pass, and from the count on this happens to four: as often as the client tries it.
+
+    A point in time that cannot be closed is no fault: it expires.
+    """
     numbers = iter(range(10_000))
-    return lambda r: fault if r.verb in EVERY and count <= next(numbers) < count + 4 else None
+
+    def rule(request: Request) -> Fault | None:
+        counts = request.verb in EVERY and request.method != "DELETE"
+        return fault if counts and count <= next(numbers) < count + 4 else None
+
+    return rule
 
 
 def until_done(proxy: Proxy, fault: Fault, work: Callable[[], Any]) -> int:
@@ -231,6 +239,13 @@ def test_seen_items_retry_a_request_until_the_deadline(
     assert result_of(kind, address, lambda seen: seen.unseen("ann", ["a", "c"]), classes) == ["c"]
     assert result_of(kind, address, lambda seen: seen.rotate(), classes).failed == {}
     assert len(proxy.faults) > 3 * TURNS
+
+
+def test_a_point_in_time_that_cannot_be_closed_ends_no_verb(proxy: Proxy, address: str, direct: str) -> None:
+    ingest(direct, NEWS)
+    proxy.rule = lambda request: Answer(503) if request.method == "DELETE" else None
+    assert contents(address) == contents(direct)
+    assert proxy.faults
 
 
 def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:

@@ -4,7 +4,8 @@ The rule: a failure passes if its HTTP status is in BUSY, or if the type of one 
 stand at any depth: the server wraps the failure of a node in that of a shard, and that one in the failure of a phase of
 the search. If other causes of the same failure last, the next attempt shows them alone.
 
-BLOCKED is the exception: a block of the index has the status of a busy server, but it lasts until somebody lifts it.
+BLOCKED is a type that passes by its status alone: the server itself lifts the block of a full disk (429) when there is
+room, and that of a cluster that is not ready (503). Another block (403) lasts until somebody lifts it.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ PASSING = OVERLOAD | AWAY
 """Types of failures that pass, whatever the HTTP status says. A failure with an unknown type and status lasts."""
 
 BLOCKED = "cluster_block_exception"
-"""A block: with status 503 the cluster is not ready; with 403, or 429 for a full disk, somebody must lift the block."""
+"""The type of the failure of a request on a blocked index or cluster."""
 
 
 def passes(body: Any, status: int) -> bool:
@@ -81,9 +82,7 @@ def passes(body: Any, status: int) -> bool:
     :param status: the HTTP status of the response, or of the item.
     """
     types = set(types_of(body))
-    if BLOCKED in types and status != 503:
-        return False
-    return status in BUSY or not types.isdisjoint(PASSING)
+    return status in BUSY or (BLOCKED not in types and not types.isdisjoint(PASSING))
 
 
 class ShardsAway(StoreUnavailable):

@@ -69,8 +69,8 @@ def test_another_failure_lasts(error: Any, status: int) -> None:
         assert isinstance(error_from_body(body, status, "es"), InputError | StoreError)
 
 
-@pytest.mark.parametrize(("status", "passing"), [(403, False), (429, False), (503, True)])
-def test_a_block_of_an_index_lasts_and_one_of_the_cluster_passes(status: int, passing: bool) -> None:
+@pytest.mark.parametrize(("status", "passing"), [(403, False), (429, True), (503, True)])
+def test_a_block_passes_if_the_server_lifts_it_itself(status: int, passing: bool) -> None:
     blocked = {"type": "cluster_block_exception", "reason": "index [news] blocked by: […]"}
     assert passes({"error": {**blocked, "root_cause": [blocked]}}, status) == passing
 
