@@ -124,13 +124,14 @@ def new_index(nodes: list[Node], documents: list[dict[str, Any]] | None = None) 
     """
     index = f"test-{uuid.uuid4().hex[:16]}"
     with Elasticsearch([node.url for node in nodes], request_timeout=60, max_retries=20) as client:
-        client.indices.create(index=index, settings=SHARDS, timeout="60s")
+        # The client repeats a request whose answer was lost: then the index exists already, or not any more.
+        client.options(ignore_status=400).indices.create(index=index, settings=SHARDS, timeout="60s")
         client.cluster.health(index=index, wait_for_status="green", timeout="60s")
         if documents:
             operations = [line for each in documents for line in ({"index": {"_id": each["id"]}}, each)]
             assert not client.bulk(index=index, operations=operations, refresh=True)["errors"]
         yield address_of(nodes, index)
-        client.indices.delete(index=index, timeout="60s")
+        client.options(ignore_status=404).indices.delete(index=index, timeout="60s")
 
 
 def opened(address: str) -> Documents:
