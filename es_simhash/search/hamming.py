@@ -58,16 +58,16 @@ class FingerprintIndex:
 
     def __init__(self, fingerprints: Sequence[int | None], bits: int) -> None:
         self._bits = bits
-        self._indices = [index for index, value in enumerate(fingerprints) if value is not None]
+        self._indices = np.array([i for i, value in enumerate(fingerprints) if value is not None], dtype=np.intp)
         self._values = to_array((value for value in fingerprints if value is not None), bits)
 
-    def within(self, fingerprint: int | None, max_distance: int) -> list[tuple[int, int]]:
-        """Return the documents within ``max_distance`` bits of a fingerprint: pairs (index, distance in bits)."""
-        if fingerprint is None or not self._indices:
-            return []
+    def within(self, fingerprint: int | None, max_distance: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the documents within ``max_distance`` bits: their indices, ascending, and their distances."""
+        if fingerprint is None or not len(self._indices):
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
         [found] = distances(to_array([fingerprint], self._bits), self._values)
         near = np.flatnonzero(found <= max_distance)
-        return [(self._indices[i], bits) for i, bits in zip(near.tolist(), found[near].tolist(), strict=True)]
+        return self._indices[near], found[near].astype(np.int64)
 
 
 def hamming_distance(left: int | None, right: int | None) -> int | None:

@@ -42,6 +42,8 @@ LEAST = 0.8
 """The least Levenshtein similarity for which no pair across the boundary is lost."""
 LONGEST_WITH_GRAMS = int(SHORT / LEAST)
 BANDS_IN_COMMON = 1
+ROUNDED_TO = 6
+"""Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,12 @@ class KeyIndex:
         self._with_keys = sum(1 for theirs in keys if theirs)
         self._lengths = np.array([-1 if length is None else length for length in lengths], dtype=np.int64)
 
-    def sharing(self, queries: Sequence[KeyQuery]) -> dict[int, float]:
-        """Return the documents that fulfil one of the queries: by index, the score.
+    def sharing(self, queries: Sequence[KeyQuery]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the documents that fulfil one of the queries: their indices, ascending, and their scores.
 
         The score is the sum of the rarities of the shared keys: the largest one over the queries that it fulfils.
         """
-        found: dict[int, float] = {}
+        best = np.full(self._count, -1.0)
         for query in queries:
             entries = [self._documents(key) for key in query.keys if self._entries[key]]
             if not entries:
@@ -141,9 +143,9 @@ class KeyIndex:
                 fulfils &= (shortest <= self._lengths) & (self._lengths <= longest)
             rarities = [rarity(len(documents), self._with_keys) for documents in entries]
             scores = np.bincount(every, np.repeat(rarities, [len(documents) for documents in entries]), self._count)
-            for index in np.flatnonzero(fulfils).tolist():
-                found[index] = max(rounded(scores[index]), found.get(index, 0.0))
-        return found
+            best = np.where(fulfils, np.maximum(best, scores.round(ROUNDED_TO)), best)
+        indices = np.flatnonzero(best >= 0)
+        return indices, best[indices]
 
     def _documents(self, key: str) -> NDArray[np.intp]:
         if (array := self._arrays.get(key)) is None:
@@ -162,8 +164,3 @@ def rarity(documents: int, total: int) -> float:
     :param total: all documents with keys.
     """
     return log(1 + (total - documents + 0.5) / (documents + 0.5))
-
-
-def rounded(score: float) -> float:
-    """Return a score without the rounding errors of its sum, so that equal scores compare equal."""
-    return float(f"{score:.6g}")

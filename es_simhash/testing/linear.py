@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from es_simhash.contract import (
     Annotate,
     Candidates,
@@ -199,8 +201,8 @@ class LinearStore:
         queries = [probe.queries for probe in request.probes]
         keys = KeyIndex([row.keys for row in every], [row.length for row in every], queries)
         for number, some in enumerate(queries):
-            scores = keys.sharing(some)
-            ranked = [every[index] for index in sorted(scores, key=lambda index: (-scores[index], index))]
+            indices, scores = keys.sharing(some)
+            ranked = [every[index] for index in indices[np.argsort(-scores, kind="stable")]]
             ranked = [row for row in ranked if row.id in allowed]
             if request.one_per_digest:
                 ranked = _one_per_digest(ranked)

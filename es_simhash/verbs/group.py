@@ -214,7 +214,7 @@ def _pairs_by_keys(
         found = yield from ask(Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1))
         keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
         for (row, _), some_queries in zip(asking, queries, strict=True):
-            for index, distance in rule.allowed(row.fingerprint, found.rows, keys.sharing(some_queries)):
+            for index, distance in rule.allowed(row.fingerprint, found.rows, keys.sharing(some_queries)[0].tolist()):
                 other = found.rows[index]
                 if other.id in position and other.id != row.id:
                     one, two = sorted((position[row.id], position[other.id]))

@@ -15,11 +15,13 @@ from functools import cache
 from heapq import nsmallest
 from operator import attrgetter, itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import FingerprintIndex
+from es_simhash.search.hamming import FingerprintIndex, hamming_distance
 from es_simhash.search.keys import KeyIndex
 from es_simhash.verbs.memory import RecentSources
 from es_simhash.verbs.rule import MOST_NEAR_TEXTS, MOST_TEXTS
@@ -27,6 +29,8 @@ from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from es_simhash.contract import Flow
     from es_simhash.search.keys import KeyQuery
@@ -53,6 +57,48 @@ class Original:
     row: Row
     distance: int | None
     similarity: float | None
+
+
+class _Near(NamedTuple):
+    """Rows that may be near a document.
+
+    :param indices: shape (n,).
+    :param order: shape (n,); the smallest is compared first.
+    """
+
+    indices: NDArray[np.intp]
+    order: NDArray[Any]
+
+    def without(self, indices: NDArray[np.intp]) -> _Near:
+        """Return the others."""
+        keep = ~np.isin(self.indices, indices) if len(indices) else slice(None)
+        return _Near(self.indices[keep], self.order[keep])
+
+
+class _Counted(NamedTuple):
+    """Rows that may be the original of a document.
+
+    :param indices: shape (n,).
+    :param order: shape (n,); the smallest is compared first.
+    :param written: write orders, shape (n,).
+    """
+
+    indices: NDArray[np.intp]
+    order: NDArray[Any]
+    written: NDArray[np.int64]
+
+    def first(self, rows: Sequence[Row], most: int) -> list[tuple[int, int]]:
+        """Return the first to compare: pairs (index, write order). Equal ones come in the order of their ids."""
+        if not len(self.indices):
+            return []
+        sorted_ = np.lexsort((self.written, self.order))
+        last = sorted_[min(most, len(sorted_)) - 1]
+        tied = (self.order[sorted_] == self.order[last]) & (self.written[sorted_] == self.written[last])
+        end = int(np.flatnonzero(tied)[-1]) + 1
+        found = [
+            (self.order[i], int(self.written[i]), rows[self.indices[i]].id, int(self.indices[i])) for i in sorted_[:end]
+        ]
+        return [(index, written) for _, written, _, index in sorted(found)[:most]]
 
 
 class Neighbours:
@@ -88,6 +134,8 @@ class Neighbours:
             self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
         else:
             self._fingerprints = FingerprintIndex([row.fingerprint for row in self._rows], rule.bits)
+        self._orders = np.array([row.written for row in self._rows], dtype=np.int64)
+        self._replaceable = [index for index, row in enumerate(first) if row.id in self._position]
         self._copies: dict[str, list[int]] = defaultdict(list)
         for index, row in enumerate(self._rows):
             if row.digest in digests:
@@ -95,24 +143,24 @@ class Neighbours:
         self.left_out = dict(left_out)
         """By id, how many documents that share keys or are near were not compared."""
         self._not_returned = left_out
-        self._unsearched = unsearched
+        self._is_new = np.array([row.id in unsearched for row in first] + [True] * len(batch), dtype=np.bool_)
         self._texts: Texts | None = None
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
         self._batch_text: Callable[[int], StoredText]
 
-    def _near(self, position: int) -> list[tuple[int, int, float]]:
-        """Return the Rows that may be near one of the batch: triples (index, distance, score of the shared keys).
-
-        Nothing of this is kept: many documents may be near many others.
-        """
+    def _near(self, position: int) -> _Near:
+        """Return the Rows that may be near one of the batch. Nothing of it is kept: there may be very many."""
         row = self._rows[self._stored_count + position]
         if not self._rule.keys:
-            return [(*near, 0.0) for near in self._fingerprints.within(row.fingerprint, self._rule.max_distance)]
-        scores = self._keys.sharing(self._queries[position])
-        found = self._rule.allowed(row.fingerprint, self._rows, scores)
-        # Where there is no distance, the document comes after all that have one.
-        return [(i, self._rule.bits + 1 if distance is None else distance, scores[i]) for i, distance in found]
+            indices, distances = self._fingerprints.within(row.fingerprint, self._rule.max_distance)
+            return _Near(indices, distances)
+        indices, scores = self._keys.sharing(self._queries[position])
+        if self._rule.limited:
+            allowed = self._rule.allowed(row.fingerprint, self._rows, indices.tolist())
+            near = np.isin(indices, [index for index, _ in allowed])
+            indices, scores = indices[near], scores[near]
+        return _Near(indices, -scores)
 
     def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
         """Fetch the texts that will probably be compared. From now on texts confirm.
@@ -126,24 +174,21 @@ class Neighbours:
     def confirm_stored(self, texts: Texts) -> Flow[None]:
         """:meth:`confirm_new` for a batch of stored documents."""
         self._texts = texts
-        own = {self._stored_count + position for position in self._position.values() if self._different(position)}
+        own = {self._stored_count + position for position in self._position.values() if len(self._different(position))}
         self._stored_texts = fetched = yield from self._fetch(self._nearest() | own)
         self._batch_text = lambda position: fetched.get(self._stored_count + position)
 
-    def _different(self, position: int) -> list[tuple[int, int]]:
-        """Return the stored Rows near one of the batch that are no exact duplicates, as pairs (distance, index)."""
+    def _different(self, position: int) -> NDArray[np.intp]:
+        """Return the stored Rows near one of the batch that are no exact duplicates, the nearest first."""
         digest = self._rows[self._stored_count + position].digest
-        return [
-            (distance, index)
-            for index, distance, _ in self._near(position)
-            if index < self._stored_count and self._rows[index].digest != digest
-        ]
+        near = self._near(position)
+        order = np.lexsort((near.indices, near.order))
+        stored = near.indices[order][near.indices[order] < self._stored_count]
+        return stored[~np.isin(stored, self._copies[digest])]
 
     def _nearest(self) -> set[int]:
         """Return the indices of the nearest stored Rows of each document."""
-        return {
-            index for position in self._position.values() for _, index in nsmallest(NEAREST, self._different(position))
-        }
+        return {index for position in self._position.values() for index in self._different(position)[:NEAREST].tolist()}
 
     def _fetch(self, indices: Collection[int]) -> Flow[dict[int, StoredText]]:
         """Return the features of Rows' texts by index."""
@@ -200,55 +245,54 @@ class Neighbours:
     def _ranked(
         self, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
     ) -> list[tuple[Rank, int]]:
-        """Return the neighbours that count, each with its rank and its index. Where texts confirm, not too many."""
+        """Return the neighbours that count, in the order of comparison, each with its rank and its index.
+
+        Where texts confirm, there are not too many. Else only the first can be the original.
+        """
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
-        exact = self._counted(
-            ((False, 0, i, 0.0) for i in self._copies[digest] if digest), id, written, before, without
-        )
-        copies = {index for *_, index in exact}
-        near = ((True, distance, i, score) for i, distance, score in self._near(position) if i not in copies)
-        others = self._counted(near, id, written, before, without)
+        copies = np.array(self._copies[digest] if digest else [], dtype=np.intp)
+        exact = self._counted(_Near(copies, np.zeros_like(copies)), id, written, before, without)
+        near = self._near(position)
+        others = self._counted(near.without(copies), id, written, before, without)
+        most = 1 if self._texts is None else MOST_TEXTS if self._rule.keys else MOST_NEAR_TEXTS
         if self._texts is not None:
-            most = MOST_TEXTS if self._rule.keys else MOST_NEAR_TEXTS
-            if not_returned := self._not_returned.get(id):
-                new = [i for *_, i in others if i >= self._stored_count or self._rows[i].id in self._unsearched]
-                self.left_out[id] = not_returned + len(new)
-            elif len(others) > most:
-                self.left_out[id] = len(others) - most
-            others = nsmallest(most, others)
-        return [(rank, index) for _, rank, index in (*exact, *others)]
+            self._count_left_out(id, others, most)
+        return [
+            *((self._rank(index, order, position, exact=True), index) for index, order in exact.first(self._rows, 1)),
+            *((self._rank(index, order, position), index) for index, order in others.first(self._rows, most)),
+        ]
 
     def _counted(
-        self,
-        found: Iterable[tuple[bool, int, int, float]],
-        id: str,
-        written: Mapping[str, Row],
-        before: int | None,
-        without: Container[str],
-    ) -> list[tuple[tuple[float, Rank], Rank, int]]:
-        """Return those that count, each with its place in the order of comparison, its rank and its index.
+        self, near: _Near, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
+    ) -> _Counted:
+        """Return those that count, each with its write order."""
+        orders = self._orders[near.indices]
+        counts = np.ones(len(orders), dtype=np.bool_)
+        for place in np.flatnonzero(near.indices >= self._stored_count).tolist():
+            row = self._rows[near.indices[place]]  # of this batch: it counts after its turn, if it is written
+            counts[place] = row.id != id and row.id in written and row.id not in without
+            if counts[place]:
+                orders[place] = written[row.id].written
+        for place in np.flatnonzero(np.isin(near.indices, self._replaceable)).tolist():
+            row = self._rows[near.indices[place]]  # a former state does not count when this batch has replaced it
+            counts[place] = row.id != id and row.id not in written
+        if before is not None:
+            counts &= orders < before
+        return _Counted(near.indices[counts], near.order[counts], orders[counts])
 
-        :param found: for each Row: not an exact duplicate, distance, index, score of the shared keys.
-        """
-        counted = []
-        for not_exact, distance, index, score in found:
-            row = self._rows[index]
-            if row.id == id:
-                continue
-            if index >= self._stored_count:  # of this batch: it counts after its turn, if it is written
-                if row.id not in written or row.id in without:
-                    continue
-                order = written[row.id].written
-            elif row.id in written:  # a former state that this batch replaces
-                continue
-            else:
-                order = row.written
-            if before is None or order < before:
-                by_keys = (not_exact, 0, order, row.id)
-                rank = (not_exact, distance, order, row.id)
-                counted.append(((-score, by_keys if self._rule.keys else rank), rank, index))
-        return counted
+    def _count_left_out(self, id: str, others: _Counted, most: int) -> None:
+        """Remember how many neighbours are not compared."""
+        if not_returned := self._not_returned.get(id):
+            self.left_out[id] = not_returned + int(self._is_new[others.indices].sum())
+        elif len(others.indices) > most:
+            self.left_out[id] = len(others.indices) - most
+
+    def _rank(self, index: int, order: int, position: int, *, exact: bool = False) -> Rank:
+        ours, theirs = self._rows[self._stored_count + position], self._rows[index]
+        distance = 0 if exact else hamming_distance(ours.fingerprint, theirs.fingerprint)
+        # Where there is no distance, the document comes after all that have one.
+        return not exact, self._rule.bits + 1 if distance is None else distance, order, theirs.id
 
     def _original(self, rank: Rank, index: int, similarity: float | None, written: Mapping[str, Row]) -> Original:
         row = self._rows[index]

@@ -132,10 +132,11 @@ def _near(
     near: list[list[tuple[int, int | None]]]
     if rule.keys:
         keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], [probe.queries for probe in probes])
-        near = [rule.allowed(probe.fingerprint, rows, keys.sharing(probe.queries)) for probe in probes]
+        near = [rule.allowed(probe.fingerprint, rows, keys.sharing(probe.queries)[0].tolist()) for probe in probes]
     else:
         fingerprints = FingerprintIndex([row.fingerprint for row in rows], rule.bits)
-        near = [[*fingerprints.within(probe.fingerprint, rule.max_distance)] for probe in probes]
+        within = [fingerprints.within(probe.fingerprint, rule.max_distance) for probe in probes]
+        near = [list(zip(indices.tolist(), bits.tolist(), strict=True)) for indices, bits in within]
     return [
         Matches(_matches(probe, rows, some), found.left_out.get(index, 0))
         for index, (probe, some) in enumerate(zip(probes, near, strict=True))

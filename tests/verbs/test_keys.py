@@ -63,8 +63,8 @@ def reference(items: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
                 continue
             theirs = features[earlier]
             queries = key_queries(ours.keys, CONFIRM)
-            shares = KeyIndex([theirs.keys.values], [theirs.keys.length], [queries]).sharing(queries)
-            if shares and confirm.similarity(ours, theirs) >= CONFIRM:
+            shares, _ = KeyIndex([theirs.keys.values], [theirs.keys.length], [queries]).sharing(queries)
+            if len(shares) and confirm.similarity(ours, theirs) >= CONFIRM:
                 distance = print_.distance(fingerprints[earlier])
                 found.append((True, 65 if distance is None else distance, earlier))
         # A document that duplicates an exact duplicate is linked to the first of the copies.
