@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,13 @@ from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.contract import Scan
 from es_simhash.errors import StoreUnavailable, StoreUnreachable
 from es_simhash.stores.address import open_store
+from tests.cli import es_simhash
 from tests.es_node.proxy import Answer, Drop, times
 from tests.faults import BATCH, MAX_DISTANCE, contents, contents_of, ingest, later, news
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from tests.es_node.proxy import Fault, Proxy, Request, Rule
 
@@ -276,6 +279,23 @@ def test_a_change_of_many_users_says_which_are_not_done(
         assert all(isinstance(error, StoreUnreachable) for error in report.failed.values())
         assert "user 'user-5' were not changed" in str(report.failed["user-5"])
         assert seen.add_many({user: ["a"] for user in report.failed}).results == dict.fromkeys(report.failed, 1)
+
+
+def test_seen_add_of_a_file_prints_what_is_done_and_where_it_stopped(
+    proxy: Proxy, elasticsearch_url: str, index_name: str, tmp_path: Path
+) -> None:
+    address = f"{proxy.url}/{index_name}"
+    with SeenItems(address) as seen:
+        seen.setup()
+    lines = "".join(json.dumps({"user": f"user-{number}", "items": ["a"]}) + "\n" for number in range(1_000))
+    (tmp_path / "log.jsonl").write_text(lines)
+    bulks = iter(range(10_000))
+    proxy.rule = lambda request: Drop(done=False) if request.verb == "_bulk" and next(bulks) > 0 else None
+    done = es_simhash("seen", "add", "log.jsonl", "--store", address, "--deadline", "0.2", cwd=tmp_path)
+    assert done.code == 1
+    assert done.out == "1,000 lines, 1,000 items, 500 not seen before\n500 users failed\n"
+    assert done.err.count("failed: the seen items of user") == 500
+    assert done.err.endswith("es-simhash: the store is away; no line after log.jsonl:1000 was read\n")
 
 
 # --- a point in time that is lost ------------------------------------------------------------------------------------
