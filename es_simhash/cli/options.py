@@ -179,8 +179,8 @@ confirm_option = option(
     "--confirm",
     section=DUPLICATES,
     metavar="S",
-    type=click.FloatRange(0, 1),
-    help="Compare the texts too. Near-duplicates have a text similarity of at least S, from 0 to 1. Try 0.8.",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Compare the texts too. Near-duplicates have a text similarity of at least S, above 0, up to 1. Try 0.8.",
 )
 measure_option = option(
     "--similarity",
@@ -216,6 +216,7 @@ _WITHIN_OPTIONS = [
         "or milliseconds since 1970.",
     ),
 ]
+_TEXT_RULE_OPTIONS = [confirm_option, measure_option, numbers_option]
 _RULE_OPTIONS = [
     option(
         "--max-distance",
@@ -225,13 +226,13 @@ _RULE_OPTIONS = [
         help="Near-duplicates have fingerprints that differ in at most K bits. "
         f"K is 0 to {DEFAULT.max_distance} for {DEFAULT.bits} bits, and 0 to {_SCHEME_128.max_distance} for "
         f"{_SCHEME_128.bits} bits. Or an exact mode: 'fingerprint' finds equal fingerprints, 'digest' finds only exact "
-        f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K]",
+        f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K, and with keys any]",
     ),
-    confirm_option,
-    measure_option,
-    numbers_option,
-    *_WITHIN_OPTIONS,
+    *_TEXT_RULE_OPTIONS,
 ]
+
+_TEXT_RULE_NAMES = ("confirm", "measure", "numbers_agree")
+_RULE_NAMES = ("max_distance", *_TEXT_RULE_NAMES)
 
 
 def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
@@ -239,8 +240,14 @@ def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[
 
     :param text_field: the option ``--text-field``.
     """
-    names = ("text_field", "max_distance", "confirm", "measure", "numbers_agree", "within", "time_field")
-    return collect_options("rule", names, [text_field, *_RULE_OPTIONS], DuplicateRule)
+    names = ("text_field", *_RULE_NAMES, "within", "time_field")
+    return collect_options("rule", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], DuplicateRule)
+
+
+pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, DuplicateRule)
+"""Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
+text_rule_options = collect_options("rule", _TEXT_RULE_NAMES, _TEXT_RULE_OPTIONS, DuplicateRule)
+"""Add the options by which texts confirm a near-duplicate, as the argument ``rule``: a DuplicateRule."""
 
 
 # --- filters and output ------------------------------------------------------------------------------------

@@ -55,6 +55,11 @@ def never() -> bool:
     return False
 
 
+def _keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
+    """Return the kinds of keys of a store that is set up for a run by this rule."""
+    return () if rule.confirm is None else (SHINGLES,)
+
+
 class DocumentVerbs:
     """The verbs of :class:`~es_simhash.Documents` and :class:`~es_simhash.AsyncDocuments`.
 
@@ -85,7 +90,7 @@ class DocumentVerbs:
 
     def _setup(self, kinds: tuple[str, ...]) -> Flow[str]:
         fingerprinter = yield from self._opening.fingerprinter()
-        made = yield from setup.set_up(fingerprinter.scheme)
+        made = yield from setup.set_up(fingerprinter.scheme, kinds)
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
@@ -121,7 +126,7 @@ class DocumentVerbs:
         The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
         A document whose text has not changed is ``unchanged`` and not written, even if its other fields have changed.
         At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
-        after the next refresh.) An SQLite file is set up if necessary.
+        after the next refresh.) An SQLite file is set up if necessary; with ``confirm`` it has keys then.
 
         Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
 
@@ -175,10 +180,8 @@ class DocumentVerbs:
     def _open_for_ingest(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
         fingerprinter = yield from self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
-        yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded)
+        yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded, keys=_keys_of_new_store(rule))
         yield from self._opening.check_times(rule)
-        if self._opening.set_up_now and rule.confirm is not None:
-            yield from ask(SetUpKeys((SHINGLES,)))
         return fingerprinter, (yield from self._opening.keys_for(rule))
 
     def backfill(
@@ -197,9 +200,10 @@ class DocumentVerbs:
     ) -> Stream[Outcome]:
         """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
 
-        Our fields are added to the mapping. Other fields are not touched. A document that another writer changes in the
-        meantime is read again, until a pass over the index meets no such document. After an interruption repeat the
-        call: documents that have a fingerprint are not read again. Invalid arguments raise at once.
+        Our fields are added to the mapping. With ``confirm``, an index that gets them now has keys too. Other fields
+        are not touched. A document that another writer changes in the meantime is read again, until a pass over the
+        index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
+        read again. Invalid arguments raise at once.
 
         :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
             object.
@@ -232,7 +236,8 @@ class DocumentVerbs:
         fingerprinter = yield from self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)
         yield from self._opening.check_times(rule)
-        yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded)
+        keys = _keys_of_new_store(rule)
+        yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded, keys=keys)
         return fingerprinter, (yield from self._opening.keys())
 
     def missing(self, *, filter: Mapping[str, Any] | None = None) -> Flow[int]:
@@ -371,7 +376,7 @@ class DocumentVerbs:
     ) -> Flow[list[Matches]]:
         resolved = yield from self._opening.resolve(rule)
         fingerprinter = yield from self._opening.fingerprinter()
-        return (yield from similar(texts, fingerprinter.fingerprints(texts), resolved, filter, times))
+        return (yield from similar(texts, fingerprinter, resolved, filter, times))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]

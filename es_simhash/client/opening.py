@@ -53,8 +53,6 @@ class Opening:
             self._chosen = default if scheme is not None else None
         self._checked = False
         self._keys: KeysState | None = None
-        self.set_up_now = False
-        """The last :meth:`check` has set up the store."""
 
     @property
     def known(self) -> Fingerprinter | None:
@@ -77,17 +75,21 @@ class Opening:
         return made
 
     def check(
-        self, fingerprinter: Fingerprinter | None = None, *, set_up_if_missing: bool = False
+        self,
+        fingerprinter: Fingerprinter | None = None,
+        *,
+        set_up_if_missing: bool = False,
+        keys: tuple[str, ...] = (),
     ) -> Flow[Fingerprinter]:
         """Check once that the store was set up with the Scheme of this Fingerprinter, and return it.
 
+        :param keys: kinds of keys that the store gets if it is set up now.
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
         ours = fingerprinter or (yield from self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
-            made = yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing)
-            self.set_up_now = made
+            yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
             self._chosen, self._checked = ours, True
         return ours
 

@@ -87,9 +87,13 @@ class SetUp(Request[str]):
 
     Replies ``created``, ``added`` (the fields, to an index that existed) or ``unchanged``. A store that was set up with
     another Scheme keeps that one, and raises SchemeMismatch.
+
+    :param keys: kinds of keys that the store gets if it was not set up before. A store that was set up keeps its kinds.
+        So no other program finds the store set up and without these keys.
     """
 
     scheme: Scheme
+    keys: tuple[str, ...] = ()
 
 
 def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch:
@@ -122,6 +126,11 @@ class KeysState:
         if set(kinds) <= set(self.kinds):
             return self
         return KeysState(tuple(sorted({*self.kinds, *kinds})), complete)
+
+    @classmethod
+    def of_new_store(cls, kinds: Iterable[str]) -> KeysState:
+        """Return the state of a store without documents."""
+        return cls().with_kinds(kinds, complete=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as a JSON object, as stores keep it."""

@@ -39,8 +39,8 @@ class DuplicateRule:
     :param max_distance: how many bits of two fingerprints may differ: 0 to 7 of 64 bits, 0 to 15 of 128. Exact mode:
         ``"fingerprint"`` (equal fingerprints), or ``"digest"`` (equal normalised texts). None: 3 bits; with
         ``confirm`` as many as the Scheme allows.
-    :param confirm: compare the texts too: near-duplicates have a similarity of this or more, from 0 to 1, such as 0.8.
-        Texts of stored documents come from the store.
+    :param confirm: compare the texts too: near-duplicates have a similarity of this or more, above 0, up to 1,
+        such as 0.8. Texts of stored documents come from the store.
     :param measure: the similarity: ``jaccard`` of character shingles; ``containment``, the share of the shorter text's
         shingles that the longer one has (for copies that were cut, or stand inside other text); ``cosine`` of weighted
         words; or ``levenshtein`` (for short texts).
@@ -69,6 +69,8 @@ class DuplicateRule:
             check_max_distance(self.max_distance, WIDEST)
         if self.confirm is not None:
             check_similarity(self.confirm)
+            if not self.confirm:
+                raise InputError("confirm is 0, which every text reaches: use a similarity above 0, such as 0.8")
         check_measure(self.measure)
         if self.numbers_agree and self.confirm is None:
             raise InputError("numbers_agree compares texts: set confirm too, such as confirm=0.8")

@@ -104,6 +104,7 @@ class LinearStore:
     def _set_up(self, request: SetUp) -> str:
         if self._scheme is None:
             self._scheme = request.scheme
+            self._keys = KeysState.of_new_store(request.keys)
             return "created"
         if self._scheme != request.scheme:
             raise scheme_mismatch(self._scheme, request.scheme, self.name)

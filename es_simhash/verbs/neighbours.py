@@ -24,7 +24,7 @@ from es_simhash.search.hamming import FingerprintIndex, hamming_distance
 from es_simhash.search.keys import KeyIndex
 from es_simhash.search.times import TimeRanges
 from es_simhash.verbs.memory import RecentSources
-from es_simhash.verbs.rule import MOST_NEAR_TEXTS, MOST_TEXTS
+from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Neighbours:
         self.left_out = dict(left_out)
         """By id, how many documents that share keys or are near were not compared."""
         self._not_returned = left_out
-        self._unsearched = unsearched
+        self._is_new = np.array([row.id in unsearched for row in first] + [True] * len(batch), dtype=np.bool_)
         self._texts: Texts | None = None
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
@@ -271,7 +271,7 @@ class Neighbours:
         exact = self._counted(in_window, id, written, before, without)
         near = self._near(position)
         others = self._counted(near.without(copies), id, written, before, without)
-        most = 1 if self._texts is None else MOST_TEXTS if self._rule.keys else MOST_NEAR_TEXTS
+        most = 1 if self._texts is None else MOST_TEXTS
         if self._texts is not None:
             self._count_left_out(id, others, most)
         return [
@@ -300,8 +300,7 @@ class Neighbours:
     def _count_left_out(self, id: str, others: _Counted, most: int) -> None:
         """Remember how many neighbours are not compared."""
         if not_returned := self._not_returned.get(id):
-            new = [i for i in others.indices if i >= self._stored_count or self._rows[i].id in self._unsearched]
-            self.left_out[id] = not_returned + len(new)
+            self.left_out[id] = not_returned + int(self._is_new[others.indices].sum())
         elif len(others.indices) > most:
             self.left_out[id] = len(others.indices) - most
 

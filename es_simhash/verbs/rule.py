@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 NO_KEYS = KeysState()
 MOST_TEXTS = 20
-"""The largest number of texts that are compared with a document: of documents that share the most and rarest keys."""
-MOST_NEAR_TEXTS = 100
-"""The largest number of texts that are compared with a document without keys: of the documents that are nearest."""
+"""The largest number of texts that are compared with a document: of the documents that share the most and rarest keys,
+or that are nearest."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class ResolvedRule:
         """
         if self.keys or self.window is not None:
             return None
-        return 1 if self.texts is None else MOST_NEAR_TEXTS
+        return 1 if self.texts is None else MOST_TEXTS
 
     def queries(self, keys: TextKeys | None) -> tuple[KeyQuery, ...]:
         """Return the conditions on the keys of documents that are similar to a text."""

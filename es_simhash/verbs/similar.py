@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Flow, Probe, Row
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
+    from es_simhash.search.keys import KeyQuery
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
 
@@ -28,11 +29,13 @@ class Matches(list["Match"]):
 
     :param left_out: how many documents that share keys were not compared, because so many do. The list is complete if
         it is 0.
+    :param by_keys: keys found the candidates, so fingerprints limit nothing unless the rule has a ``max_distance``.
     """
 
-    def __init__(self, matches: Iterable[Match] = (), left_out: int = 0) -> None:
+    def __init__(self, matches: Iterable[Match] = (), left_out: int = 0, by_keys: bool = False) -> None:
         super().__init__(matches)
         self.left_out = left_out
+        self.by_keys = by_keys
 
     @property
     def complete(self) -> bool:
@@ -57,32 +60,35 @@ class Match:
 
 def similar(
     texts: Sequence[str],
-    fingerprints: Sequence[Fingerprint],
+    fingerprinter: Fingerprinter,
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     times: Sequence[int] | None = None,
 ) -> Flow[list[Matches]]:
     """Return for each text the stored documents that are duplicates of it.
 
-    :param fingerprints: of the texts.
-    :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
     :param filter: a filter that the documents must match.
+    :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
     :returns: a list of Matches for each text: by distance, exact duplicates first, then by id.
     :raises InputError: naming a near-duplicate without a text to confirm.
     """
-    features = None if rule.texts is None else [rule.texts.confirm.features(text) for text in texts]
+    every_time = times if times is not None else [None] * len(texts)
+    if rule.texts is None:
+        fingerprints = [fingerprinter.fingerprint(text) for text in texts]
+        plain = (_probe(rule, each, time) for each, time in zip(fingerprints, every_time, strict=True))
+        return (yield from _near(tuple(plain), rule, filter))
+    # A text is normalised once, for its fingerprint and for what is compared of it.
+    features = [rule.texts.confirm.features(text) for text in texts]
     probes = tuple(
-        rule.probe(
-            fingerprint.value,
-            fingerprint.copy_digest,
-            rule.queries(features[index].keys) if rule.keys and features is not None else (),
-            None if times is None else times[index],
+        _probe(
+            rule,
+            fingerprinter.fingerprint_normalised(own.normalised),
+            time,
+            rule.queries(own.keys) if rule.keys else (),
         )
-        for index, fingerprint in enumerate(fingerprints)
+        for own, time in zip(features, every_time, strict=True)
     )
     matches = yield from _near(probes, rule, filter)
-    if rule.texts is None or features is None:
-        return matches
     confirmed = []
     for own, some in zip(features, matches, strict=True):
         confirmed.append((yield from _confirmed(some, own, rule.texts)))
@@ -108,16 +114,21 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
         if isinstance(own, InputError):
             raise own
     queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
-    probe = rule.probe(row.fingerprint, row.digest, queries, row.time)
+    digest = None if row.digest == rule.blank_digest else row.digest  # an empty text has no exact duplicates
+    probe = rule.probe(row.fingerprint, digest, queries, row.time)
     [found] = yield from _near((probe,), rule, filter, without=(id,))
     if rule.texts is None:
         return found
     return (yield from _confirmed(found, own, rule.texts))
 
 
+def _probe(rule: ResolvedRule, fingerprint: Fingerprint, time: int | None, queries: tuple[KeyQuery, ...] = ()) -> Probe:
+    return rule.probe(fingerprint.value, fingerprint.copy_digest, queries, time)
+
+
 def _confirmed(matches: Matches, own: StoredText, texts: Texts) -> Flow[Matches]:
     """Return the Matches with similar texts. Some texts are fetched at a time, since there may be many Matches."""
-    confirmed = Matches(left_out=matches.left_out)
+    confirmed = Matches((), matches.left_out, matches.by_keys)
     for start in range(0, len(matches), BATCH):
         some = matches[start : start + BATCH]
         stored = yield from texts.stored(match.id for match in some if not match.exact)
@@ -149,7 +160,7 @@ def _near(
         within = [fingerprints.within(probe.fingerprint, rule.max_distance) for probe in probes]
         near = [list(zip(indices.tolist(), bits.tolist(), strict=True)) for indices, bits in within]
     return [
-        Matches(_matches(probe, rows, some), found.left_out.get(index, 0))
+        Matches(_matches(probe, rows, some), found.left_out.get(index, 0), rule.keys)
         for index, (probe, some) in enumerate(zip(probes, near, strict=True))
     ]
 

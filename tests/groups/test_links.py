@@ -118,8 +118,9 @@ def test_links_equal_the_reference(
     times = cut(times, len(texts))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time_window, "_LOOK_UPS", look_ups)
-        heads, originals = links(group_input(texts, groups, times), max_distance, head)
+        (heads, originals), left_out = links(group_input(texts, groups, times), max_distance, head)
     assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head, times=times)
+    assert left_out == 0
 
 
 @given(
@@ -180,11 +181,11 @@ def test_two_texts_that_belong_together_already_are_not_compared() -> None:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_blank_texts_are_alone(head: str) -> None:
-    heads, originals = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
+    (heads, originals), _ = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
     assert (heads.tolist(), originals.tolist()) == ([0, 1, 2], [-1, -1, -1])
 
 
 def test_an_exact_duplicate_comes_before_an_earlier_text_with_the_same_fingerprint() -> None:
     documents = GroupInput([7, 7, 7], 64, ["other", "same", "same"], list("abc"), list("abc"))
-    _, originals = links(documents, 3, "earliest")
+    (_, originals), _ = links(documents, 3, "earliest")
     assert originals.tolist() == [-1, 0, 1]

@@ -49,6 +49,7 @@ def test_its_fields_are_keywords_only() -> None:
         ({"max_distance": False}, "max_distance is False: use 0 to 15"),
         ({"max_distance": "text"}, "max_distance is 'text': use 0 to 15"),
         ({"confirm": -0.1}, "confirm is -0.1: use a similarity from 0 to 1"),
+        ({"confirm": 0}, "confirm is 0, which every text reaches: use a similarity above 0"),
         ({"confirm": True}, "confirm is True: use a similarity from 0 to 1"),
         ({"confirm": "0.8"}, "confirm is '0.8': use a similarity from 0 to 1"),
         ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),

@@ -10,6 +10,7 @@ from es_simhash.contract import (
     Describe,
     Fetch,
     FetchFields,
+    KeysState,
     Refresh,
     Relink,
     Remove,
@@ -19,6 +20,7 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import TooLarge
 from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.responses import check_complete, is_retryable, item_reason
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
@@ -37,7 +39,8 @@ def _describe(request: Describe, index: Index) -> Steps[Scheme | None]:
 
 
 def _set_up(request: SetUp, index: Index) -> Steps[str]:
-    return (yield from set_up(DOCUMENTS, request.scheme, index))
+    keys = {KEY: KeysState.of_new_store(request.keys).to_dict()} if request.keys else {}
+    return (yield from set_up(DOCUMENTS, request.scheme, index, keys))
 
 
 def _fetch(request: Fetch, index: Index) -> Steps[dict[str, Row]]:

@@ -59,13 +59,16 @@ def _describe(request: Describe, database: Database) -> Scheme | None:
 
 
 def _set_up(request: SetUp, database: Database) -> str:
-    def check(meta: Mapping[str, str]) -> None:
-        stored = _scheme(meta, database.name)
-        if stored is not None and stored != request.scheme:
-            raise scheme_mismatch(stored, request.scheme, database.name)
+    def meta(stored: Mapping[str, str]) -> dict[str, str]:
+        scheme = _scheme(stored, database.name)
+        if scheme is not None and scheme != request.scheme:
+            raise scheme_mismatch(scheme, request.scheme, database.name)
+        ours = {"documents": FORMAT, "scheme": json.dumps(request.scheme.to_dict())}
+        if scheme is None and request.keys:
+            ours["keys"] = json.dumps(KeysState.of_new_store(request.keys).to_dict())
+        return ours
 
-    meta = {"documents": FORMAT, "scheme": json.dumps(request.scheme.to_dict())}
-    return database.make(tables(request.scheme.bits), meta, check)
+    return database.make(tables(request.scheme.bits), meta)
 
 
 def _scheme(meta: Mapping[str, str], name: str) -> Scheme | None:
