@@ -352,7 +352,7 @@ def unused_port() -> int:
         return port
 
 
-FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
+FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port[,host:port…]/index"
 ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
 
 # An address ({server} is the host and port of the server of that name), and what is said of it.
@@ -424,7 +424,7 @@ def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
     def ingest(kind: str) -> Done:
         address = BAD_ADDRESSES[kind][0].format(**servers)
-        return es_simhash("ingest", "lines.jsonl", "--store", address, cwd=folder)
+        return es_simhash("ingest", "lines.jsonl", "--store", address, "--deadline", "0", cwd=folder)
 
     with ThreadPoolExecutor(4) as pool:
         return dict(zip(BAD_ADDRESSES, pool.map(ingest, BAD_ADDRESSES), strict=True))
