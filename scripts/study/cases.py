@@ -122,7 +122,9 @@ class Copies:
         text = re.sub(r"[0-9０-９]+", lambda found: str(self._rng.randint(1, 10 ** len(found[0]))), text)
         numerals = "一二三四五六七八九"
         return re.sub(
-            f"[{numerals}十]{{1,3}}(?=[月日号])", lambda _: self._rng.choice(["", "十"]) + self._rng.choice(numerals), text
+            f"[{numerals}十]{{1,3}}(?=[月日号])",
+            lambda _: self._rng.choice(["", "十"]) + self._rng.choice(numerals),
+            text,
         )
 
 
@@ -142,9 +144,7 @@ def found(store, copies, rule):
     ids, texts, hits = list(copies), list(copies.values()), 0
     for start in range(0, len(ids), BATCH):
         answers = store.similar_many(texts[start : start + BATCH], **rule)
-        hits += sum(
-            id in {match.id for match in matches} for id, matches in zip(ids[start:], answers, strict=False)
-        )
+        hits += sum(id in {match.id for match in matches} for id, matches in zip(ids[start:], answers, strict=False))
     return hits / len(ids)
 
 

@@ -103,7 +103,9 @@ def measured(name, texts, others, rounds):
     words = [word_characters(normalise(text)) for text in texts]
     pairs, _ = join(shingle_sets(texts), THRESHOLD)
     truth = codes(pairs, len(texts))
-    print(f"\n## {name}: {len(texts):,} documents, {np.mean([*map(len, texts)]):,.0f} characters, {len(truth):,} pairs\n")
+    print(
+        f"\n## {name}: {len(texts):,} documents, {np.mean([*map(len, texts)]):,.0f} characters, {len(truth):,} pairs\n"
+    )
     found, copies, spent = {}, {}, {}
     for number in range(rounds):
         for title, setting in OURS.items():
@@ -121,7 +123,9 @@ def measured(name, texts, others, rounds):
             spent.setdefault(title, []).append(time.process_time() - started)
             found[title] = codes([(min(pair), max(pair)) for pair in pairs_found], len(texts))
     micros = {title: min(seconds) / len(texts) * 1e6 for title, seconds in spent.items()}
-    print("| | precision | recall | F1 | copies at ingest | µs a document | of the default |\n|---|---|---|---|---|---|---|")
+    print(
+        "| | precision | recall | F1 | copies at ingest | µs a document | of the default |\n|---|---|---|---|---|---|---|"
+    )
     scores = {}
     for title, each in found.items():
         scores[title] = rates(len(each), int(np.isin(each, truth).sum()), len(truth))
@@ -142,9 +146,7 @@ def ingested(store, texts, setting):
 def similar_pairs(store, texts, setting):
     """Return every pair of which one finds the other."""
     starts = range(0, len(texts), BATCH)
-    answers = chain.from_iterable(
-        store.similar_many(texts[start : start + BATCH], **setting.rule) for start in starts
-    )
+    answers = chain.from_iterable(store.similar_many(texts[start : start + BATCH], **setting.rule) for start in starts)
     return [
         (min(position, other), max(position, other))
         for position, matches in enumerate(answers)
