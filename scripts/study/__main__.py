@@ -35,8 +35,9 @@ import argparse
 import json
 from pathlib import Path
 
-from articles import articles
 from short import short
+
+from articles import articles
 from truth import read
 
 

@@ -15,7 +15,7 @@ import argparse
 import random
 import re
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,7 +33,6 @@ class Setting:
 
     keys: bool = False
     rule: dict = field(default_factory=dict)
-    scheme: Scheme = Scheme()
 
 
 CONFIRM = {"confirm": 0.8}
@@ -151,13 +150,15 @@ def found(store, copies, rule):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
+    parser.add_argument("--texts", type=Path, help="JSON lines with `text`, in place of the articles")
     parser.add_argument("--sample", type=int, default=400, help="articles that are copied; default: %(default)s")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    texts = list(dict.fromkeys(corpora.articles(arguments.folder)))
+    texts = corpora.read(arguments.texts) if arguments.texts else corpora.articles(arguments.folder)
+    texts = list(dict.fromkeys(texts))
     sample = random.Random(arguments.seed).sample(range(len(texts)), min(arguments.sample, len(texts)))
     print("# Which kinds of copies does each setting find?\n")
-    print(f"`python scripts/study/cases.py`; {len(sample)} of {len(texts):,} articles of People's Daily are copied.\n")
+    print(f"`python scripts/study/cases.py`; {len(sample)} of {len(texts):,} articles are copied.\n")
     print(f"| copy | {' | '.join(SETTINGS)} | copies |\n|---|{'---|' * len(SETTINGS)}---|", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         stores = Stores(Path(folder), texts)
@@ -176,7 +177,7 @@ class Stores:
         self._folder, self._texts, self._stores = folder, texts, {}
 
     def open(self, setting, html):
-        scheme = replace(setting.scheme, markup="html" if html else "none")
+        scheme = Scheme(markup="html" if html else "none")
         name = (setting.keys, scheme.version)
         if name not in self._stores:
             store = Documents(f"sqlite:///{self._folder}/{len(self._stores)}.db", scheme=scheme)

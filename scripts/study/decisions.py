@@ -123,9 +123,8 @@ def measured(name, texts, others, rounds):
             spent.setdefault(title, []).append(time.process_time() - started)
             found[title] = codes([(min(pair), max(pair)) for pair in pairs_found], len(texts))
     micros = {title: min(seconds) / len(texts) * 1e6 for title, seconds in spent.items()}
-    print(
-        "| | precision | recall | F1 | copies at ingest | µs a document | of the default |\n|---|---|---|---|---|---|---|"
-    )
+    print("| | precision | recall | F1 | copies at ingest | µs a document | of the default |")
+    print("|---|---|---|---|---|---|---|")
     scores = {}
     for title, each in found.items():
         scores[title] = rates(len(each), int(np.isin(each, truth).sum()), len(truth))

@@ -36,6 +36,7 @@ from pathlib import Path
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
+from corpora import corpora, fetch, news, read, reviews, templated, titles, verses
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.shingles import shingle_numbers
@@ -45,7 +46,6 @@ from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.numbers import numbers as numbers_of
 from es_simhash.similarity.numbers import numbers_agree
 from truth import join
-from corpora import corpora, fetch, news, read, reviews, templated, titles, verses
 
 FACTORS = np.random.default_rng(23).integers(0, 1 << 64, size=16, dtype=np.uint64) | np.uint64(1)
 
