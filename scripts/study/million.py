@@ -1,22 +1,23 @@
 """A million short texts: does search by keys find every duplicate, and what does it cost?
 
     python scripts/study/decisions.py --folder DIR --fetch
-    python scripts/study/million.py --folder DIR > million.md                                   an SQLite file
-    python scripts/study/million.py --folder DIR --store http://localhost:9200 >> million.md    two indices
+    python scripts/study/million.py --folder DIR                                  in an SQLite file
+    python scripts/study/million.py --folder DIR --store http://localhost:9200    in two indices
 
 The texts are --count lines of poems (chinese-poetry), or the texts of --texts FILE. They are written without a look-up:
-into SQLite by `Write` requests, into Elasticsearch by the client's `parallel_bulk`, in turns into an index with keys and
-one without, both merged to one segment at the end. The indices are named million-keys and million-none; they are
+into SQLite by `Write` requests, into Elasticsearch by the client's `parallel_bulk`, in turns into an index with keys
+and one without, both merged to one segment at the end. The indices are named million-keys and million-none; they are
 deleted before and after.
 
 Queries are --queries lines: every second as it is, the others with one or two characters replaced, inserted or deleted.
-Truth is every other text with a Levenshtein similarity of 0.8 or more to the query, by comparing each with each. `similar`
-takes turns with a search that has nothing to find.
+Truth is every other text with a Levenshtein similarity of 0.8 or more to the query: each is compared with each.
+`similar` takes turns with a search that has nothing to find.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import statistics
 import sys
@@ -74,7 +75,7 @@ def entries(texts):
         made = fingerprinter.fingerprint(text)
         keys = text_keys(word_characters(normalise(text)))
         row = Row(str(number), made.value, made.digest, str(number), None, number + 1, None, keys.values, keys.length)
-        yield Entry(row, f'{{"id": {number}, "text": "{text}"}}')
+        yield Entry(row, json.dumps({"id": number, "text": text}, ensure_ascii=False))
 
 
 def chunks(texts):
@@ -139,9 +140,8 @@ def in_elasticsearch(url, texts, queries):
     print("| | without keys | with keys |\n|---|---|---|")
     sizes = [client.indices.stats(index=name)["indices"][name]["primaries"]["store"]["size_in_bytes"] for name in NAMES]
     print(f"| bytes a document, with its source | {sizes[1] / len(texts):,.0f} | {sizes[0] / len(texts):,.0f} |")
-    print(
-        f"| documents a second, bulk | {len(texts) / seconds[NAMES[1]]:,.0f} | {len(texts) / seconds[NAMES[0]]:,.0f} |\n"
-    )
+    rates = [len(texts) / seconds[name] for name in NAMES]
+    print(f"| documents a second, bulk | {rates[1]:,.0f} | {rates[0]:,.0f} |\n")
 
     def nothing():
         client.search(index=NAMES[0], query={"match_none": {}}, size=0)
@@ -173,9 +173,9 @@ def measured(documents, texts, queries, nothing):
         f"- {len(queries)} queries with {every} true texts: recall {hits / every:.4f}, precision {hits / all_found:.4f}"
     )
     print(f"- incomplete answers: {sum(not matches.complete for matches in found)}")
-    p50 = statistics.median(taken), statistics.median(empty)
+    p50, nothing_p50 = (1000 * statistics.median(times) for times in (taken, empty))
     print(
-        f"- p50 of `similar`, which reads the texts too, {p50[0] * 1000:.2f} ms, of a search with nothing to find {p50[1] * 1000:.2f} ms"
+        f"- p50 of `similar`, which reads texts too: {p50:.2f} ms; of a search that finds nothing: {nothing_p50:.2f} ms"
     )
     speeds = {1: len(taken) / sum(taken)}
     many = list(chain.from_iterable([queries] * -(-500 // len(queries))))

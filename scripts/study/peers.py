@@ -1,4 +1,4 @@
-"""Other libraries on the same texts. Each function returns the pairs that the library finds.
+"""Other libraries on the same texts. Each function yields the pairs that the library finds.
 
 They get the word characters of the texts, so that the difference is not one of normalisation, and keep everything in
 memory. MinHash of gaoya and rensa has 32 bands of 4 rows: nearly every pair at 0.8 shares one. *Exact check* compares
@@ -20,23 +20,15 @@ PERMUTATIONS, BANDS = 128, 32
 
 
 def peers():
-    """Return the functions by name, without those whose library is not installed."""
-    every = {
-        "datasketch MinHashLSH, own estimate": (datasketch, "datasketch"),
-        "datasketch MinHashLSH, exact check": (checked(datasketch_candidates), "datasketch"),
-        "gaoya, exact check": (checked(gaoya), "gaoya"),
-        "rensa, exact check": (checked(rensa), "rensa"),
-        "1e0ng/simhash, k = 3": (simhash, "simhash"),
-    }
-    return {name: find for name, (find, library) in every.items() if find_spec(library)}
+    """Return the functions whose libraries are installed. Each yields a title and the pairs, one or several times."""
+    every = {"datasketch": datasketch, "gaoya": gaoya, "rensa": rensa, "simhash": simhash}
+    return [find for library, find in every.items() if find_spec(library)]
 
 
-def checked(candidates):
-    def find(texts):
-        sets = [shingles_of(text) for text in texts]
-        return [(a, b) for a, b in candidates(texts) if jaccard(sets[a], sets[b]) >= THRESHOLD]
-
-    return find
+def checked(candidates, texts):
+    """Return the candidates whose shingles have a Jaccard similarity of ``THRESHOLD`` or more."""
+    sets = [shingles_of(text) for text in texts]
+    return [(a, b) for a, b in candidates if jaccard(sets[a], sets[b]) >= THRESHOLD]
 
 
 def jaccard(a, b):
@@ -49,42 +41,42 @@ def shingles(text):
 
 
 def datasketch(texts):
-    hashes = []
-    pairs = list(datasketch_candidates(texts, hashes))
-    return [(a, b) for a, b in pairs if hashes[a].jaccard(hashes[b]) >= THRESHOLD]
-
-
-def datasketch_candidates(texts, hashes=None):
     from datasketch import MinHash, MinHashLSH
 
-    lsh = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS)
+    lsh, hashes, pairs = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS), [], []
     for position, text in enumerate(texts):
         hashed = MinHash(num_perm=PERMUTATIONS)
         hashed.update_batch([shingle.encode() for shingle in shingles(text)])
-        yield from ((other, position) for other in lsh.query(hashed))
+        pairs += [(other, position) for other in lsh.query(hashed)]
         lsh.insert(position, hashed)
-        if hashes is not None:
-            hashes.append(hashed)
+        hashes.append(hashed)
+    yield "datasketch MinHashLSH, own estimate", [(a, b) for a, b in pairs if hashes[a].jaccard(hashes[b]) >= THRESHOLD]
+    yield "datasketch MinHashLSH, exact check", checked(pairs, texts)
 
 
 def gaoya(texts):
     from gaoya.minhash import MinHashStringIndex
 
-    index = MinHashStringIndex(32, 0.5, BANDS, PERMUTATIONS // BANDS, None, "char", False, (SHINGLE, SHINGLE))
+    index, pairs = (
+        MinHashStringIndex(32, 0.5, BANDS, PERMUTATIONS // BANDS, None, "char", False, (SHINGLE, SHINGLE)),
+        [],
+    )
     for position, text in enumerate(texts):
-        yield from ((other, position) for other in index.query(text))
+        pairs += [(other, position) for other in index.query(text)]
         index.insert_document(position, text)
+    yield "gaoya, exact check", checked(pairs, texts)
 
 
 def rensa(texts):
     from rensa import RMinHash, RMinHashLSH
 
-    index = RMinHashLSH(THRESHOLD, PERMUTATIONS, BANDS)
+    index, pairs = RMinHashLSH(THRESHOLD, PERMUTATIONS, BANDS), []
     for position, text in enumerate(texts):
         hashed = RMinHash(PERMUTATIONS, 1)
         hashed.update(list(shingles(text)))
-        yield from ((other, position) for other in index.query(hashed))
+        pairs += [(other, position) for other in index.query(hashed)]
         index.insert(position, hashed)
+    yield "rensa, exact check", checked(pairs, texts)
 
 
 def simhash(texts):
@@ -97,4 +89,4 @@ def simhash(texts):
         except OverflowError:  # 2.1.2 with numpy 2 fails if a feature occurs more than 255 times
             values.append(None)
     code, distance = within(values, 64)
-    return np.stack(np.divmod(code[distance <= 3], len(texts)), axis=1)
+    yield "1e0ng/simhash, k = 3", np.stack(np.divmod(code[distance <= 3], len(texts)), axis=1)
