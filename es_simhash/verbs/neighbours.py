@@ -143,7 +143,7 @@ class Neighbours:
         self.left_out = dict(left_out)
         """By id, how many documents that share keys or are near were not compared."""
         self._not_returned = left_out
-        self._unsearched = unsearched
+        self._is_new = np.array([row.id in unsearched for row in first] + [True] * len(batch), dtype=np.bool_)
         self._texts: Texts | None = None
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
@@ -284,8 +284,7 @@ class Neighbours:
     def _count_left_out(self, id: str, others: _Counted, most: int) -> None:
         """Remember how many neighbours are not compared."""
         if not_returned := self._not_returned.get(id):
-            new = [i for i in others.indices if i >= self._stored_count or self._rows[i].id in self._unsearched]
-            self.left_out[id] = not_returned + len(new)
+            self.left_out[id] = not_returned + int(self._is_new[others.indices].sum())
         elif len(others.indices) > most:
             self.left_out[id] = len(others.indices) - most
 

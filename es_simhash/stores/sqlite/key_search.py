@@ -41,7 +41,7 @@ class _Fulfilling:
     :param was_cut: a key has more entries, which were not read.
     """
 
-    documents: list[int]
+    documents: NDArray[np.int64]
     entries: list[NDArray[np.int64]]
     was_cut: bool
 
@@ -63,37 +63,36 @@ class KeySearch:
         If entries were not read, there may be more others, and the number is at least 1.
         """
         most = self._request.most
-        found = [self._fulfilling(query) for query in queries]
-        documents = {document for some in found for document in some.documents}
-        ranked = self._ranked(found) if len(documents) > most else sorted(documents)
+        found = [some for query in queries if (some := self._fulfilling(query)) is not None]
+        if not found:
+            return [], 0
+        documents = np.unique(np.concatenate([some.documents for some in found]))
+        ranked = (self._ranked(documents, found) if len(documents) > most else documents).tolist()
         rows = list(islice(self._rows(ranked), most))
         left_out = self._count(ranked) - most if len(rows) == most < len(ranked) else 0
         return rows, max(left_out, int(any(some.was_cut for some in found)))
 
-    def _fulfilling(self, query: KeyQuery) -> _Fulfilling:
+    def _fulfilling(self, query: KeyQuery) -> _Fulfilling | None:
         most = _READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else _READ
         entries = [array for key in query.keys if len(array := self._entries_of(key, most))]
         if not entries:
-            return _Fulfilling([], [], was_cut=False)
+            return None
         every, counts = np.unique(np.concatenate(entries), return_counts=True)
-        documents = every[counts >= query.minimum].tolist()
+        documents = every[counts >= query.minimum]
         if query.lengths is not None:
             documents = self._with_length(documents, query.lengths)
         return _Fulfilling(documents, entries, any(len(array) == most for array in entries))
 
-    def _ranked(self, found: Sequence[_Fulfilling]) -> list[int]:
+    def _ranked(self, documents: NDArray[np.int64], found: Sequence[_Fulfilling]) -> NDArray[np.int64]:
         """Return the documents by their scores, the highest first, then by write order."""
-        scores: dict[int, float] = {}
+        best = np.zeros(len(documents))
         for some in found:
-            if some.documents:
-                every, place = np.unique(np.concatenate(some.entries), return_inverse=True)
-                rarities = [rarity(len(array), self._total) for array in some.entries]
-                sums = np.bincount(place, np.repeat(rarities, [len(array) for array in some.entries])).round(ROUNDED_TO)
-                for document, score in zip(
-                    some.documents, sums[np.searchsorted(every, some.documents)].tolist(), strict=True
-                ):
-                    scores[document] = max(score, scores.get(document, 0.0))
-        return sorted(scores, key=lambda document: (-scores[document], document))
+            every, place = np.unique(np.concatenate(some.entries), return_inverse=True)
+            rarities = [rarity(len(array), self._total) for array in some.entries]
+            scores = np.bincount(place, np.repeat(rarities, [len(array) for array in some.entries])).round(ROUNDED_TO)
+            where = np.searchsorted(documents, some.documents)
+            best[where] = np.maximum(best[where], scores[np.searchsorted(every, some.documents)])
+        return documents[np.argsort(-best, kind="stable")]
 
     def _entries_of(self, key: str, most: int) -> NDArray[np.int64]:
         """Return the write orders of the first documents with a key."""
@@ -111,12 +110,13 @@ class KeySearch:
             count: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
         return count
 
-    def _with_length(self, documents: list[int], lengths: tuple[int, int]) -> list[int]:
+    def _with_length(self, documents: NDArray[np.int64], lengths: tuple[int, int]) -> NDArray[np.int64]:
         sql = (
             "SELECT written FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND length BETWEEN ? AND ?"
         )
         with self._database.use() as connection:
-            return [written for (written,) in connection.execute(sql, [json.dumps(documents), *lengths])]
+            found = connection.execute(sql, [json.dumps(documents.tolist()), *lengths]).fetchall()
+        return np.array(found, dtype=np.int64).reshape(-1)
 
     def _count(self, documents: list[int]) -> int:
         """Return how many of the documents match the request; of those with one digest one, if asked."""
