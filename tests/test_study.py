@@ -180,8 +180,10 @@ def test_the_study_of_a_million_short_texts_runs(corpora: list[str]) -> None:
 
 
 @pytest.mark.elasticsearch
-def test_the_study_of_a_million_short_texts_runs_on_elasticsearch(corpora: list[str], elasticsearch_url: str) -> None:
-    texts = corpora[0].partition("=")[2]
-    done = _run("million.py", "--texts", texts, "--queries", "20", "--store", elasticsearch_url)
+def test_the_study_of_a_million_short_texts_runs_on_elasticsearch(
+    corpora: list[str], elasticsearch_url: str, index_name: str
+) -> None:
+    texts, store = corpora[0].partition("=")[2], ["--store", elasticsearch_url, "--index", index_name]
+    done = _run("million.py", "--texts", texts, "--queries", "20", *store)
     assert "recall 1.0000, precision 1.0000" in done
     assert "bytes a document" in done

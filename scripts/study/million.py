@@ -4,10 +4,10 @@
     python scripts/study/million.py --folder DIR                                  in an SQLite file
     python scripts/study/million.py --folder DIR --store http://localhost:9200    in two indices
 
-The texts are --count lines of poems (chinese-poetry), or the texts of --texts FILE. They are written without a look-up:
-into SQLite by `Write` requests, into Elasticsearch by the client's `parallel_bulk`, in turns into an index with keys
-and one without, both merged to one segment at the end. The indices are named million-keys and million-none; they are
-deleted before and after.
+The texts are --count lines of poems (chinese-poetry), or those of --texts FILE, of up to 60 word characters. They are
+written without a look-up: into SQLite by `Write` requests, into Elasticsearch by the client's `parallel_bulk`, in turns
+into an index with keys and one without, both merged to one segment at the end. The indices (--index) are deleted before
+and after.
 
 Queries are --queries lines: every second as it is, the others with one or two characters replaced, inserted or deleted.
 Truth is every other text with a Levenshtein similarity of 0.8 or more to the query: each is compared with each.
@@ -35,12 +35,11 @@ import corpora
 from es_simhash import Documents, Fingerprinter
 from es_simhash.contract import Entry, Row, Write
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
-from es_simhash.search.keys import text_keys
+from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.stores.sqlite.store import SqliteStore
 
 LEAST = 0.8
 CHUNK = 10_000
-NAMES = ("million-keys", "million-none")
 
 
 def main():
@@ -48,16 +47,21 @@ def main():
     parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
     parser.add_argument("--texts", type=Path, help="JSON lines with `text`, in place of the poems")
     parser.add_argument("--store", metavar="URL", help="URL of an Elasticsearch; default: an SQLite file")
+    parser.add_argument("--index", default="million", help="prefix of the names of the indices; default: %(default)s")
     parser.add_argument("--count", type=int, default=1_000_000, help="default: %(default)s")
     parser.add_argument("--queries", type=int, default=400, help="default: %(default)s")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
     texts = corpora.read(arguments.texts) if arguments.texts else corpora.verses(arguments.folder)
+    texts = [text for text in texts if 0 < len(word_characters(normalise(text))) <= SHORT]
     texts = rng.sample(texts, min(arguments.count, len(texts)))
-    queries = [text if n % 2 else edited(text, rng) for n, text in enumerate(rng.sample(texts, arguments.queries))]
+    queries = [
+        text if n % 2 else edited(text, rng)
+        for n, text in enumerate(rng.sample(texts, min(arguments.queries, len(texts))))
+    ]
     print(f"\n## {len(texts):,} short texts in {'Elasticsearch' if arguments.store else 'SQLite'}\n", flush=True)
-    (in_elasticsearch if arguments.store else in_sqlite)(arguments.store, texts, queries)
+    (in_elasticsearch if arguments.store else in_sqlite)(arguments, texts, queries)
 
 
 def edited(text, rng):
@@ -107,22 +111,23 @@ def in_sqlite(_, texts, queries):
 # --- Elasticsearch -------------------------------------------------------------------------------------------
 
 
-def in_elasticsearch(url, texts, queries):
+def in_elasticsearch(arguments, texts, queries):
     from elasticsearch import Elasticsearch
     from elasticsearch.helpers import parallel_bulk
 
     from es_simhash.stores.elasticsearch.rows import index_operation
 
-    client = Elasticsearch(url, request_timeout=600)
-    client.indices.delete(index=",".join(NAMES), ignore_unavailable=True)
-    for name in NAMES:
+    client = Elasticsearch(arguments.store, request_timeout=600)
+    names = (f"{arguments.index}-keys", f"{arguments.index}-none")
+    client.indices.delete(index=",".join(names), ignore_unavailable=True)
+    for name in names:
         with Documents(client, index=name) as documents:
-            documents.setup(keys=["shingles"] if name == NAMES[0] else [])
-    seconds = dict.fromkeys(NAMES, 0.0)
+            documents.setup(keys=["shingles"] if name == names[0] else [])
+    seconds = dict.fromkeys(names, 0.0)
 
     def load(name, chunk):
         def operation(entry):
-            row = entry.row if name == NAMES[0] else Row(*(getattr(entry.row, field) for field in FIELDS))
+            row = entry.row if name == names[0] else Row(*(getattr(entry.row, field) for field in FIELDS))
             return index_operation(Entry(row, entry.source), 64)
 
         started = time.perf_counter()
@@ -133,22 +138,22 @@ def in_elasticsearch(url, texts, queries):
         seconds[name] += time.perf_counter() - started
 
     for number, chunk in enumerate(chunks(texts)):
-        for name in NAMES if number % 2 else reversed(NAMES):
+        for name in names if number % 2 else reversed(names):
             load(name, chunk)
-    client.indices.forcemerge(index=",".join(NAMES), max_num_segments=1)
-    client.indices.flush(index=",".join(NAMES))
+    client.indices.forcemerge(index=",".join(names), max_num_segments=1)
+    client.indices.flush(index=",".join(names))
     print("| | without keys | with keys |\n|---|---|---|")
-    sizes = [client.indices.stats(index=name)["indices"][name]["primaries"]["store"]["size_in_bytes"] for name in NAMES]
+    sizes = [client.indices.stats(index=name)["indices"][name]["primaries"]["store"]["size_in_bytes"] for name in names]
     print(f"| bytes a document, with its source | {sizes[1] / len(texts):,.0f} | {sizes[0] / len(texts):,.0f} |")
-    rates = [len(texts) / seconds[name] for name in NAMES]
+    rates = [len(texts) / seconds[name] for name in names]
     print(f"| documents a second, bulk | {rates[1]:,.0f} | {rates[0]:,.0f} |\n")
 
     def nothing():
-        client.search(index=NAMES[0], query={"match_none": {}}, size=0)
+        client.search(index=names[0], query={"match_none": {}}, size=0)
 
-    with Documents(client, index=NAMES[0]) as documents:
+    with Documents(client, index=names[0]) as documents:
         measured(documents, texts, queries, nothing)
-    client.indices.delete(index=",".join(NAMES))
+    client.indices.delete(index=",".join(names))
     client.close()
 
 
@@ -166,7 +171,7 @@ def measured(documents, texts, queries, nothing):
         taken.append(timed(lambda query=query: found.append(documents.similar(query, confirm=LEAST))))
         empty.append(timed(nothing))
     true = truth(texts, queries)
-    ids = [{int(match.id) for match in matches if not match.exact} for matches in found]
+    ids = [{int(match.id) for match in matches if match.similarity < 1} for matches in found]
     hits = sum(len(mine & theirs) for mine, theirs in zip(ids, true, strict=True))
     every, all_found = sum(map(len, true)), sum(map(len, ids))
     print(
