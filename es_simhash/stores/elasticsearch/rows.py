@@ -21,6 +21,12 @@ ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplic
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too."""
+ROW_OPTIONS: dict[str, Any] = {
+    "docvalue_fields": ROW_FIELDS,
+    "seq_no_primary_term": True,
+    "track_total_hits": False,
+}
+"""Options of a search whose hits become Rows without keys."""
 
 
 def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
