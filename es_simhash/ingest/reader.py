@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates, word_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import Line, parsed
-from es_simhash.search.keys import text_keys
+from es_simhash.search.blocks import block_keys
+from es_simhash.search.keys import BLOCKS, SHINGLES, text_keys
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import kind_of, text_of
 from es_simhash.verbs.outcome import Document, Outcome, StoredDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.ingest.stored_documents import StoredLine
@@ -30,7 +32,7 @@ MAX_ID = 512
 SIMHASH_FIELDS = frozenset(
     {
         *(f"s{segment}" for segment in range(8)),
-        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "length"),
+        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "blocks", "length"),
     }
 )
 """Our fields in the object ``simhash``."""
@@ -42,7 +44,7 @@ class Reader:
     :param id_field: name of the field with the id, a string or a whole number.
     :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
     :param max_text: the most characters of a text.
-    :param with_keys: compute the keyword keys of each text.
+    :param kinds: the kinds of keyword keys that documents get.
     :param time_field: name of the field with the time; None if times do not count.
     """
 
@@ -52,20 +54,31 @@ class Reader:
         id_field: str,
         text_fields: tuple[str, ...],
         max_text: int = MAX_TEXT,
+        kinds: Collection[str] = (),
         *,
-        with_keys: bool = False,
         time_field: str | None = None,
     ) -> None:
         self._fingerprinter = fingerprinter
         self._id_field = id_field
         self._text_fields = text_fields
         self._max_text = max_text
-        self._with_keys = with_keys
+        self._kinds = kinds
         self._time_field = time_field
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
-        return [self._read_line(line) for line in lines]
+        items = [self._read_line(line) for line in lines]
+        return self._with_block_keys(items) if BLOCKS in self._kinds else items
+
+    def _with_block_keys(self, items: list[Document | Outcome]) -> list[Document | Outcome]:
+        """Return the items. The Documents have block keys, if they have a fingerprint."""
+        values = [item.fingerprint.value if isinstance(item, Document) else None for item in items]
+        bits = self._fingerprinter.scheme.bits
+        keys = iter(block_keys([value for value in values if value is not None], bits))
+        return [
+            replace(item, block_keys=next(keys)) if isinstance(item, Document) and value is not None else item
+            for item, value in zip(items, values, strict=True)
+        ]
 
     def _read_line(self, line: Line) -> Document | Outcome:
         line = carried_line(parsed(line))
@@ -95,8 +108,8 @@ class Reader:
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
         normalised = self._fingerprinter.scheme.normalise(text)
-        keys = text_keys(word_characters(normalised)) if self._with_keys else None
-        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys, time)
+        keys = text_keys(word_characters(normalised)) if SHINGLES in self._kinds else None
+        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys, time=time)
 
     def _id_if_any(self, document: Any) -> str | None:
         try:

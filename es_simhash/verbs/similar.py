@@ -141,7 +141,14 @@ def _near(
 ) -> Flow[list[Matches]]:
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
     request = Candidates(
-        probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS, time_field=rule.time_field
+        probes,
+        rule.search_distance,
+        rule.bits,
+        filter,
+        without,
+        rule.blocks,
+        most=MOST_TEXTS,
+        time_field=rule.time_field,
     )
     found = yield from ask(request)
     rows = found.rows

@@ -249,7 +249,7 @@ def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
     }
     if row.fingerprint is not None:
         values |= zip(long_columns(bits), to_longs(row.fingerprint, bits), strict=True)
-    if row.length is not None:
+    if row.length is not None or row.keys:
         values |= {"length": row.length, "keys": json.dumps(row.keys, ensure_ascii=False, separators=(",", ":"))}
     marks = ", ".join("?" * len(values))
     connection.execute(f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})", list(values.values()))

@@ -20,6 +20,7 @@ import numpy as np
 
 from es_simhash.contract import Found
 from es_simhash.fingerprinting.encoding import segment_count, to_array
+from es_simhash.search.blocks import block_keys
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.search.times import TimeRanges
@@ -107,6 +108,9 @@ def _near_fingerprints(request: Candidates, database: Database) -> tuple[str, li
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
     if not fingerprints:
         return "", []
+    if request.blocks:
+        keys = [key for some in block_keys(fingerprints, request.bits) for key in some]
+        return "SELECT written FROM keys WHERE key IN (SELECT value FROM json_each(?))", [json.dumps(keys)]
     if request.max_distance >= segment_count(request.bits):
         near = sorted(_near_by_ranges(fingerprints, request, database))
         return "SELECT value FROM json_each(?)", [json.dumps(near)]
