@@ -10,7 +10,7 @@ import click
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import json_option
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.fingerprinting.encoding import SEGMENT_BITS
 from es_simhash.fingerprinting.shingles import SHINGLE
@@ -53,7 +53,7 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], as_json: bool, **cho
         print_json(_json_form(comparison))
         return
     for line in _text_form(comparison):
-        click.echo(line)
+        echo(line)
 
 
 def _json_form(comparison: Comparison) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import click
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json, printable
 from es_simhash.cli.scheme import open_documents, scheme_options
 
 if TYPE_CHECKING:
@@ -57,25 +57,22 @@ def similar(
             query = read_text(file) if file is not None else text or ""
             matches = documents.similar(query, filter=filter, rule=rule)
             if fingerprinter.fingerprint(query).value is None:
-                click.echo(
-                    "the text is too short for a fingerprint: only exact duplicates of it can be found", err=True
-                )
+                echo("the text is too short for a fingerprint: only exact duplicates of it can be found", err=True)
     if as_json:
         for match in matches:
             print_json({name: value for name, value in asdict(match).items() if value is not None})
     elif matches:
-        width = max(len("id"), *(len(match.id) for match in matches))
-        click.echo(f"{'id':<{width}}  distance{'' if rule.confirm is None else '  similarity'}  exact")
-        for match in matches:
+        ids = [printable(match.id) for match in matches]
+        width = max(len("id"), *map(len, ids))
+        echo(f"{'id':<{width}}  distance{'' if rule.confirm is None else '  similarity'}  exact")
+        for id, match in zip(ids, matches, strict=True):
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             distance = "-" if match.distance is None else match.distance
-            click.echo(f"{match.id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
+            echo(f"{id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     else:
         similar_text = "" if rule.confirm is None else f" with a text similarity of {rule.confirm:g} or more"
         most = rule.bits_allowed(fingerprinter.scheme)
         within = f"no documents within {count_of(most, 'bit')}{similar_text}"
-        click.echo(within if most >= 0 else "no exact duplicates", err=True)
+        echo(within if most >= 0 else "no exact duplicates", err=True)
     if not matches.complete:
-        click.echo(
-            f"{count_of(matches.left_out, 'document')} with common keys not compared: very many share them", err=True
-        )
+        echo(f"{count_of(matches.left_out, 'document')} with common keys not compared: very many share them", err=True)

@@ -11,7 +11,7 @@ from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths
 from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.seen.lines import apply_lines
 from es_simhash.client import SeenItems
 from es_simhash.errors import InputError
@@ -109,7 +109,7 @@ def _print_changed(changed: int, as_json: bool, change: str) -> None:
     if as_json:
         print_json({"changed": changed})
     else:
-        click.echo(f"{count_of(changed, 'item')} {change}")
+        echo(f"{count_of(changed, 'item')} {change}")
 
 
 def _finish(counts: Counter[str], as_json: bool, change: str) -> None:
@@ -121,10 +121,10 @@ def _finish(counts: Counter[str], as_json: bool, change: str) -> None:
         print_json(counts)
     else:
         lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
-        click.echo(f"{lines}, {items}, {counts['changed']:,} {change}")
+        echo(f"{lines}, {items}, {counts['changed']:,} {change}")
         for name, noun in (("rejected", "line"), ("failed", "user")):
             if counts[name]:
-                click.echo(f"{count_of(counts[name], noun)} {name}")
+                echo(f"{count_of(counts[name], noun)} {name}")
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
     if counts["rejected"] == counts["lines"]:
