@@ -75,7 +75,7 @@ def main() -> None:
         echo("es-simhash: interrupted", err=True)
         sys.exit(error.__cause__.exit_code if isinstance(error.__cause__, Stopped) else INTERRUPTED)
     except click.ClickException as error:
-        error.message = printable(error.message)  # it may quote an argument
+        vars(error)["message"] = printable(error.message)  # it may quote an argument
         error.show()
         sys.exit(error.exit_code)
     except SimhashError as error:

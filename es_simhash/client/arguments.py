@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.search.filters import matches
+from es_simhash.search.filters import check_json, matches
 from es_simhash.search.keys import KINDS
 
 if TYPE_CHECKING:
@@ -66,13 +67,14 @@ def checked_texts(texts: Iterable[str]) -> list[str]:
 
 
 def check_filter(filter: object, name: str = "filter") -> None:
-    """Check that a filter is a dict. The store checks the rest.
+    """Check that a filter is a dict that can be sent to a store. The store checks its meaning.
 
     :param name: of the argument, for the message.
     :raises InputError: if it is something else.
     """
     if not isinstance(filter, Mapping):
-        raise InputError(f"{name} is {filter!r}: use a filter, such as {{'term': {{'lang': 'zh'}}}}")
+        raise InputError(f"{name} is {reprlib.repr(filter)}: use a filter, such as {{'term': {{'lang': 'zh'}}}}")
+    check_json(filter)
 
 
 def check_optional_filter(filter: object) -> None:

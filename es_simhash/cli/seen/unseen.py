@@ -64,7 +64,7 @@ def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_jso
             print_json({"user": user, "items": found})
         else:
             for item in found:
-                echo(item)
+                echo(str(item))
 
 
 def _answer_lines(seen: SeenItems, files: tuple[str, ...], batch_size: int, as_json: bool) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.stores.sqlite.filters import add_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +29,10 @@ APPLICATION = 0x53696D68
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
 
+class SourceNotJson(StoreError):
+    """A stored document is not JSON."""
+
+
 class Database:
     """One connection, which all threads of the program use, one at a time.
 
@@ -39,6 +44,8 @@ class Database:
         self.name = f"sqlite:///{path}"
         self.bits: int | None = None
         """Fingerprint width of the file; None until it was read. It never changes."""
+        self.trusted = True
+        """Every stored document that was read is JSON. Filters are faster then."""
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 
@@ -88,6 +95,7 @@ class Database:
                         connection.execute(f"PRAGMA application_id = {APPLICATION}")
             _use_write_ahead_log(connection)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            add_function(connection)
         except BaseException:
             connection.close()
             raise
@@ -147,6 +155,8 @@ class Database:
             )
         if "no such table" in reason:
             return NotSetUp(f"{self.name} is not set up: run `es-simhash init --store {self.name}`")
+        if "malformed JSON" in reason:
+            return SourceNotJson(f"{self.name}: a stored document is not JSON, or its keys are not: ingest it again")
         if "not a database" in reason or "malformed" in reason:
             return StoreError(f"{self.name}: the file is not an SQLite database, or is damaged: name another one")
         if "readonly" in reason or "unable to open" in reason:

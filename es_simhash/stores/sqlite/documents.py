@@ -33,7 +33,7 @@ from es_simhash.errors import NotSetUp, StoreError
 from es_simhash.fingerprinting.encoding import to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
-from es_simhash.stores.sqlite.filters import to_sql
+from es_simhash.stores.sqlite.filters import marked, to_sql
 from es_simhash.stores.sqlite.handler import handler
 from es_simhash.stores.sqlite.schema import FORMAT, SAME_VERSION, long_columns, row_columns, tables, to_row
 from es_simhash.stores.sqlite.search import find_candidates
@@ -150,7 +150,7 @@ def _dependents(request: Dependents, database: Database) -> set[str]:
 
 def _scan(request: Scan, database: Database) -> ScanPage:
     size = request.size or _PAGE
-    condition, parameters = _scan_condition(request)
+    condition, parameters = _scan_condition(request, database)
     columns = row_columns(_bits(database))
     sql = (
         f"SELECT {columns}, source FROM documents "
@@ -177,15 +177,17 @@ def _scan_end(request: Scan, connection: Connection) -> int:
 
 
 def _count(request: Count, database: Database) -> int:
-    condition, parameters = _scan_condition(request.scan)
+    condition, parameters = _scan_condition(request.scan, database)
     with database.use() as connection:
         count: int = connection.execute(f"SELECT count(*) FROM documents WHERE {condition}", parameters).fetchone()[0]
     return count
 
 
-def _scan_condition(request: Scan) -> tuple[str, list[Any]]:
+def _scan_condition(request: Scan, database: Database) -> tuple[str, list[Any]]:
     """Return the condition on the rows that a Scan returns, and its parameters."""
-    condition, parameters = to_sql(request.filter) if request.filter is not None else ("1", [])
+    condition, parameters = "1", list[Any]()
+    if request.filter is not None:
+        condition, parameters = to_sql(request.filter, trusted=database.trusted)
     if request.missing:
         condition = f"digest = '' AND ({condition})"
     elif request.fields is None:
@@ -237,7 +239,7 @@ def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
         "digest": row.digest,
         '"group"': row.group,
         "duplicate_of": row.duplicate_of,
-        "source": source,
+        "source": marked(source),
     }
     if row.fingerprint is not None:
         values |= zip(long_columns(bits), to_longs(row.fingerprint, bits), strict=True)

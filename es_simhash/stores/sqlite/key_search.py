@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def rows_sharing(queries: Sequence[KeyQuery], request: Candidates, database: Database) -> tuple[list[Row], int]:
     """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are."""
-    ranked, parameters = _ranked(queries, request)
+    ranked, parameters = _ranked(queries, request, database)
     sql = (
         f"SELECT {row_columns(request.bits, keys=True)}, total "
         f"FROM ({ranked} ORDER BY shared DESC, written LIMIT ?) CROSS JOIN documents USING (written)"
@@ -32,7 +32,7 @@ def rows_sharing(queries: Sequence[KeyQuery], request: Candidates, database: Dat
     return rows, found[0][-1] - len(rows) if found else 0
 
 
-def _ranked(queries: Sequence[KeyQuery], request: Candidates) -> tuple[str, list[Any]]:
+def _ranked(queries: Sequence[KeyQuery], request: Candidates, database: Database) -> tuple[str, list[Any]]:
     """Return a SELECT of ``written``, ``shared`` and ``total`` of all documents that fulfil a query; its parameters.
 
     ``shared`` is the number of keys that a document shares; ``total`` is the number of documents.
@@ -44,7 +44,7 @@ def _ranked(queries: Sequence[KeyQuery], request: Candidates) -> tuple[str, list
         parameters += query_parameters
     sharing = f"SELECT written, max(shared) AS shared FROM ({' UNION ALL '.join(selects)}) GROUP BY written"
     if request.one_per_digest or request.without or request.filter is not None:
-        condition, condition_parameters = condition_of(request)
+        condition, condition_parameters = condition_of(request, database)
         parameters += condition_parameters
         copy = (
             "row_number() OVER (PARTITION BY digest ORDER BY shared DESC, written)" if request.one_per_digest else "1"
@@ -69,14 +69,14 @@ def _fulfilling(query: KeyQuery) -> tuple[str, list[Any]]:
     return sql, [*parameters, *query.lengths]
 
 
-def condition_of(request: Candidates) -> tuple[str, list[Any]]:
+def condition_of(request: Candidates, database: Database) -> tuple[str, list[Any]]:
     """Return the condition on every document of the reply, by the filter and the ids to leave out; its parameters."""
     conditions, parameters = ["1"], []
     if request.without:
         conditions.append("id NOT IN (SELECT value FROM json_each(?))")
         parameters.append(json.dumps(request.without))
     if request.filter is not None:
-        condition, filter_parameters = to_sql(request.filter)
+        condition, filter_parameters = to_sql(request.filter, trusted=database.trusted)
         conditions.append(f"({condition})")
         parameters += filter_parameters
     return " AND ".join(conditions), parameters

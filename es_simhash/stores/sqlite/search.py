@@ -53,7 +53,7 @@ def _near(request: Candidates, database: Database) -> list[Row]:
     if request.one_per_digest:
         # In SQLite, a column beside min() has its value of the row with the minimum.
         columns = columns.replace("written", "min(written)")
-    condition, condition_parameters = condition_of(request)
+    condition, condition_parameters = condition_of(request, database)
     sql = f"SELECT {columns} FROM documents WHERE written IN ({' UNION '.join(subqueries)}) AND {condition}"
     if request.one_per_digest:
         sql += " GROUP BY digest"
