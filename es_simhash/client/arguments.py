@@ -40,15 +40,25 @@ def checked_slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:
 def checked_ids(ids: Iterable[Any]) -> list[str]:
     """Return ids as strings.
 
-    :raises InputError: for an id that is no string and no whole number, or for one string in place of a list.
+    :raises InputError: for an id that is no string and no whole number, or has a lone surrogate or too many digits;
+        for one string in place of a list.
     """
     if isinstance(ids, str | bytes):
         raise InputError(f"the ids are one string, {ids!r}: put it in a list")
     checked = list(ids)
     for id in checked:
         if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
-            raise InputError(f"{id!r} cannot be an id: use a string or a whole number")
-    return list(map(str, checked))
+            raise InputError(f"{reprlib.repr(id)} cannot be an id: use a string or a whole number")
+    return list(map(_checked_id, checked))
+
+
+def _checked_id(id: str | int) -> str:
+    try:
+        text = str(id)
+    except ValueError as error:
+        raise InputError(f"an id is an integer with too many digits ({error}): use a string") from error
+    check_surrogates(text, f"the id {text!r}")
+    return text
 
 
 def checked_texts(texts: Iterable[str]) -> list[str]:

@@ -17,8 +17,10 @@ def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
     :raises InputError: if there is no name, or an empty one.
     """
     fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
-    if not fields or not all(fields):
+    if not fields or not all(fields) or not all(isinstance(field, str) for field in fields):
         raise InputError(f"text_field is {text_field!r}: name the field that holds the text")
+    for field in fields:
+        check_surrogates(field, f"the field name {field!r}")
     return fields
 
 
