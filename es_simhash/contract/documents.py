@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract.request import Request
-from es_simhash.errors import SchemeMismatch
+from es_simhash.errors import SchemeMismatch, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.search.keys import KeyQuery
@@ -30,6 +31,8 @@ class Row:
         length is None.
     :param length: word characters of the text; None if the Row comes without keys. A Row that is written with None
         removes the former keys of its document.
+    :param damaged: None; or why the stored document cannot be used, where another program wrote our values: what is
+        wrong with which document, and what to do. Only Fetch, and Scan with fields, return such a Row.
     """
 
     id: str
@@ -41,6 +44,7 @@ class Row:
     version: Any = field(default=None, compare=False)
     keys: tuple[str, ...] = field(default=(), compare=False)
     length: int | None = field(default=None, compare=False)
+    damaged: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -120,8 +124,16 @@ class KeysState:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> KeysState:
-        """Return the state of :meth:`to_dict`."""
-        return cls(tuple(values["kinds"]), values["complete"])
+        """Return the state of :meth:`to_dict`.
+
+        :raises StoreError: if the values are no state.
+        """
+        if isinstance(values, Mapping):
+            kinds, complete = values.get("kinds"), values.get("complete")
+            are_names = isinstance(kinds, list | tuple) and all(isinstance(kind, str) for kind in kinds)
+            if are_names and isinstance(complete, bool):
+                return cls(tuple(kinds or ()), complete)
+        raise StoreError(f"the state of the keys in the store is damaged, it is {values!r}: put it back")
 
 
 @dataclass(frozen=True)

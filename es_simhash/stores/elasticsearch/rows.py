@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Row
-from es_simhash.fingerprinting.encoding import from_longs, hex_segments, segment_count, to_longs
+from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.stores.elasticsearch.steps import if_version
+from es_simhash.stores.stored_row import LONGS, stored_row
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Entry
+    from es_simhash.contract import Entry, Row
 
-_LONGS = ("fp", "fp1")
-"""The fields of a fingerprint as signed longs, highest first. ``fp1`` exists at 128 bits only."""
-
-ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplicate_of", "written")]
+ROW_FIELDS = [f"simhash.{name}" for name in (*LONGS, "digest", "group", "duplicate_of", "written")]
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too."""
@@ -28,23 +25,14 @@ def to_row(document: dict[str, Any]) -> Row:
         its ``_source``.
     """
     if "fields" in document:
-        simhash = {name.removeprefix("simhash."): values[0] for name, values in document["fields"].items()}
-        keys = document["fields"].get("simhash.keys", ())
+        fields = document["fields"]
+        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in fields.items()}
+        simhash["keys"] = fields.get("simhash.keys")
     else:
         simhash = document.get("_source", {}).get("simhash") or {}
-        keys = simhash.get("keys") or ()
-    longs = [simhash[name] for name in _LONGS if simhash.get(name) is not None]
-    return Row(
-        id=document["_id"],
-        fingerprint=from_longs(longs) if longs else None,
-        digest=simhash.get("digest", ""),
-        group=simhash.get("group", ""),
-        duplicate_of=simhash.get("duplicate_of"),
-        written=simhash.get("written", 0),
-        version=(document["_seq_no"], document["_primary_term"]),
-        keys=tuple(keys),
-        length=simhash.get("length"),
-    )
+        if not isinstance(simhash, dict):
+            simhash = {"digest": simhash}  # not a string, so the Row is damaged
+    return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]))
 
 
 def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
@@ -81,4 +69,4 @@ def _simhash(row: Row, bits: int) -> dict[str, Any]:
 
 
 def _long_fields(bits: int) -> tuple[str, ...]:
-    return _LONGS[: bits // 64]
+    return LONGS[: bits // 64]

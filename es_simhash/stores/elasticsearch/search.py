@@ -14,7 +14,8 @@ from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
-from es_simhash.stores.elasticsearch.steps import chunks, with_ids
+from es_simhash.stores.elasticsearch.steps import chunks, custom_routing, with_ids
+from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +80,7 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
                 hits = hits[: request.most]
             elif len(hits) == search["size"]:
                 hits = yield from _all_hits(search["query"], index, _row_options(request))
-            rows |= {hit["_id"]: to_row(hit) for hit in hits}
+            rows |= {row.id: row for row in _usable_rows(hits, index)}
     return Found(list(rows.values()), left_out)
 
 
@@ -156,6 +157,22 @@ def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str,
     return {"bool": clauses}
 
 
+def _usable_rows(hits: Sequence[dict[str, Any]], index: Index) -> list[Row]:
+    """Return the Rows of hits. Rows that are damaged are left out, with a warning."""
+    return without_damaged(_rows(hits, index))
+
+
+def _rows(hits: Sequence[dict[str, Any]], index: Index) -> list[Row]:
+    """Return the Rows of hits.
+
+    :raises Unsupported: if a document has custom routing.
+    """
+    for hit in hits:
+        if "_routing" in hit:
+            raise custom_routing(f"document {hit['_id']!r} of {index.name}")
+    return [to_row(hit) for hit in hits]
+
+
 def _row_options(request: Candidates) -> dict[str, Any]:
     return _KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS
 
@@ -175,7 +192,7 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
             hits = yield from _all_hits(query, index, _ROW_OPTIONS)
-        for row in map(to_row, hits):
+        for row in _usable_rows(hits, index):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
     return found
@@ -202,7 +219,7 @@ def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
     options = {**_ROW_OPTIONS, **options, "size": size, "source": list(request.fields) if request.fields else False}
     page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
     hits = page["hits"]["hits"]
-    rows = [to_row(hit) for hit in hits]
+    rows = _usable_rows(hits, index) if request.fields is None else _rows(hits, index)
     sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
     if len(hits) == size:
         return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)

@@ -145,7 +145,7 @@ class Database:
         """Raise a StoreError in place of an error of SQLite."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
             raise self._store_error(str(error)) from error
 
     def _store_error(self, reason: str) -> StoreError:
@@ -157,6 +157,8 @@ class Database:
             return NotSetUp(f"{self.name} is not set up: run `es-simhash init --store {self.name}`")
         if "malformed JSON" in reason:
             return SourceNotJson(f"{self.name}: a stored document is not JSON, or its keys are not: ingest it again")
+        if "decode" in reason:
+            return StoreError(f"{self.name} is damaged: a stored text is not UTF-8; restore the file from a copy")
         if "not a database" in reason or "malformed" in reason:
             return StoreError(f"{self.name}: the file is not an SQLite database, or is damaged: name another one")
         if "readonly" in reason or "unable to open" in reason:

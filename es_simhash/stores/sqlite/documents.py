@@ -35,8 +35,18 @@ from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
 from es_simhash.stores.sqlite.filters import marked, to_sql
 from es_simhash.stores.sqlite.handler import handler
-from es_simhash.stores.sqlite.schema import FORMAT, SAME_VERSION, long_columns, row_columns, tables, to_row
+from es_simhash.stores.sqlite.schema import (
+    FORMAT,
+    SAME_VERSION,
+    WRITTEN,
+    long_columns,
+    read_config,
+    row_columns,
+    tables,
+    to_row,
+)
 from es_simhash.stores.sqlite.search import find_candidates
+from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,9 +80,9 @@ def _set_up(request: SetUp, database: Database) -> str:
 def _scheme(meta: Mapping[str, str], name: str) -> Scheme | None:
     if "scheme" not in meta:
         return None
-    if meta["documents"] != FORMAT:
-        raise StoreError(f"{name} has format {meta['documents']}, this release reads {FORMAT}: upgrade es_simhash")
-    return Scheme.from_dict(json.loads(meta["scheme"]))
+    if (format := meta.get("documents")) != FORMAT:
+        raise StoreError(f"{name} has format {format}, this release reads {FORMAT}: upgrade es_simhash")
+    return Scheme.from_dict(read_config(meta, "scheme", name))
 
 
 def _bits(database: Database) -> int:
@@ -89,13 +99,13 @@ def _bits(database: Database) -> int:
 
 
 def _describe_keys(request: DescribeKeys, database: Database) -> KeysState:
-    return _keys_state(database.meta())
+    return _keys_state(database.meta(), database.name)
 
 
 def _set_up_keys(request: SetUpKeys, database: Database) -> str:
     _bits(database)
     with database.transaction() as connection:
-        state = _keys_state(read_meta(connection))
+        state = _keys_state(read_meta(connection), database.name)
         is_empty = not connection.execute("SELECT 1 FROM documents WHERE digest <> '' LIMIT 1").fetchone()
         extended = state.with_kinds(request.kinds, complete=is_empty)
         if extended == state:
@@ -107,13 +117,13 @@ def _set_up_keys(request: SetUpKeys, database: Database) -> str:
 def _complete_keys(request: CompleteKeys, database: Database) -> None:
     _bits(database)
     with database.transaction() as connection:
-        state = _keys_state(read_meta(connection))
+        state = _keys_state(read_meta(connection), database.name)
         if not state.complete:
             _write_keys_state(replace(state, complete=True), connection)
 
 
-def _keys_state(meta: Mapping[str, str]) -> KeysState:
-    return KeysState.from_dict(json.loads(meta["keys"])) if "keys" in meta else KeysState()
+def _keys_state(meta: Mapping[str, str], name: str) -> KeysState:
+    return KeysState.from_dict(read_config(meta, "keys", name)) if "keys" in meta else KeysState()
 
 
 def _write_keys_state(state: KeysState, connection: Connection) -> None:
@@ -160,8 +170,10 @@ def _scan(request: Scan, database: Database) -> ScanPage:
         start, end = request.after or (0, _scan_end(request, connection))
         found = connection.execute(sql, [start, end, *parameters]).fetchall()
     rows = [to_row(values[:-1]) for values in found]
-    sources = [] if request.fields is None else [_select_fields(values[-1], request.fields) for values in found]
-    return ScanPage(rows, (rows[-1].written, end) if len(rows) == size else None, sources)
+    after = (found[-1][WRITTEN], end) if len(found) == size else None
+    if request.fields is None:
+        return ScanPage(without_damaged(rows), after)
+    return ScanPage(rows, after, [_select_fields(values[-1], request.fields) for values in found])
 
 
 def _scan_end(request: Scan, connection: Connection) -> int:
@@ -199,10 +211,18 @@ def _scan_condition(request: Scan, database: Database) -> tuple[str, list[Any]]:
 
 
 def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a document; of a field with a dot, the object that it leads into."""
+    """Return the fields of a document; of a field with a dot, the object that it leads into.
+
+    A source that is not a JSON object has none.
+    """
     if not fields:
         return {}
-    document: dict[str, Any] = json.loads(source)
+    try:
+        document = json.loads(source)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in document.items() if name in names}
 

@@ -36,7 +36,12 @@ Sql = tuple[str, list[Any]]
 
 
 def marked(source: str) -> str:
-    """Return the JSON text of a document as it is stored: marked, if SQLite's JSON functions would misread it."""
+    """Return the JSON text of a document as it is stored: marked, if SQLite's JSON functions would misread it.
+
+    :param source: in a damaged file, perhaps something else; that stays as it is.
+    """
+    if not isinstance(source, str):
+        return source
     return MARK + source if "\\u" in source and not source.startswith(MARK) else source
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.stores.sqlite.filters import to_sql
 from es_simhash.stores.sqlite.schema import row_columns, to_row
+from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +29,8 @@ def rows_sharing(queries: Sequence[KeyQuery], request: Candidates, database: Dat
     )
     with database.use() as connection:
         found = connection.execute(sql, [*parameters, request.most]).fetchall()
-    rows = [to_row(values[:-1]) for values in found]
-    return rows, found[0][-1] - len(rows) if found else 0
+    rows = without_damaged(to_row(values[:-1]) for values in found)
+    return rows, found[0][-1] - len(found) if found else 0
 
 
 def _ranked(queries: Sequence[KeyQuery], request: Candidates, database: Database) -> tuple[str, list[Any]]:

@@ -23,6 +23,7 @@ from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.key_search import condition_of, rows_sharing
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions, row_columns, to_row
+from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
     from es_simhash.contract import Candidates, Row
@@ -58,7 +59,7 @@ def _near(request: Candidates, database: Database) -> list[Row]:
     if request.one_per_digest:
         sql += " GROUP BY digest"
     with database.use() as connection:
-        return [to_row(values) for values in connection.execute(sql, [*parameters, *condition_parameters])]
+        return without_damaged(map(to_row, connection.execute(sql, [*parameters, *condition_parameters])))
 
 
 def _subqueries(request: Candidates, database: Database) -> tuple[list[str], list[Any]]:
