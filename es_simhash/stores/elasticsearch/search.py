@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
-from es_simhash.errors import SimhashError, TooManyCandidates
+from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.query_plan import query_plan
@@ -65,6 +65,16 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 
 def _candidates(request: Candidates, index: Index) -> Steps[Found]:
+    try:
+        return (yield from _find(request, index))
+    except StoreError as error:
+        if not request.one_per_digest or "single valued" not in str(error):
+            raise
+    # A damaged document has several digests, so the server cannot return one document for each digest.
+    return (yield from _find(replace(request, one_per_digest=False), index))
+
+
+def _find(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
     left_out: dict[int, int] = {}
     batches = yield from _probe_batches(request, index)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.errors import AccessDenied, NotSetUp, StoreError, Unsupported, WrongServer
+from es_simhash.errors import (
+    AccessDenied,
+    IncompleteAnswer,
+    NotSetUp,
+    StoreError,
+    StoreUnavailable,
+    Unsupported,
+    WrongServer,
+)
 from es_simhash.stores.elasticsearch.calls import Call
 from es_simhash.stores.elasticsearch.mapping import no_source
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
@@ -46,9 +54,10 @@ def _check_routing(index: Index) -> Steps[None]:
     search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "source": False, "track_total_hits": False}
     try:
         body = yield Call("search", {"index": index.index, **search, "allow_partial_search_results": False})
-    except AccessDenied:  # the first read will say so
+        check_complete(body, index.name)
+    except (AccessDenied, StoreUnavailable, IncompleteAnswer):
+        # The first read will say so. Perhaps another program has just made the index, and its shards are not ready.
         return
-    check_complete(body, index.name)
     for hit in body["hits"]["hits"]:
         raise custom_routing(f"document {hit['_id']!r} of {index.name}")
 
@@ -91,12 +100,11 @@ def set_up(part: Part[C], config: C, index: Index) -> Steps[str]:
                 raise
             return (yield from set_up(part, config, index))  # another program was faster
         return "created"
-    stored = part.stored(mappings, index.name)
-    yield from _check_routing(index)
-    yield from _check_source_mode(index)
-    if stored == config:
+    if part.stored(mappings, index.name) == config:
         return "unchanged"
     part.check(mappings, config, index.name)
+    yield from _check_routing(index)
+    yield from _check_source_mode(index)
     for each, mapping in mappings.items():
         yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config)})
     part.check((yield from read_mappings(index)) or {}, config, index.name)

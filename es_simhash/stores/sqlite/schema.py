@@ -37,7 +37,8 @@ _KEYS = [
     """CREATE TRIGGER IF NOT EXISTS keys_added AFTER INSERT ON documents WHEN NEW.keys IS NOT NULL BEGIN
         INSERT OR IGNORE INTO keys SELECT value, NEW.written FROM json_each(NEW.keys);
     END""",
-    """CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents WHEN OLD.keys IS NOT NULL AND json_valid(OLD.keys) BEGIN
+    """CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents
+        WHEN OLD.keys IS NOT NULL AND json_valid(OLD.keys) BEGIN
         DELETE FROM keys WHERE written = OLD.written AND key IN (SELECT value FROM json_each(OLD.keys));
     END""",
     # An array that was damaged does not say which rows of the table keys belong to it: all of them are read.
@@ -121,11 +122,11 @@ def to_row(values: Sequence[Any]) -> Row:
 
 
 def _read_keys(keys: Any) -> Any:
-    """Return the keys of a row; if they are not JSON, a value that is no list."""
+    """Return the keys of a row; if they are not JSON, a list that is none of strings."""
     try:
         return json.loads(keys)
     except (TypeError, ValueError, RecursionError):
-        return {}
+        return [None]
 
 
 def read_config(meta: Mapping[str, str], key: str, name: str) -> Any:

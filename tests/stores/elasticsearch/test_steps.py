@@ -158,6 +158,11 @@ def test_a_refresh_with_a_failed_shard_is_an_error() -> None:
 # --- set-up --------------------------------------------------------------------------------------------------------
 
 OURS, THEIRS = Scheme(), Scheme(weights="tf")
+USABLE: list[Any] = [
+    {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}},  # no document has custom routing
+    {"news": {"settings": {}}},
+]
+"""The responses to the questions whether an index can be used, before fields are added to it."""
 
 
 def index_with(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -173,14 +178,20 @@ def test_of_two_programs_that_make_an_index_at_the_same_moment_the_second_change
 
 
 def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_the_error() -> None:
-    calls, reply = performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert [call.method for call in calls] == ["indices.get_mapping", "indices.put_mapping", "indices.get_mapping"]
+    calls, reply = performed(SetUp(OURS), index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert [call.method for call in calls] == [
+        "indices.get_mapping",
+        "search",
+        "indices.get_settings",
+        "indices.put_mapping",
+        "indices.get_mapping",
+    ]
     assert reply == "added"
     with pytest.raises(SchemeMismatch, match=THEIRS.version):
-        performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(THEIRS)))
+        performed(SetUp(OURS), index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(THEIRS)))
     ours, theirs = SeenConfig(), SeenConfig(capacity=5)
     with pytest.raises(FilterMismatch, match="'capacity': 5"):
-        performed(SetUpSeen(ours), index_with({}), {}, index_with(SEEN.mapping(theirs)))
+        performed(SetUpSeen(ours), index_with({}), *USABLE, {}, index_with(SEEN.mapping(theirs)))
 
 
 def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
