@@ -1,0 +1,69 @@
+"""Try random and damaged input on every reader of bytes from outside; see scripts/fuzz."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.fuzz.targets import FUZZERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SECONDS = 10.0
+"""Seconds that an input may take. One takes milliseconds, but the machine may be busy."""
+
+
+def fuzz(name: str, numbers: Iterable[int], folder: Path, seed: int) -> list[str]:
+    """Try the inputs with these numbers on a fuzzer.
+
+    :returns: for each input that broke the law, its number and the traceback.
+    """
+    found: list[str] = []
+    for number in numbers:
+        rng = random.Random(f"{name} {seed} {number}")
+        started = time.monotonic()
+        try:
+            FUZZERS[name].try_one(rng, folder)
+            seconds = time.monotonic() - started
+            assert seconds < SECONDS, f"it took {seconds:.1f} s"
+        except Exception:
+            found.append(f"{name}, seed {seed}, input {number}:\n{traceback.format_exc()}")
+    return found
+
+
+def main() -> None:
+    """Run the fuzzers that the command line names."""
+    parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
+    parser.add_argument("fuzzers", nargs="*", metavar="FUZZER", help=f"all by default: {', '.join(FUZZERS)}")
+    parser.add_argument("--inputs", type=int, default=1_000_000, help="inputs of all fuzzers together (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="another seed makes other inputs (%(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first input of each fuzzer (%(default)s)")
+    arguments = parser.parse_args()
+    names = arguments.fuzzers or list(FUZZERS)
+    if unknown := set(names) - set(FUZZERS):
+        parser.error(f"unknown fuzzers {', '.join(sorted(unknown))}: use {', '.join(FUZZERS)}")
+    warnings.simplefilter("ignore")
+    shares = sum(FUZZERS[name].share for name in names)
+    broken = 0
+    for name in names:
+        count = max(1, arguments.inputs * FUZZERS[name].share // shares)
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            found = fuzz(name, range(arguments.first, arguments.first + count), Path(folder), arguments.seed)
+        seconds = time.monotonic() - started
+        print(f"{name}: {count:,} inputs in {seconds:,.0f} s, {len(found)} broke the law", flush=True)
+        print("\n".join(found[:5]), end="", flush=True)
+        broken += len(found)
+    sys.exit(broken > 0)
+
+
+if __name__ == "__main__":
+    main()
