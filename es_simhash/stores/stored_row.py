@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,15 @@ from es_simhash.fingerprinting.encoding import from_longs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from es_simhash.contract import Candidates, Found
+
 _log = logging.getLogger("es_simhash")
 
 LONGS = ("fp", "fp1")
 """The names of a fingerprint's signed longs, highest first. ``fp1`` exists at 128 bits only."""
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+MANY = 10
+"""Damaged documents that a request for candidates excludes one by one."""
 _FIX = "remove the document and ingest it again, or run `es-simhash backfill --again`"
 
 
@@ -96,6 +101,20 @@ def without_damaged(rows: Iterable[Row]) -> list[Row]:
         else:
             _warn(row.damaged)
     return usable
+
+
+def excluding_damaged(request: Candidates, found: Found) -> Candidates | None:
+    """Return the request without the damaged documents that were found; None if they hide no others.
+
+    A damaged document may have been returned for others with its digest or its fingerprint. If there are many damaged
+    documents, the request that is returned asks for all documents of each digest and fingerprint.
+    """
+    damaged = [row.id for row in found.rows if row.damaged is not None]
+    if not damaged or not (request.one_per_digest or request.per_fingerprint is not None):
+        return None
+    if len(damaged) > MANY:
+        return replace(request, one_per_digest=False, per_fingerprint=None)
+    return replace(request, without=(*request.without, *damaged))
 
 
 @lru_cache(10_000)

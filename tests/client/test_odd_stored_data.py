@@ -369,3 +369,29 @@ def test_a_document_that_gets_custom_routing_later_ends_every_verb_with_its_name
                 verb()
     with Documents(address) as documents, pytest.raises(Unsupported, match="'routed'"):
         list(documents.ingest([{"id": "another", "text": OTHER}]))
+
+
+@pytest.mark.parametrize("damaged", [1, 30])
+@pytest.mark.parametrize("rule", [{}, {"max_distance": 7}, {"confirm": 0.5}, {"max_distance": "digest"}], ids=str)
+def test_a_damaged_document_does_not_hide_its_copies(tmp_path: Path, damaged: int, rule: dict[str, Any]) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'store.db'}") as documents:
+        list(documents.ingest([{"id": f"odd{n}", "text": TEXT} for n in range(damaged)]))
+        list(documents.ingest([{"id": "good", "text": TEXT}]))
+        with documents._store._database.use() as connection:  # type: ignore[attr-defined]
+            connection.execute("UPDATE documents SET \"group\" = '' WHERE id LIKE 'odd%'")
+        [outcome] = documents.ingest([{"id": "new", "text": TEXT}], **rule)
+        assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "good")
+
+
+@pytest.mark.slow
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("damage", ["group as a list", "digest as a list", "fp as a list"])
+def test_a_damaged_document_in_elasticsearch_does_not_hide_its_copies(
+    damage: str, client: Elasticsearch, elasticsearch_url: str, index_name: str
+) -> None:
+    with Documents(f"{elasticsearch_url}/{index_name}") as documents:
+        documents.setup()
+        stored_documents(documents)
+        spoil(client, index_name, DAMAGES[damage][0])
+        [outcome] = documents.ingest([{"id": "new", "text": TEXT}])
+        assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "good")
