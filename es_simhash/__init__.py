@@ -38,6 +38,7 @@ from es_simhash.lines import Line, json_lines
 from es_simhash.search.candidates import candidates_clause, plain_clause
 from es_simhash.similarity.compare import Comparison, compare
 from es_simhash.similarity.rule import DuplicateRule
+from es_simhash.similarity.text_decision import SharedKeys, TextDecision
 from es_simhash.verbs.group import GroupReport
 from es_simhash.verbs.outcome import Counts, Outcome
 from es_simhash.verbs.page import Page
@@ -85,10 +86,12 @@ __all__ = [
     "SeenItems",
     "SeenReport",
     "SeenStats",
+    "SharedKeys",
     "SimhashError",
     "StopWords",
     "StoreError",
     "StoreUnavailable",
+    "TextDecision",
     "TooLarge",
     "TooManyCandidates",
     "Unsupported",

@@ -117,6 +117,6 @@ def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> 
             echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
     if counts.without_fingerprint:
         echo(
-            f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): only exact duplicates of "
-            "them can be found"
+            f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): without keys only exact "
+            "duplicates of them can be found"
         )

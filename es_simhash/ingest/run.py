@@ -107,7 +107,9 @@ def backfill(
     """
     rule = resolve(options.rule, fingerprinter, keys)
     reader = _reader(StoredReader, fingerprinter, options, keys)
-    scan: Scan | None = Scan(None, options.filter, options.rule.text_fields, not again, slice, options.batch_size)
+    time_fields = () if rule.time_field is None else (rule.time_field,)
+    fields = (*options.rule.text_fields, *time_fields)
+    scan: Scan | None = Scan(None, options.filter, fields, not again, slice, options.batch_size)
 
     def perform(flow: Flow[T]) -> T:
         return performer.perform(flow, options.deadline)
@@ -124,8 +126,15 @@ def backfill(
 
 
 def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, keys: KeysState) -> R:
-    text_fields, with_keys = options.rule.text_fields, SHINGLES in keys.kinds
-    return kind(fingerprinter, options.id_field, text_fields, options.max_text, with_keys=with_keys)
+    rule = options.rule
+    return kind(
+        fingerprinter,
+        options.id_field,
+        rule.text_fields,
+        options.max_text,
+        with_keys=SHINGLES in keys.kinds,
+        time_field=rule.time_field,
+    )
 
 
 def _outcomes(
@@ -149,11 +158,13 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
         checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
     if checkpoint is not None:
         rule = options.rule
-        confirm: dict[str, Any] = {}
+        decisions: dict[str, Any] = {}
         if rule.confirm is not None:
-            confirm = {"confirm": rule.confirm, "measure": rule.measure}
+            decisions = {"confirm": rule.confirm, "measure": rule.measure}
         if rule.numbers_agree:
-            confirm["numbers_agree"] = True
+            decisions["numbers_agree"] = True
+        if rule.within is not None:
+            decisions |= {"within": str(rule.within), "time_field": rule.time_field}
         checkpoint.begin(
             {
                 "store": store,
@@ -164,7 +175,7 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
                 "on_duplicate": options.on_duplicate,
                 "filter": options.filter,
                 "max_text": options.max_text,
-                **confirm,
+                **decisions,
             }
         )
     return checkpoint

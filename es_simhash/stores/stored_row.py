@@ -25,7 +25,7 @@ MANY = 10
 _FIX = "remove the document and ingest it again, or run `es-simhash backfill --again`"
 
 
-def stored_row(id: str, values: Mapping[str, Any], version: Any) -> Row:
+def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | None = None) -> Row:
     """Return the Row of a document.
 
     :param values: ``fp``, ``fp1``, ``digest``, ``group``, ``duplicate_of``, ``written``, ``keys`` and ``length`` as the
@@ -65,6 +65,7 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any) -> Row:
         version,
         tuple(keys),
         length,
+        time=time,
     )
 
 

@@ -6,7 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
+from es_simhash.search.times import time_or_none
 from es_simhash.stores.elasticsearch.steps import if_version
+from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row
 
 if TYPE_CHECKING:
@@ -18,21 +20,29 @@ KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too."""
 
 
-def to_row(document: dict[str, Any]) -> Row:
+def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
     """Return the Row of a document.
 
     :param document: a hit of a search with the doc values of ROW_FIELDS, perhaps of KEY_FIELDS too, or a document with
         its ``_source``.
+    :param time_field: the field with the time, for a Row with its time.
     """
+    time = None
     if "fields" in document:
         fields = document["fields"]
-        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in fields.items()}
+        if time_field is not None:
+            time = time_from_doc_values(fields.get(time_field, []))
+        ours = ((name, values) for name, values in fields.items() if name != time_field)
+        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
         simhash["keys"] = fields.get("simhash.keys")
     else:
-        simhash = document.get("_source", {}).get("simhash") or {}
+        source = document.get("_source", {})
+        simhash = source.get("simhash") or {}
         if not isinstance(simhash, dict):
             simhash = {"digest": simhash}  # not a string, so the Row is damaged
-    return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]))
+        if time_field is not None:
+            time = time_or_none(source, time_field)
+    return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]), time)
 
 
 def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:

@@ -16,13 +16,14 @@ from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
 from es_simhash.stores.elasticsearch.steps import chunks, custom_routing, with_ids
+from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, time_doc_value
 from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from es_simhash.contract import Probe, Row
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.contract.documents import KeySearch
     from es_simhash.stores.elasticsearch.calls import Index, Steps
 
 PAGE = 1_000
@@ -90,11 +91,11 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
     left_out: Counter[int] = Counter()
     batches = yield from _probe_batches(request, index)
-    key_queries = request.key_queries()
-    asked = [_search(request, probes) for probes in batches] + [_key_search(request, some) for some in key_queries]
-    of_probes: list[Sequence[Probe] | None] = [*batches, *[None] * len(key_queries)]
-    numbers: list[Sequence[int]] = [*[()] * len(batches), *key_queries.values()]
-    for some in chunks(list(zip(asked, of_probes, numbers, strict=True)), SEARCHES):
+    ranges = yield from ranges_of(request, index)
+    asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int]]]
+    asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges)]
+    asked += [(_key_search(request, some, ranges), None, numbers) for some, numbers in request.key_queries().items()]
+    for some in chunks(asked, SEARCHES):
         bodies = yield from _multi_search([search for search, _, _ in some], index)
         for (search, probes, sharing), body in zip(some, bodies, strict=True):
             hits = body["hits"]["hits"]
@@ -103,12 +104,12 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
                     left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - request.most))
                 hits = hits[: request.most]
             elif len(hits) == search["size"]:
-                if request.per_fingerprint is None:
+                if request.per_fingerprint is None or ranges is not None:
                     hits = yield from _all_hits(search["query"], index, _row_options(request))
                 else:
                     hits, crowds = yield from _crowded(request, probes, request.per_fingerprint, index)
                     left_out.update(request.left_out_of(crowds))
-            rows |= {row.id: row for row in _rows(hits, index)}
+            rows |= {row.id: row for row in _rows(hits, index, request.time_field)}
     return Found(list(rows.values()), dict(left_out))
 
 
@@ -207,6 +208,8 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
 def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
     """Return the Probes with a digest or a fingerprint in batches, one for each query.
 
+    The Probes of a batch have about the same times (:func:`~es_simhash.stores.elasticsearch.times.by_times`).
+
     A query for several fingerprints also finds documents that are near none of them: one segment is near one
     fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
     """
@@ -223,30 +226,61 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Pro
         size = min(UNION, max(1, UNION_VALUES // plan.values))
         while size > 1 and documents * plan.share(size) > UNION_CANDIDATES:
             size = size * 3 // 4
-    return list(chunks(probes, size))
+    if request.time_field is None:
+        return list(chunks(probes, size))
+    return [batch for some in by_times(probes) for batch in chunks(some, size)]
 
 
-def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
-    """Return the body of a search by the digests and the fingerprints of some of the Probes."""
+def _searches(request: Candidates, probes: Sequence[Probe], ranges: Ranges | None) -> Iterator[dict[str, Any]]:
+    """Yield the bodies of the searches by the digests and the fingerprints of some of the Probes.
+
+    One search is enough, unless one document stands for all with its digest and the Probes have different times. Then
+    a document outside the times that all Probes have in common stands for itself alone.
+
+    :param probes: all with times, or all without.
+    """
+    times = [probe.times for probe in probes if probe.times is not None]
+    if ranges is None or not times:
+        yield _search(request, probes)
+    elif not request.one_per_digest:
+        yield _search(request, probes, [ranges.outer(times)], collapse=False)
+    else:
+        common, others = ranges.split(times)
+        if common is not None:
+            yield _search(request, probes, [common], collapse=True)
+        if others:
+            yield _search(request, probes, [_any_of(others)], collapse=False)
+
+
+def _search(
+    request: Candidates, probes: Sequence[Probe], ranges: Sequence[dict[str, Any]] = (), *, collapse: bool | None = None
+) -> dict[str, Any]:
+    """Return the body of a search by the digests and the fingerprints of some of the Probes.
+
+    :param ranges: clauses for the times of the documents.
+    :param collapse: of documents with one digest, find the one that was written first; by default as the request says.
+    """
     should: list[dict[str, Any]] = []
     if fingerprints := request.fingerprints(probes):
         should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
-    query = _restricted(request, {"filter": [_any_of(should)]})
+    query = _restricted(request, {"filter": [_any_of(should), *ranges]})
     search = {"query": query, "size": PAGE, "_source": False, **_row_options(request)}
-    if request.one_per_digest:
+    if request.one_per_digest if collapse is None else collapse:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
 
 
-def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, Any]:
+def _key_search(request: Candidates, asked: KeySearch, ranges: Ranges | None) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
     """
+    queries, times = asked
+    in_times = [] if ranges is None or times is None else [ranges.outer([times])]
     search = {
-        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": []}),
+        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": in_times}),
         "sort": ["_score", _FIRST_WRITTEN],
         "size": request.most + 1,
         "_source": False,
@@ -265,12 +299,12 @@ def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str,
     return {"bool": clauses}
 
 
-def _usable_rows(hits: Sequence[dict[str, Any]], index: Index) -> list[Row]:
+def _usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None = None) -> list[Row]:
     """Return the Rows of hits. Rows that are damaged are left out, with a warning."""
-    return without_damaged(_rows(hits, index))
+    return without_damaged(_rows(hits, index, time_field))
 
 
-def _rows(hits: Sequence[dict[str, Any]], index: Index) -> list[Row]:
+def _rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
     """Return the Rows of hits.
 
     :raises Unsupported: if a document has custom routing.
@@ -278,11 +312,17 @@ def _rows(hits: Sequence[dict[str, Any]], index: Index) -> list[Row]:
     for hit in hits:
         if "_routing" in hit:
             raise custom_routing(f"document {hit['_id']!r} of {index.name}")
-    return [to_row(hit) for hit in hits]
+    return [to_row(hit, time_field) for hit in hits]
 
 
 def _row_options(request: Candidates) -> dict[str, Any]:
-    return _KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS
+    return _with_time(_KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS, request.time_field)
+
+
+def _with_time(row_options: dict[str, Any], time_field: str | None) -> dict[str, Any]:
+    if time_field is None:
+        return row_options
+    return row_options | {"docvalue_fields": [*row_options["docvalue_fields"], time_doc_value(time_field)]}
 
 
 def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
@@ -324,10 +364,15 @@ def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
         part, parts = request.slice
         options = {**options, "slice": {"field": "_id", "id": part, "max": parts}}
     # To the server an empty list means all fields.
-    options = {**_ROW_OPTIONS, **options, "size": size, "source": list(request.fields) if request.fields else False}
+    row_options = _with_time(_ROW_OPTIONS, request.time_field)
+    options = {**row_options, **options, "size": size, "source": list(request.fields) if request.fields else False}
     page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
     hits = page["hits"]["hits"]
-    rows = _usable_rows(hits, index) if request.fields is None else _rows(hits, index)
+    rows = (
+        _usable_rows(hits, index, request.time_field)
+        if request.fields is None
+        else _rows(hits, index, request.time_field)
+    )
     sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
     if len(hits) == size:
         return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)

@@ -92,13 +92,21 @@ def tables(bits: int) -> list[str]:
     ]
 
 
-def row_columns(bits: int, *, keys: bool = False) -> str:
+def row_columns(bits: int, *, keys: bool = False, time_field: str | None = None) -> str:
     """Return the columns that :func:`to_row` reads, for a SELECT.
 
     :param keys: for Rows with their keys and lengths.
+    :param time_field: the field with the time, for Rows with their times.
     """
     longs = ", ".join(long_columns(bits))
-    return f'id, digest, "group", duplicate_of, written, length, {"keys" if keys else "NULL"}, {longs}'
+    time = "NULL" if time_field is None else time_expression(time_field)
+    return f'id, digest, "group", duplicate_of, written, length, {"keys" if keys else "NULL"}, {time}, {longs}'
+
+
+def time_expression(field: str) -> str:
+    """Return an SQL expression for the time of a document. NULL is a document without a time."""
+    name = field.replace("'", "''")
+    return f"time_of(source, '{name}')"
 
 
 WRITTEN = 4
@@ -107,7 +115,7 @@ WRITTEN = 4
 
 def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
-    id, digest, group, duplicate_of, written, length, keys, *longs = values
+    id, digest, group, duplicate_of, written, length, keys, time, *longs = values
     version = (written, digest, group, duplicate_of, length)
     stored = {
         "digest": digest,
@@ -118,7 +126,7 @@ def to_row(values: Sequence[Any]) -> Row:
     }
     if keys is not None:
         stored |= {"keys": _read_keys(keys), "length": length}
-    return stored_row(id, stored, version)
+    return stored_row(id, stored, version, time)
 
 
 def _read_keys(keys: Any) -> Any:
