@@ -17,6 +17,8 @@ from tests.fuzz.targets import FUZZERS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+STEPS = 10
+"""How often the progress of a fuzzer is printed."""
 SECONDS = 10.0
 """Seconds that an input may take. One takes milliseconds, but the machine may be busy."""
 
@@ -55,13 +57,17 @@ def main() -> None:
     broken = 0
     for name in names:
         count = max(1, arguments.inputs * FUZZERS[name].share // shares)
+        last = arguments.first + count
+        step = max(1, count // STEPS)
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            found = fuzz(name, range(arguments.first, arguments.first + count), Path(folder), arguments.seed)
-        seconds = time.monotonic() - started
-        print(f"{name}: {count:,} inputs in {seconds:,.0f} s, {len(found)} broke the law", flush=True)
-        print("\n".join(found[:5]), end="", flush=True)
-        broken += len(found)
+            for first in range(arguments.first, last, step):
+                end = min(first + step, last)
+                found = fuzz(name, range(first, end), Path(folder), arguments.seed)
+                broken += len(found)
+                print("\n".join(found[:5]), end="")
+                done, seconds = end - arguments.first, time.monotonic() - started
+                print(f"{name}: {done:,} inputs in {seconds:,.0f} s; in all {broken} broke the law", flush=True)
     sys.exit(broken > 0)
 
 

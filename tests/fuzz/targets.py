@@ -14,6 +14,7 @@ import struct
 import zlib
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 SCHEME = Scheme(tokens="characters")
 TEXT = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 OTHER = "地铁三号线今日开通试运营，线路全长三十一公里，设车站二十四座，全程运行时间约四十六分钟。"
-DOCUMENT = {"id": "a", "text": TEXT, "lang": "zh", "n": 5, "who": {"name": "x", "tags": ["a", "b"]}}
+DOCUMENT = {"id": "a", "text": TEXT, "lang": "zh", "n": 5, "who": {"name": "x", "at": "2024-01-01", "tags": ["a"]}}
 
 
 @dataclass(frozen=True)
@@ -74,17 +75,23 @@ def check_one_line(outcome: Outcome) -> None:
 
 # --- lines -----------------------------------------------------------------------------------------------------------
 
-_NAMES = ["id", "text", "simhash", "simhash.fp", "lang", "n", "who", *sorted(SIMHASH_FIELDS)]
+_NAMES = ["id", "text", "at", "simhash", "simhash.fp", "lang", "n", "who", *sorted(SIMHASH_FIELDS)]
 _LETTER = ["dead_letter", "outcome", "reason", "place", "document", "line", "line_base64"]
 
 
 @cache
 def _reader() -> Reader:
-    return Reader(Fingerprinter(SCHEME), "id", ("text",), 1_000, with_keys=True)
+    return Reader(Fingerprinter(SCHEME), "id", ("text", "who.name"), 1_000, with_keys=True)
+
+
+@cache
+def _dated_reader() -> Reader:
+    return Reader(Fingerprinter(SCHEME), "id", ("text",), 1_000, time_field="who.at")
 
 
 def _read(data: bytes) -> list[Any]:
     """Read lines as an ingest does: parsed in this process, or later by a worker."""
+    _dated_reader().read_all(list(raw_lines(io.BytesIO(data), "f")))
     items = _reader().read_all(list(raw_lines(io.BytesIO(data), "f")))
     assert items == _reader().read_all(list(json_lines(io.BytesIO(data), "f")))
     return items
@@ -297,6 +304,8 @@ def _use(path: Path, rng: random.Random) -> None:
         lambda d, s: list(d.ingest(new, confirm=0.5, filter=lang)),
         lambda d, s: d.similar(TEXT, filter=rng.choice([None, lang])),
         lambda d, s: d.similar(TEXT, confirm=0.5),
+        lambda d, s: d.similar(TEXT, time=5, within=timedelta(days=1), time_field="n"),
+        lambda d, s: d.group(within=timedelta(days=1), time_field="n"),
         lambda d, s: d.similar_to("d0"),
         lambda d, s: list(d.export()),
         lambda d, s: d.group(),
