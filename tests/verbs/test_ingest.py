@@ -45,7 +45,7 @@ texts = st.one_of(
 )
 documents = st.lists(st.tuples(st.integers(0, 12), texts), max_size=14, unique_by=lambda document: document[0])
 removals = st.sets(st.integers(0, 12), min_size=1, max_size=4)
-confirms = st.none() | st.sampled_from([0.0, 0.6, 0.8, 0.9, 1.0])
+confirms = st.none() | st.sampled_from([0.01, 0.6, 0.8, 0.9, 1.0])
 runs = st.lists(documents | documents | removals, min_size=1, max_size=5)
 
 
