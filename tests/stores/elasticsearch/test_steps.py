@@ -199,12 +199,12 @@ def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_tha
     request = SetUp(OURS, ("shingles",))
     calls, _ = performed(request, NotSetUp("no such index"), {})
     assert calls[1].arguments["mappings"]["_meta"][META]["keys"] == keys
-    calls, _ = performed(request, index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert calls[1].arguments["_meta"][META]["keys"] == keys
+    calls, _ = performed(request, index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert calls[3].arguments["_meta"][META]["keys"] == keys
     incomplete = DOCUMENTS.mapping(OURS)
     del incomplete["properties"]["simhash"]["properties"]["s0"]
-    calls, _ = performed(request, index_with(incomplete), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert "keys" not in calls[1].arguments["_meta"][META]
+    calls, _ = performed(request, index_with(incomplete), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert "keys" not in calls[3].arguments["_meta"][META]
 
 
 def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
