@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from es_simhash.cli.help import DUPLICATES, OWN, STORE, AddOption, option
+from es_simhash.drive import DEADLINE
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.times import LONGEST
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX
+from es_simhash.verbs.seen import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,8 +40,8 @@ def _store_option(default: str) -> AddOption:
         "--store",
         section=STORE,
         metavar="URL",
-        help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port/index. A URL without an index "
-        f"means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+        help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port[,host:port…]/index. A URL "
+        f"without an index means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
     )
 
 
@@ -65,6 +67,14 @@ _CONNECTION_OPTIONS = [
         callback=_check_timeout,
         help="How long to wait for each answer of the store.  [default: 10]",
     ),
+    option(
+        "--deadline",
+        section=STORE,
+        metavar="SECONDS",
+        type=click.FloatRange(0, 86_400),
+        help="How long to retry a request while the store is busy or cannot be reached.  "
+        f"[default: {DEADLINE:g}; for the seen commands {SEEN_DEADLINE:g}]",
+    ),
 ]
 
 
@@ -85,10 +95,20 @@ def _with_store_options(command: F, default: str) -> F:
 
 
 def client_options(
-    store: str | None, api_key: str | None, ca_certs: str | None, no_verify_certs: bool, timeout: float | None
+    store: str | None,
+    api_key: str | None,
+    ca_certs: str | None,
+    no_verify_certs: bool,
+    timeout: float | None,
+    deadline: float | None,
 ) -> tuple[str | None, dict[str, Any]]:
-    """Return the store's address and the client's options, from the values of :func:`store_options`."""
-    options: dict[str, Any] = {"api_key": api_key, "ca_certs": ca_certs, "request_timeout": timeout}
+    """Return the store's address, and the other arguments of Documents and SeenItems that :func:`store_options` set."""
+    options: dict[str, Any] = {
+        "api_key": api_key,
+        "ca_certs": ca_certs,
+        "request_timeout": timeout,
+        "deadline": deadline,
+    }
     if no_verify_certs:
         options |= {"verify_certs": False, "ssl_show_warn": False}
     return store, {name: value for name, value in options.items() if value is not None}
@@ -229,7 +249,6 @@ _RULE_OPTIONS = [
         f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K, and with keys any]",
     ),
     *_TEXT_RULE_OPTIONS,
-    *_WITHIN_OPTIONS,
 ]
 
 _TEXT_RULE_NAMES = ("confirm", "measure", "numbers_agree")
@@ -242,7 +261,7 @@ def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[
     :param text_field: the option ``--text-field``.
     """
     names = ("text_field", *_RULE_NAMES, "within", "time_field")
-    return collect_options("rule", names, [text_field, *_RULE_OPTIONS], DuplicateRule)
+    return collect_options("rule", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], DuplicateRule)
 
 
 pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, DuplicateRule)

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     Time: TypeAlias = "str | int | datetime"
 
 
+def checked_deadline(deadline: Any) -> float:
+    """Return a number of seconds.
+
+    :raises InputError: if it is no number from 0.
+    """
+    if isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline >= 0:  # also false for nan
+        raise InputError(f"deadline is {deadline!r}: use a number of seconds from 0")
+    return float(deadline)
+
+
 def checked_kinds(keys: Sequence[str]) -> tuple[str, ...]:
     """Return the names of kinds of keys.
 

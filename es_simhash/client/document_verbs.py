@@ -16,6 +16,7 @@ from es_simhash.client.arguments import (
     checked_times,
 )
 from es_simhash.contract import Count, Fetch, Refresh, Scan, SetUpKeys, ask
+from es_simhash.errors import StoreError, unfinished
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
@@ -24,7 +25,6 @@ from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.verbs import setup
 from es_simhash.verbs.group import check_head, group, no_progress
-from es_simhash.verbs.ingest import DEADLINE
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
 from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
@@ -117,7 +117,6 @@ class DocumentVerbs:
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
         workers: int = 0,
-        deadline: float = DEADLINE,
         checkpoint: str | Checkpoint | None = None,
         **rule: Unpack[RuleOptions],
     ) -> Stream[Outcome]:
@@ -141,8 +140,6 @@ class DocumentVerbs:
         :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
             it, and each batch has its outcomes before the next one is read. With more, a script needs its
             ``if __name__ == "__main__":``, as always with ``multiprocessing``.
-        :param deadline: seconds for which a request is retried while the store is busy or away. The first requests, on
-            how the store was set up, are retried only with a ``checkpoint``.
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
             crash or a long failure of the store, the same call with the same documents resumes there.
         :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
@@ -163,16 +160,15 @@ class DocumentVerbs:
             batch_size=batch_size,
             max_text=max_text,
             workers=workers,
-            deadline=deadline,
             checkpoint=checkpoint,
         )
         check_ingest_filter(filter)
         source = Source(documents, batch_size, async_allowed=self._async_input)
 
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
-            # Without a checkpoint a mistyped address fails at once.
-            patience = deadline if checkpoint is not None else 0.0
-            fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule), patience)
+            if checkpoint is not None:  # a run that is resumed knows its address
+                performer.patience.answered = True
+            fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule))
             yield from ingest(performer, source, fingerprinter, options, keys)
 
         return outcomes
@@ -194,7 +190,6 @@ class DocumentVerbs:
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
         workers: int = 0,
-        deadline: float = DEADLINE,
         stop: Callable[[], bool] = never,
         **rule: Unpack[MatchOptions],
     ) -> Stream[Outcome]:
@@ -210,7 +205,7 @@ class DocumentVerbs:
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
         :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
-        :param batch_size: this, ``max_text``, ``workers``, ``deadline`` and ``rule`` as for :meth:`ingest`.
+        :param batch_size: this, ``max_text``, ``workers`` and ``rule`` as for :meth:`ingest`.
         :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
         :returns: an Outcome for each document. A document without a text is ``rejected``.
         :raises NotSetUp: if there is no such index.
@@ -221,7 +216,6 @@ class DocumentVerbs:
             batch_size=batch_size,
             max_text=max_text,
             workers=workers,
-            deadline=deadline,
         )
         check_optional_filter(filter)
         part = checked_slice(slice)
@@ -268,7 +262,7 @@ class DocumentVerbs:
 
     def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[set[str]]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from remove(ids, resolved, filter=filter))
+        return (yield from remove(ids, resolved, filter))
 
     def remove_matching(
         self,
@@ -414,9 +408,15 @@ class DocumentVerbs:
             performer.perform(self._opening.check())
             performer.perform(ask(Refresh()))
             scan: Scan | None = Scan(filter=filter)
+            count = 0
             while scan is not None:
-                page = performer.perform(ask(scan))
+                try:
+                    page = performer.perform(ask(scan))
+                except StoreError as error:
+                    report = f"{count:,} documents were exported, others are missing: export again"
+                    raise unfinished(error, report) from error
                 yield page.rows
+                count += len(page.rows)
                 scan = scan.following(page)
 
         return rows

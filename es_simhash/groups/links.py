@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import columns, to_array
-from es_simhash.groups.near_pairs import NearPairs
+from es_simhash.groups.near_pairs import NearPairs, nearest
 from es_simhash.groups.time_window import MembersByTime
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ HEADS = ("earliest", "latest", "kept")
 _NO_ORIGINAL = np.iinfo(np.int64).max
 _PAIRS_A_REQUEST = 250
 """Pairs whose texts are requested together."""
-_MOST_IN_WINDOW = 1_000
-"""Earlier texts with which a text is paired if times count: so many may be near it, of which few are in the window."""
+_KINDS_IN_WINDOW = 1_000
+"""Texts with which one is compared, before it is known which of them are in the window."""
 _PAIRS_A_CHUNK = 50_000
 """Pairs that are checked together for whether their texts are still needed."""
 
@@ -119,16 +119,16 @@ def links(documents: GroupInput, max_distance: int, head: str) -> tuple[Links, i
 
 def _links_in_window(documents: GroupInput, times: Times, max_distance: int, head: str) -> tuple[Links, int]:
     count = len(documents.ids)
-    best = np.full(count, _NO_ORIGINAL, dtype=np.int64)  # as in links()
     distinct, kinds = _kinds_of_fingerprints(documents)
-    near = NearPairs(distinct, max_distance)
+    near_kinds = NearPairs(distinct, max_distance)
+    best = np.full(count, _NO_ORIGINAL, dtype=np.int64)  # as in links()
 
     def linked() -> Iterator[Pairs]:
         members = MembersByTime(kinds, times)
-        for near_kinds in near.connecting():
-            differing = columns(distinct[near_kinds[:, 0]] ^ distinct[near_kinds[:, 1]])
+        for near in near_kinds.connecting():
+            differing = columns(distinct[near[:, 0]] ^ distinct[near[:, 1]])
             distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
-            for pairs, index in members.pairs(near_kinds):
+            for pairs, index in members.pairs(near):
                 np.minimum.at(best, pairs[:, 1], (np.asarray(distance)[index] + 1) << 48 | pairs[:, 0])
                 yield pairs
         copies = _copies_in_window(documents.digests, times)
@@ -137,7 +137,7 @@ def _links_in_window(documents: GroupInput, times: Times, max_distance: int, hea
 
     lowest = unite(count, linked())
     originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
-    return (_heads(lowest, documents, head), originals), near.left_out
+    return (_heads(lowest, documents, head), originals), near_kinds.left_out
 
 
 def _kinds_of_fingerprints(documents: GroupInput) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -161,21 +161,26 @@ def _copies_in_window(digests: Sequence[str | None], times: Times) -> Pairs:
     return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *found]), axis=0)
 
 
-def _near_in_window(documents: GroupInput, times: Times, max_distance: int) -> tuple[Pairs, NDArray[np.int64], int]:
-    """Return the pairs of documents with different digests that confirmed links need, their distances, and about how
-    many pairs were left out.
+def _near_in_window(
+    documents: GroupInput, times: Times, max_distance: int, most: int
+) -> tuple[Pairs, NDArray[np.int64], int]:
+    """Return the pairs of documents with different digests that confirmed links need, and their distances.
+
+    The third value is about how many pairs are left out, because each document is paired with ``most`` earlier ones.
     """
     kinds = _kinds_of_digests(documents.digests)
     fingerprints = {kind: documents.fingerprints[i] for i, kind in enumerate(kinds.tolist()) if kind >= 0}
     compared = np.array([kind for kind, value in fingerprints.items() if value is not None], dtype=np.int64)
     values = to_array((fingerprints[kind] or 0 for kind in compared.tolist()), documents.bits)
-    every = NearPairs(values, max_distance)
-    near, distances = every.every(_MOST_IN_WINDOW)
+    near_kinds = NearPairs(values, max_distance)
+    near, distances = near_kinds.every(_KINDS_IN_WINDOW)
     found = list(MembersByTime(kinds, times).pairs(compared[near]))
     pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(pairs for pairs, _ in found)])
     index = np.concatenate([np.empty(0, dtype=np.int64), *(index for _, index in found)])
     pairs, first = np.unique(pairs, axis=0, return_index=True)
-    return pairs, distances[index[first]], every.left_out
+    distances = distances[index[first]]
+    kept = nearest(pairs, distances, most)
+    return pairs[kept], distances[kept], near_kinds.left_out + len(pairs) - len(kept)
 
 
 class ConfirmedLinks:
@@ -213,11 +218,10 @@ class ConfirmedLinks:
         self._originals[copies[::-1, 1]] = copies[::-1, 0]
         # Exact duplicates have the same text. So only the first of them is compared with other documents, unless times
         # tell them apart.
-        if times is not None:
-            if near is None:
-                pairs, distances, self.left_out = _near_in_window(documents, times, max_distance)
-            else:
-                pairs, distances = near
+        if times is not None and near is not None:
+            pairs, distances = near
+        elif times is not None:
+            pairs, distances, self.left_out = _near_in_window(documents, times, max_distance, most)
         elif near is None:
             compared = [i for i, v in enumerate(fingerprints) if v is not None and self._originals[i] < 0]
             positions = np.array(compared, dtype=np.int64)

@@ -81,7 +81,7 @@ class NearPairs:
         kinds_of = (np.stack([itself, itself], axis=1), pairs, pairs[:, ::-1])
         every = np.concatenate([members.pairs(of, most) for of in kinds_of])
         distances = _distances(words, every)
-        kept = _nearest(every, distances, most)
+        kept = nearest(every, distances, most)
         sizes = np.bincount(kinds)
         of_one_kind = int((sizes * (sizes - 1) // 2).sum())
         self.left_out += of_one_kind + int(sizes[pairs].prod(axis=1).sum()) - len(kept)
@@ -95,7 +95,7 @@ class NearPairs:
         def merged() -> NDArray[np.int64]:
             numbers = np.unique(np.concatenate([known, *more]))
             pairs = np.stack(np.divmod(numbers, count), axis=1)
-            kept = _nearest(pairs, _distances(distinct, pairs), most)
+            kept = nearest(pairs, _distances(distinct, pairs), most)
             self.left_out += len(numbers) - len(kept)
             return numbers[kept]
 
@@ -175,7 +175,7 @@ def _distances(words: list[NDArray[np.uint64]], pairs: Pairs) -> NDArray[np.int6
     return distances
 
 
-def _nearest(pairs: Pairs, distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def nearest(pairs: Pairs, distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     """Return the positions of the ``most`` nearest pairs of each later one, then the first ones; ascending."""
     order = np.lexsort((pairs[:, 0], distances, pairs[:, 1]))
     later = pairs[order, 1]

@@ -17,7 +17,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.contract import Candidates, Entry, Fetch, Refresh, Row, Write, Written, ask
-from es_simhash.drive import pauses
+from es_simhash.drive import DEADLINE, pauses
 from es_simhash.errors import DuplicateFound, InputError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
 from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_stale
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 WINDOW = 20_000
 """The largest number of written documents that are compared in memory. Then the store makes them searchable."""
-DEADLINE = 300.0
-"""Seconds for which a request is retried while the store is busy or away."""
 
 OnDuplicate = Literal["index", "skip", "fail"]
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")

@@ -118,8 +118,9 @@ def test_links_equal_the_reference(
     times = cut(times, len(texts))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(time_window, "_LOOK_UPS", look_ups)
-        (heads, originals), _ = links(group_input(texts, groups, times), max_distance, head)
+        (heads, originals), left_out = links(group_input(texts, groups, times), max_distance, head)
     assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head, times=times)
+    assert left_out == 0
 
 
 @given(

@@ -20,9 +20,10 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import TooLarge
 from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.responses import check_complete, is_retryable, item_reason
+from es_simhash.stores.elasticsearch.responses import check_complete, item_reason
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
 from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, if_version, set_up, stored_documents
 
@@ -92,7 +93,7 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
         ((kind, result),) = item.items()
         if kind == "update" and result["status"] in CONFLICT:
             conflicts.add(id)
-        elif is_retryable(result, result["status"]):
+        elif passes(result, result["status"]):
             busy.add(id)
         elif result["status"] >= 300:
             refused[id] = f"the server refused it: {item_reason(result['error'])}"

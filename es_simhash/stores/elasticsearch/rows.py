@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.search.times import time_or_none
-from es_simhash.stores.elasticsearch.steps import if_version
+from es_simhash.stores.elasticsearch.steps import custom_routing, if_version
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
-from es_simhash.stores.stored_row import LONGS, stored_row
+from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from es_simhash.contract import Entry, Row
+    from es_simhash.stores.elasticsearch.calls import Index
 
 ROW_FIELDS = [f"simhash.{name}" for name in (*LONGS, "digest", "group", "duplicate_of", "written")]
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too."""
+ROW_OPTIONS: dict[str, Any] = {
+    "docvalue_fields": ROW_FIELDS,
+    "seq_no_primary_term": True,
+    "track_total_hits": False,
+}
+"""Options of a search whose hits become Rows without keys."""
 
 
 def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
@@ -43,6 +52,22 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         if time_field is not None:
             time = time_or_none(source, time_field)
     return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]), time)
+
+
+def usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None = None) -> list[Row]:
+    """Return the Rows of hits. Rows that are damaged are left out, with a warning."""
+    return without_damaged(hit_rows(hits, index, time_field))
+
+
+def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
+    """Return the Rows of hits.
+
+    :raises Unsupported: if a document has custom routing.
+    """
+    for hit in hits:
+        if "_routing" in hit:
+            raise custom_routing(f"document {hit['_id']!r} of {index.name}")
+    return [to_row(hit, time_field) for hit in hits]
 
 
 def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Handlers of the requests that search documents: Candidates, Dependents, Scan and Count."""
+"""Handlers of the requests that search documents: Candidates and Dependents."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
+from es_simhash.contract import Candidates, Dependents, Found
 from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
+from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
-from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
-from es_simhash.stores.elasticsearch.steps import chunks, custom_routing, with_ids
-from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, time_doc_value
+from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, hit_rows, to_row, usable_rows
+from es_simhash.stores.elasticsearch.steps import chunks, with_ids
+from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
 from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
 if TYPE_CHECKING:
@@ -47,20 +48,10 @@ LARGEST_GROUP = 100
 """Hits of documents with one high half of 128 bits."""
 KEEP_ALIVE = "2m"
 """How long a point in time lives after each page of Candidates."""
-SCAN_PAGE = 10_000
-"""Documents in a page of Scan, if the request does not say."""
-SCAN_KEEP_ALIVE = "10m"
-"""How long a point in time lives after each page of Scan."""
 TERMS = 10_000
 """Ids in one query of Dependents. A server takes 65,536."""
 
-_ROW_OPTIONS: dict[str, Any] = {
-    "docvalue_fields": ROW_FIELDS,
-    "seq_no_primary_term": True,
-    "track_total_hits": False,
-}
-"""Options of a search whose hits become Rows without keys."""
-_KEYED_ROW_OPTIONS = _ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
+_KEYED_ROW_OPTIONS = ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
 """Options of a search whose hits become Rows with keys."""
 _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
@@ -109,7 +100,7 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
                 else:
                     hits, crowds = yield from _crowded(request, probes, request.per_fingerprint, index)
                     left_out.update(request.left_out_of(crowds))
-            rows |= {row.id: row for row in _rows(hits, index, request.time_field)}
+            rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     return Found(list(rows.values()), dict(left_out))
 
 
@@ -299,30 +290,8 @@ def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str,
     return {"bool": clauses}
 
 
-def _usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None = None) -> list[Row]:
-    """Return the Rows of hits. Rows that are damaged are left out, with a warning."""
-    return without_damaged(_rows(hits, index, time_field))
-
-
-def _rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
-    """Return the Rows of hits.
-
-    :raises Unsupported: if a document has custom routing.
-    """
-    for hit in hits:
-        if "_routing" in hit:
-            raise custom_routing(f"document {hit['_id']!r} of {index.name}")
-    return [to_row(hit, time_field) for hit in hits]
-
-
 def _row_options(request: Candidates) -> dict[str, Any]:
-    return _with_time(_KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS, request.time_field)
-
-
-def _with_time(row_options: dict[str, Any], time_field: str | None) -> dict[str, Any]:
-    if time_field is None:
-        return row_options
-    return row_options | {"docvalue_fields": [*row_options["docvalue_fields"], time_doc_value(time_field)]}
+    return with_time(_KEYED_ROW_OPTIONS if request.with_keys else ROW_OPTIONS, request.time_field)
 
 
 def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
@@ -334,13 +303,13 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
             {"terms": {"simhash.group": sorted(heads)}},
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
-        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **_ROW_OPTIONS}
+        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **ROW_OPTIONS}
         body = yield Call("search", search)
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
-            hits = yield from _all_hits(query, index, _ROW_OPTIONS)
-        for row in _usable_rows(hits, index):
+            hits = yield from _all_hits(query, index, ROW_OPTIONS)
+        for row in usable_rows(hits, index):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
     return found
@@ -350,67 +319,18 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-# --- scan ----------------------------------------------------------------------------------------------------------
-
-
-def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
-    size = request.size or SCAN_PAGE
-    if request.after is None:
-        point_in_time, options = (yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)), {}
-    else:
-        point_in_time, options = request.after[0], {"search_after": request.after[1]}
-    if request.slice is not None:
-        # Slices of the ids. The server's own slices depend on the point in time, and each part has another one.
-        part, parts = request.slice
-        options = {**options, "slice": {"field": "_id", "id": part, "max": parts}}
-    # To the server an empty list means all fields.
-    row_options = _with_time(_ROW_OPTIONS, request.time_field)
-    options = {**row_options, **options, "size": size, "source": list(request.fields) if request.fields else False}
-    page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
-    hits = page["hits"]["hits"]
-    rows = (
-        _usable_rows(hits, index, request.time_field)
-        if request.fields is None
-        else _rows(hits, index, request.time_field)
-    )
-    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
-    if len(hits) == size:
-        return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)
-    yield index.dialect.close_point_in_time(page["pit_id"])
-    return ScanPage(rows, None, sources)
-
-
-def _count(request: Count, index: Index) -> Steps[int]:
-    body = yield Call("count", {"index": index.index, "query": _scan_query(request.scan)})
-    count: int = body["count"]
-    return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
-
-
-def _scan_query(request: Scan) -> dict[str, Any]:
-    query: dict[str, Any] = {"filter": [request.filter] if request.filter else []}
-    has_digest = {"exists": {"field": "simhash.digest"}}
-    if request.missing:
-        query["must_not"] = [has_digest]
-    elif request.fields is None:
-        query["filter"].append(has_digest)
-    return {"bool": query}
-
-
-# --- pages ---------------------------------------------------------------------------------------------------------
-
-
 def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) -> Steps[list[dict[str, Any]]]:
     """Return all hits of a query, page by page from one point in time.
 
-    :param row_options: _ROW_OPTIONS or _KEYED_ROW_OPTIONS.
+    :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
     :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
     """
-    point_in_time = yield from _open_point_in_time(index, KEEP_ALIVE)
+    point_in_time = yield from open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
     options = {**row_options, "size": PAGE, "source": False}
     try:
         while True:
-            page = yield from _page(query, point_in_time, KEEP_ALIVE, options, index)
+            page = yield from read_page(query, point_in_time, KEEP_ALIVE, options, index)
             point_in_time = page["pit_id"]
             hits += page["hits"]["hits"]
             if len(page["hits"]["hits"]) < PAGE:
@@ -422,41 +342,15 @@ def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) 
                 )
             options = {**options, "search_after": hits[-1]["sort"]}
     except SimhashError:
-        yield index.dialect.close_point_in_time(point_in_time)
+        yield from close_point_in_time(point_in_time, index)
         raise
-    yield index.dialect.close_point_in_time(point_in_time)
+    yield from close_point_in_time(point_in_time, index)
     return hits
-
-
-def _open_point_in_time(index: Index, keep_alive: str) -> Steps[str]:
-    body = yield index.dialect.open_point_in_time(index.index, keep_alive)
-    id: str = body[index.dialect.point_in_time_key]
-    return id
-
-
-def _page(
-    query: dict[str, Any], point_in_time: str, keep_alive: str, options: dict[str, Any], index: Index
-) -> Steps[dict[str, Any]]:
-    """Return the body of the response with one page of hits."""
-    body: dict[str, Any] = yield Call(
-        "search",
-        {
-            "query": query,
-            "sort": [{index.dialect.tie_breaker: "asc"}],
-            "pit": {"id": point_in_time, "keep_alive": keep_alive},
-            "allow_partial_search_results": False,
-            **options,
-        },
-    )
-    check_complete(body, index.name)
-    return body
 
 
 HANDLERS = dict(
     [
         handler(Candidates, _candidates),
         handler(Dependents, _dependents),
-        handler(Scan, _scan),
-        handler(Count, _count),
     ]
 )

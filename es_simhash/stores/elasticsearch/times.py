@@ -159,4 +159,11 @@ def time_from_doc_values(values: list[str]) -> int | None:
     return int(values[0].split(".")[0]) if len(values) == 1 else None
 
 
+def with_time(row_options: dict[str, Any], time_field: str | None) -> dict[str, Any]:
+    """Return the options of a search whose hits become Rows with their times."""
+    if time_field is None:
+        return row_options
+    return row_options | {"docvalue_fields": [*row_options["docvalue_fields"], time_doc_value(time_field)]}
+
+
 HANDLERS = dict([handler(CheckTimeField, _check_time_field)])
