@@ -23,6 +23,7 @@ from es_simhash.cli.idf import idf
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
 from es_simhash.cli.interrupt import Stopped
+from es_simhash.cli.output import echo, printable, show_log_lines
 from es_simhash.cli.remove import remove
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
@@ -67,14 +68,16 @@ def main() -> None:
     """Run the command line. An error of the library is one line on standard error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not have all characters of an id
+    show_log_lines()
     try:
         sys.exit(cli.main(prog_name="es-simhash", standalone_mode=False))
     except click.Abort as error:
-        click.echo("es-simhash: interrupted", err=True)
+        echo("es-simhash: interrupted", err=True)
         sys.exit(error.__cause__.exit_code if isinstance(error.__cause__, Stopped) else INTERRUPTED)
     except click.ClickException as error:
+        vars(error)["message"] = printable(error.message)  # it may quote an argument
         error.show()
         sys.exit(error.exit_code)
     except SimhashError as error:
-        click.echo(f"es-simhash: {error}", err=True)
+        echo(f"es-simhash: {error}", err=True)
         sys.exit(STOPPED_BY_ERROR)

@@ -8,6 +8,7 @@ import click
 
 from es_simhash.cli.help import Command, option
 from es_simhash.cli.options import store_options
+from es_simhash.cli.output import echo
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.search.keys import KINDS
 
@@ -49,4 +50,4 @@ def init(keys: tuple[str, ...], **store: Any) -> None:
     with open_documents(**store) as documents:
         result = documents.setup(keys=keys)
         message = _KEYS_ADDED.format(documents.name) if keys and result == "added" else _MESSAGES[result]
-        click.echo(f"{documents.name}: {message}")
+        echo(f"{documents.name}: {message}")

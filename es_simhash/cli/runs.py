@@ -9,7 +9,7 @@ import click
 
 from es_simhash.cli.help import RUN, option
 from es_simhash.cli.options import collect_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT
 
@@ -79,13 +79,13 @@ def print_outcome(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
         print_json(outcome.to_dict())
     elif outcome.reason is not None:
         progress.clear()
-        click.echo(f"{outcome.outcome}: {outcome.reason}", err=True)
+        echo(f"{outcome.outcome}: {outcome.reason}", err=True)
     elif outcome.duplicate_of is not None and outcome.outcome != "unchanged":
         progress.clear()
         known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
         bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
         skipped = "" if outcome.stored else "  (not stored)"
-        click.echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
+        echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
 
 
 def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> None:
@@ -99,14 +99,14 @@ def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> 
         return
     total = counts.total
     rate = f", {(total - before) / seconds:,.0f} a second" if seconds > 1 else ""
-    click.echo(f"{count_of(total - before, 'document')} in {seconds:.1f} s{rate}")
+    echo(f"{count_of(total - before, 'document')} in {seconds:.1f} s{rate}")
     if before:
-        click.echo(f"{total:,} including earlier runs with the same --resume file")
+        echo(f"{total:,} including earlier runs with the same --resume file")
     for name, label in _COUNT_LABELS.items():
         if counts.outcomes[name]:
-            click.echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
+            echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
     if counts.without_fingerprint:
-        click.echo(
+        echo(
             f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): without keys only exact "
             "duplicates of them can be found"
         )

@@ -88,6 +88,7 @@ class Opening:
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
+        self.set_up_now = False
         ours = fingerprinter or (yield from self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
             yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)

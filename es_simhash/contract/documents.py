@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract.request import Request
-from es_simhash.errors import SchemeMismatch
+from es_simhash.errors import SchemeMismatch, StoreError
 from es_simhash.search.hamming import hamming_distance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.search.keys import KeyQuery
@@ -33,6 +34,8 @@ class Row:
     :param keys: keyword keys of the document (:mod:`es_simhash.search.keys`), all different, in any order. A Row that
         is written replaces the former keys of its document; if it has none, it removes them.
     :param length: word characters of the text; None if the Row comes without keys of the text.
+    :param damaged: None; or why the stored document cannot be used, where another program wrote our values: what is
+        wrong with which document, and what to do. Only Fetch, and Scan with fields, return such a Row.
     :param time: of the document, in milliseconds since 1970. None if the request names no field with the time, and if
         the document has no time or several (:func:`~es_simhash.search.times.time_or_none`). It is not written.
     """
@@ -46,6 +49,7 @@ class Row:
     version: Any = field(default=None, compare=False)
     keys: tuple[str, ...] = field(default=(), compare=False)
     length: int | None = field(default=None, compare=False)
+    damaged: str | None = field(default=None, compare=False)
     time: int | None = field(default=None, compare=False)
 
 
@@ -137,8 +141,16 @@ class KeysState:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> KeysState:
-        """Return the state of :meth:`to_dict`."""
-        return cls(tuple(values["kinds"]), values["complete"])
+        """Return the state of :meth:`to_dict`.
+
+        :raises StoreError: if the values are no state.
+        """
+        if isinstance(values, Mapping):
+            kinds, complete = values.get("kinds"), values.get("complete")
+            are_names = isinstance(kinds, list | tuple) and all(isinstance(kind, str) for kind in kinds)
+            if are_names and isinstance(complete, bool):
+                return cls(tuple(kinds or ()), complete)
+        raise StoreError(f"the state of the keys in the store is damaged, it is {values!r}: put it back")
 
 
 @dataclass(frozen=True)

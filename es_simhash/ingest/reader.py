@@ -28,6 +28,8 @@ MAX_SOURCE = 30_000_000
 """Characters of a whole document as JSON. Together with the rest of its batch it stays within a server's 100 MB."""
 MAX_ID = 512
 """Bytes of an id, as in Elasticsearch."""
+MAX_BITS = 1_701
+"""Bits of an id that is a whole number. A longer number has more than 512 digits."""
 
 SIMHASH_FIELDS = frozenset(
     {
@@ -124,6 +126,8 @@ class Reader:
         id = document[field]
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
+        if isinstance(id, int) and id.bit_length() > MAX_BITS:
+            raise InputError(f"the id in {field!r} is an integer of {id.bit_length():,} bits: use a string")
         id = str(id)
         check_surrogates(id, f"the id in {field!r}")
         if "\0" in id:
@@ -133,10 +137,10 @@ class Reader:
         return id
 
     def _source(self, document: Mapping[str, Any]) -> str:
-        # A document that was stored and read back has our own field. Any other `simhash` belongs to the user.
-        ours = document.get("simhash")
-        if ours is not None:
-            if not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS:
+        # A document that was stored and read back has our own field, or null. Any other `simhash` belongs to the user.
+        if "simhash" in document:
+            ours = document["simhash"]
+            if ours is not None and (not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS):
                 raise InputError("the field 'simhash' is used for the fingerprint: rename yours")
             document = {key: value for key, value in document.items() if key != "simhash"}
         if dotted := [key for key in document if str(key).startswith("simhash.")]:

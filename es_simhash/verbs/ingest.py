@@ -119,6 +119,9 @@ class Ingest:
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     """
 
+    _repairs = False
+    """A document is written although the stored one is damaged."""
+
     def __init__(
         self,
         rule: ResolvedRule,
@@ -256,6 +259,8 @@ class Ingest:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
         before = known.latest[document.id] if document.id in known.stored else None
+        if before is not None and before.damaged and not self._repairs:
+            return Decision(_failed(Outcome(document.id, "failed", **about), document, before.damaged))
         if before is not None and not _differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
             return Decision(Outcome(document.id, "unchanged", **about))

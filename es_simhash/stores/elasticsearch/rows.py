@@ -9,22 +9,22 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Row
-from es_simhash.fingerprinting.encoding import from_longs, hex_segments, segment_count, to_longs
+from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
-from es_simhash.stores.elasticsearch.steps import if_version
+from es_simhash.stores.elasticsearch.steps import custom_routing, if_version
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
+from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Entry
+    from collections.abc import Sequence
+
+    from es_simhash.contract import Entry, Row
+    from es_simhash.stores.elasticsearch.calls import Index
 
 _to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
-_LONGS = ("fp", "fp1")
-"""The fields of a fingerprint as signed longs, highest first. ``fp1`` exists at 128 bits only."""
-
-ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplicate_of", "written")]
+ROW_FIELDS = [f"simhash.{name}" for name in (*LONGS, "digest", "group", "duplicate_of", "written")]
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too. Such a Row of a search comes without its block keys."""
@@ -48,28 +48,42 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         fields = document["fields"]
         if time_field is not None:
             time = time_from_doc_values(fields.get(time_field, []))
-        ours = ((name, values[0]) for name, values in fields.items() if name != time_field)
-        simhash = {name.removeprefix("simhash."): value for name, value in ours}
-        keys = fields.get("simhash.keys", ())
+        ours = ((name, values) for name, values in fields.items() if name != time_field)
+        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
+        simhash["keys"] = fields.get("simhash.keys")
     else:
         source = document.get("_source", {})
         simhash = source.get("simhash") or {}
-        keys = [*(simhash.get("keys") or ()), *(simhash.get("blocks") or ())]
+        if not isinstance(simhash, dict):
+            simhash = {"digest": simhash}  # not a string, so the Row is damaged
+        elif simhash.get("blocks"):
+            simhash = {**simhash, "keys": [*_values(simhash.get("keys")), *_values(simhash["blocks"])]}
         if time_field is not None:
             time = time_or_none(source, time_field)
-    longs = [simhash[name] for name in _LONGS if simhash.get(name) is not None]
-    return Row(
-        id=document["_id"],
-        fingerprint=from_longs(longs) if longs else None,
-        digest=simhash.get("digest", ""),
-        group=simhash.get("group", ""),
-        duplicate_of=simhash.get("duplicate_of"),
-        written=simhash.get("written", 0),
-        version=(document["_seq_no"], document["_primary_term"]),
-        keys=tuple(keys),
-        length=simhash.get("length"),
-        time=time,
-    )
+    return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]), time)
+
+
+def _values(value: Any) -> list[Any]:
+    """Return the values of a field of a document: a list of one value may be stored as the value."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None = None) -> list[Row]:
+    """Return the Rows of hits. Rows that are damaged are left out, with a warning."""
+    return without_damaged(hit_rows(hits, index, time_field))
+
+
+def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
+    """Return the Rows of hits.
+
+    :raises Unsupported: if a document has custom routing.
+    """
+    for hit in hits:
+        if "_routing" in hit:
+            raise custom_routing(f"document {hit['_id']!r} of {index.name}")
+    return [to_row(hit, time_field) for hit in hits]
 
 
 def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
@@ -110,4 +124,4 @@ def _simhash(row: Row, bits: int) -> dict[str, Any]:
 
 
 def _long_fields(bits: int) -> tuple[str, ...]:
-    return _LONGS[: bits // 64]
+    return LONGS[: bits // 64]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Dependents, Found
-from es_simhash.errors import SimhashError, TooManyCandidates
+from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import hex_segments
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
 from es_simhash.search.look_up import LookUp, choose
@@ -15,9 +15,10 @@ from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
-from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, to_row
+from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, hit_rows, to_row, usable_rows
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
 from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
+from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,6 +53,25 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 
 def _candidates(request: Candidates, index: Index) -> Steps[Found]:
+    try:
+        found = yield from _find(request, index)
+    except StoreError as error:
+        if "single valued" not in str(error):
+            raise
+        # A damaged document has several digests or fingerprints, so the server cannot return one document for each.
+        request = replace(request, one_per_digest=False, per_fingerprint=None)
+        found = yield from _find(request, index)
+    while (again := excluding_damaged(request, found)) is not None:
+        request = again
+        more = yield from _find(request, index)
+        found = Found([*more.rows, *(row for row in found.rows if row.damaged)], more.left_out)
+        if not any(row.damaged for row in more.rows):
+            break
+    return Found(without_damaged(found.rows), found.left_out)
+
+
+def _find(request: Candidates, index: Index) -> Steps[Found]:
+    """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
     left_out: Counter[int] = Counter()
     look_up, batches = yield from _probe_batches(request, index)
@@ -73,7 +93,7 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
                 else:
                     hits, crowds = yield from _crowded(request, probes, look_up, index)
                     left_out.update(request.left_out_of(crowds))
-            rows |= {hit["_id"]: to_row(hit, request.time_field) for hit in hits}
+            rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     return Found(list(rows.values()), dict(left_out))
 
 
@@ -106,6 +126,9 @@ def _crowded(
         if len(heads) == PAGE and len(some) > 1:
             middle = len(some) // 2
             pending += [some[:middle], some[middle:]]
+            continue
+        if any(to_row(head).damaged for head in heads):
+            hits += yield from _all_hits(search["query"], index, _row_options(request))
             continue
         groups: list[dict[str, Any]] = [{"hits": [head]} for head in heads]
         if most > 1 or request.bits > 64:
@@ -295,7 +318,7 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
             hits = yield from _all_hits(query, index, ROW_OPTIONS)
-        for row in map(to_row, hits):
+        for row in usable_rows(hits, index):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
     return found

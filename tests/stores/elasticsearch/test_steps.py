@@ -164,6 +164,11 @@ def test_a_refresh_with_a_failed_shard_is_an_error() -> None:
 # --- set-up --------------------------------------------------------------------------------------------------------
 
 OURS, THEIRS = Scheme(), Scheme(weights="tf")
+USABLE: list[Any] = [
+    {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}},  # no document has custom routing
+    {"news": {"settings": {}}},
+]
+"""The responses to the questions whether an index can be used, before fields are added to it."""
 
 
 def index_with(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -179,14 +184,20 @@ def test_of_two_programs_that_make_an_index_at_the_same_moment_the_second_change
 
 
 def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_the_error() -> None:
-    calls, reply = performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert [call.method for call in calls] == ["indices.get_mapping", "indices.put_mapping", "indices.get_mapping"]
+    calls, reply = performed(SetUp(OURS), index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert [call.method for call in calls] == [
+        "indices.get_mapping",
+        "search",
+        "indices.get_settings",
+        "indices.put_mapping",
+        "indices.get_mapping",
+    ]
     assert reply == "added"
     with pytest.raises(SchemeMismatch, match=THEIRS.version):
-        performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(THEIRS)))
+        performed(SetUp(OURS), index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(THEIRS)))
     ours, theirs = SeenConfig(), SeenConfig(capacity=5)
     with pytest.raises(FilterMismatch, match="'capacity': 5"):
-        performed(SetUpSeen(ours), index_with({}), {}, index_with(SEEN.mapping(theirs)))
+        performed(SetUpSeen(ours), index_with({}), *USABLE, {}, index_with(SEEN.mapping(theirs)))
 
 
 def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_that_was_set_up() -> None:
@@ -194,12 +205,12 @@ def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_tha
     request = SetUp(OURS, ("shingles",))
     calls, _ = performed(request, NotSetUp("no such index"), {})
     assert calls[1].arguments["mappings"]["_meta"][META]["keys"] == keys
-    calls, _ = performed(request, index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert calls[1].arguments["_meta"][META]["keys"] == keys
+    calls, _ = performed(request, index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert calls[3].arguments["_meta"][META]["keys"] == keys
     incomplete = DOCUMENTS.mapping(OURS)
     del incomplete["properties"]["simhash"]["properties"]["s0"]
-    calls, _ = performed(request, index_with(incomplete), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert "keys" not in calls[1].arguments["_meta"][META]
+    calls, _ = performed(request, index_with(incomplete), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert "keys" not in calls[3].arguments["_meta"][META]
 
 
 def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
