@@ -16,7 +16,7 @@ from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
 from es_simhash.cli.output import display
-from es_simhash.cli.runs import print_counts, print_outcome, run_options
+from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.checkpoint import Checkpoint
@@ -119,13 +119,14 @@ def ingest(
             )
         )
         try:
-            for outcome in outcomes:
-                if letters is not None and outcome.reason is not None:
-                    letters.put(outcome)
-                if checkpoint is not None and letters is not None:
-                    checkpoint.note = letters.note
-                counts.add(outcome)
-                print_outcome(outcome, as_json, progress)
+            with OutcomePrinter(as_json, progress) as printer:
+                for outcome in outcomes:
+                    if letters is not None and outcome.reason is not None:
+                        letters.put(outcome)
+                    if checkpoint is not None and letters is not None:
+                        checkpoint.note = letters.note
+                    counts.add(outcome)
+                    printer.print(outcome)
         except DuplicateFound as error:
             stopped = error
         except (SimhashError, KeyboardInterrupt) as error:

@@ -20,7 +20,7 @@ from es_simhash.contract import (
 from es_simhash.errors import TooLarge
 from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.responses import check_complete, is_retryable, item_reason
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, is_retryable, item_reason
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
 from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, if_version, set_up, stored_documents
 
@@ -81,6 +81,7 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
         body = yield Call("bulk", {"index": index.index, "operations": lines})
     except TooLarge as error:
         return (yield from _written_in_halves(operations, index, error))
+    check_items(body["items"], index.name)
     refused: dict[str, str] = {}
     busy: set[str] = set()
     conflicts: set[str] = set()
