@@ -27,6 +27,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.cli import main
 from es_simhash.errors import WrongServer
+from es_simhash.ingest.pipeline import NOT_REACHED
 from es_simhash.stores.sqlite import database
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
 
@@ -362,6 +363,9 @@ BAD_ADDRESSES = {
         f"no store is known for 'ftp://…@127.0.0.1:21/news': {FORMS}",
     ),
     "no kind": ("desk:hunter2@127.0.0.1:9200/news", f"no store is known for '…@127.0.0.1:9200/news': {FORMS}"),
+    "no host": ("desk:hunter2", f"no store is known for '…': {FORMS}"),
+    "no host, with an index": ("desk:hunter2/news", f"no store is known for '…': {FORMS}"),
+    "no host after http": ("http://desk:hunter2/news", f"the address 'http://…' is invalid: {FORMS}"),
     "two slashes": ("sqlite://desk:hunter2@news.db", "names no file: use sqlite:///path/to.db"),
     "no port": (
         "http://desk:hunter2@es.example/news",
@@ -417,6 +421,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
 def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
     """What an ingest into each of BAD_ADDRESSES comes to."""
     folder = tmp_path_factory.mktemp("addresses")
+    (folder / "text").write_bytes(line("n1") * 20)
     (folder / "lines.jsonl").write_bytes(line("n1") * 20)
     with sqlite3.connect(folder / "theirs.db") as theirs:
         theirs.execute("CREATE TABLE meta (key, value)")
@@ -602,7 +607,7 @@ def test_a_file_that_another_process_writes_to_is_waited_for_and_then_named(
         holder.communicate()
     out, err = capsys.readouterr()
     said = "sqlite:///es-simhash.db: another process has been writing to it for 0.1 s: try again later"
-    assert err == f"failed: news.jsonl:1: {said}\nes-simhash: {said}\n"
+    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}\n"
     assert "failed                      1" in out
     assert in_process(monkeypatch, "ingest", "news.jsonl") == 0, "once it is let go"
 
@@ -619,7 +624,7 @@ def test_a_file_that_is_read_only_is_named_and_can_still_be_searched(
     assert in_process(monkeypatch, "ingest", "news.jsonl") == 1
     out, err = capsys.readouterr()
     said = "sqlite:///es-simhash.db can't be written or opened: check the path and its permissions"
-    assert err == f"failed: news.jsonl:1: {said}\nes-simhash: {said}\n"
+    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}\n"
     assert "failed                      1" in out
     assert in_process(monkeypatch, "similar", STORM, "--json") == 0
     assert json.loads(capsys.readouterr().out)["id"] == "n1"
