@@ -219,3 +219,19 @@ def test_ctrl_c_does_not_stop_workers_that_are_starting(tmp_path: Path) -> None:
         returned, (*outcomes, counts), err = ended(process)
     assert (returned, err) == (130, FINISHING + b"es-simhash: interrupted\n")
     assert counts["total"] == len(outcomes) + 1
+
+
+@needs_proc
+def test_signals_are_honoured_inside_one_long_text(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("a", "市气象台今晨发布暴雨橙色预警" * 700_000))
+    with running(tmp_path, "news.jsonl", "--workers", "0") as process:
+        wait_for_handler(process.pid)
+        time.sleep(2)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == FINISHING
+        process.send_signal(signal.SIGINT)
+        returned, _, err = ended(process)
+    assert time.monotonic() - sent < 4, "two signals, on a machine with other work"
+    assert returned == 130
+    assert err.strip() == b"es-simhash: interrupted"

@@ -228,6 +228,19 @@ def test_workers_do_not_run_the_main_module_again(tmp_path: Path, arguments: lis
     assert (tmp_path / "runs").read_text() == "x"
 
 
+def test_a_close_does_not_wait_for_a_long_text(workers: Workers) -> None:
+    text = "市气象台今晨发布暴雨橙色预警" * 500_000
+    for number in range(3):
+        workers.submit([Line("a:1", {"id": number, "text": text if number else "x"})])
+    while not worker_pids():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    started = time.monotonic()
+    workers.close()
+    assert time.monotonic() - started < 3
+    assert worker_pids() == []
+
+
 # --- their number ------------------------------------------------------------------------------------------
 
 
