@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command. A signal ends it with one line, also while its modules load and while it exits."""
-    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _stop) for number in numbers}
+    _open_closed_streams()
     from es_simhash import cli  # after the line above: it takes half a second
 
     try:
@@ -23,6 +26,13 @@ def main() -> None:
     finally:
         for number in before:
             signal.signal(number, _stop)
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that the caller closed. Otherwise the next file, such as a store, would become one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  open until the end
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -99,6 +99,16 @@ def test_a_pipe_whose_reader_has_ended_is_silence(folder: Path, words: Sequence[
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 1), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
+def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, code: int) -> None:
+    command = " ".join([*COMMAND, "ingest", "--workers", "0", closed])
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment(), input=line("b"), capture_output=True)
+    assert done.returncode == code
+    assert done.stderr == (
+        b"es-simhash: no documents in stdin: give one JSON object per line\n" if closed == "<&-" else b""
+    )
+
+
 SIGNAL_AT_IMPORT = """
 import os, runpy, signal, sys
 

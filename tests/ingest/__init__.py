@@ -46,7 +46,7 @@ def worker_pids(parent: int | None = None) -> list[int]:
 
     :param parent: the process whose children they are; this one by default.
     """
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
     rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
     return [
         int(pid)
