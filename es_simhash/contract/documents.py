@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract.request import Request
 from es_simhash.errors import SchemeMismatch
+from es_simhash.search.hamming import hamming_distance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -171,10 +172,9 @@ class Found:
     """The reply to Candidates.
 
     :param rows: no document comes twice.
-    :param left_out: for the index of a Probe, how many documents that fulfil its queries were left out, because
-        ``most`` others come before them. Probes without such documents are not named. The number is exact, except that
-        a store may stop counting at 10,000 documents, and that with ``one_per_digest`` it may count all documents and
-        not one for each digest.
+    :param left_out: for the index of a Probe, how many documents were left out, because ``most`` or
+        ``per_fingerprint`` others come before them. Probes without such documents are not named. A store may count
+        documents that the filter or ``one_per_digest`` excludes, and it may stop counting at 500.
     """
 
     rows: list[Row]
@@ -194,10 +194,14 @@ class Candidates(Request[Found]):
     :param without: ids to leave out.
     :param one_per_digest: of documents with one digest, return the one that was written first. They have the same text,
         so the same fingerprint and the same keys.
-    :param most: of the documents that fulfil the queries of one Probe, return at most so many: those that share the
-        most keys with it (the largest number over the queries that the document fulfils), then those written first.
-        Where these are equal too, the store chooses. Documents with one digest count once if ``one_per_digest``.
-        Digests and fingerprints are not limited.
+    :param most: of the documents that fulfil the queries of one Probe, return at most so many: those whose shared keys
+        have the largest sum of :func:`~es_simhash.search.keys.rarity` (the largest one over the queries that the
+        document fulfils), then those written first. Where these are equal too, the store chooses. Documents with one
+        digest count once if ``one_per_digest``. A store may know the rarity only roughly, and it may read only the
+        first 500 documents of a key.
+    :param per_fingerprint: of the documents with one fingerprint, return at most so many that only their fingerprint
+        finds: those written first. None for all. ``left_out`` counts the others, unless it is 1: then the first stands
+        for all of them. Digests are not limited.
     """
 
     probes: tuple[Probe, ...]
@@ -207,10 +211,24 @@ class Candidates(Request[Found]):
     without: tuple[str, ...] = ()
     one_per_digest: bool = False
     most: int = 20
+    per_fingerprint: int | None = None
 
     def fingerprints(self, probes: Sequence[Probe]) -> list[int]:
         """Return the fingerprints to look for, of some of the Probes."""
         return [p.fingerprint for p in probes if p.fingerprint is not None and self.max_distance >= 0]
+
+    def left_out_of(self, crowds: Mapping[int | None, int]) -> dict[int, int]:
+        """Return how many documents were left out, by the index of the Probe.
+
+        :param crowds: by fingerprint, how many documents were left out because ``per_fingerprint`` others have it.
+        """
+        left_out: dict[int, int] = {}
+        for fingerprint, count in crowds.items():
+            for index, probe in enumerate(self.probes):
+                distance = hamming_distance(fingerprint, probe.fingerprint)
+                if distance is not None and distance <= self.max_distance:
+                    left_out[index] = left_out.get(index, 0) + count
+        return left_out
 
     @property
     def with_keys(self) -> bool:

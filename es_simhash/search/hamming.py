@@ -50,23 +50,24 @@ def distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np
     return result
 
 
-def rows_within(
-    ours: Sequence[int | None], theirs: Sequence[int | None], max_distance: int, bits: int
-) -> list[list[tuple[int, int]]]:
-    """Return for each of our fingerprints those of theirs within ``max_distance``.
+class FingerprintIndex:
+    """The fingerprints of documents in memory.
 
-    :param ours: unsigned, of ``bits`` bits; None has no neighbours.
-    :returns: for each of ours a list of pairs (index in ``theirs``, distance in bits).
+    :param fingerprints: unsigned, of ``bits`` bits; None is near nothing.
     """
-    found: list[list[tuple[int, int]]] = [[] for _ in ours]
-    our_index = [index for index, value in enumerate(ours) if value is not None]
-    their_index = [index for index, value in enumerate(theirs) if value is not None]
-    if our_index and their_index:
-        left = to_array((value for value in ours if value is not None), bits)
-        right = to_array((value for value in theirs if value is not None), bits)
-        for i, j, distance in pairs_within(left, right, max_distance):
-            found[our_index[i]].append((their_index[j], distance))
-    return found
+
+    def __init__(self, fingerprints: Sequence[int | None], bits: int) -> None:
+        self._bits = bits
+        self._indices = np.array([i for i, value in enumerate(fingerprints) if value is not None], dtype=np.intp)
+        self._values = to_array((value for value in fingerprints if value is not None), bits)
+
+    def within(self, fingerprint: int | None, max_distance: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the documents within ``max_distance`` bits: their indices, ascending, and their distances."""
+        if fingerprint is None or not len(self._indices):
+            return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64)
+        [found] = distances(to_array([fingerprint], self._bits), self._values)
+        near = np.flatnonzero(found <= max_distance)
+        return self._indices[near], found[near].astype(np.int64)
 
 
 def hamming_distance(left: int | None, right: int | None) -> int | None:

@@ -18,15 +18,19 @@ looks for lengths that include the other's.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash, qgrams
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
 SHINGLES = "shingles"
 """The name of these kinds of keys, for ``init --keys``."""
@@ -38,6 +42,8 @@ LEAST = 0.8
 """The least Levenshtein similarity for which no pair across the boundary is lost."""
 LONGEST_WITH_GRAMS = int(SHORT / LEAST)
 BANDS_IN_COMMON = 1
+ROUNDED_TO = 6
+"""Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 
 
 @dataclass(frozen=True)
@@ -95,34 +101,66 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     return tuple(queries)
 
 
-def rows_sharing(
-    queries: Sequence[Sequence[KeyQuery]], keys: Sequence[Sequence[str]], lengths: Sequence[int | None]
-) -> list[dict[int, int]]:
-    """Return for each set of queries the documents that fulfil one of them.
+class KeyIndex:
+    """The documents that have each key, in memory.
 
-    :param queries: for each document that looks, its queries.
-    :param keys: of each document that may be found.
-    :param lengths: of each document that may be found.
-    :returns: for each set of queries, by index of the document, how many keys it shares: the largest number over the
-        queries that it fulfils.
+    :param keys: of each document.
+    :param lengths: of each document, in word characters; None for a document without keys.
+    :param queries: the only ones that will be asked; for each document that looks, its queries.
     """
-    conditions = [(asker, query) for asker, some in enumerate(queries) for query in some]
-    wanted: defaultdict[str, list[int]] = defaultdict(list)
-    for number, (_, query) in enumerate(conditions):
-        for key in query.keys:
-            wanted[key].append(number)
-    found: list[dict[int, int]] = [{} for _ in queries]
-    for index, (theirs, length) in enumerate(zip(keys, lengths, strict=True)):
-        shared: Counter[int] = Counter()
-        for key in theirs:
-            if key in wanted:
-                shared.update(wanted[key])
-        for number, count in shared.items():
-            asker, query = conditions[number]
-            if count >= query.minimum and _in_range(length, query.lengths):
-                found[asker][index] = max(count, found[asker].get(index, 0))
-    return found
+
+    def __init__(
+        self,
+        keys: Sequence[Sequence[str]],
+        lengths: Sequence[int | None],
+        queries: Iterable[Sequence[KeyQuery]],
+    ) -> None:
+        entries: dict[str, list[int]] = {key: [] for some in queries for query in some for key in query.keys}
+        for index, theirs in enumerate(keys):
+            for key in theirs:
+                if key in entries:
+                    entries[key].append(index)
+        self._entries = entries
+        self._arrays: dict[str, NDArray[np.intp]] = {}
+        self._count = len(keys)
+        self._with_keys = sum(1 for theirs in keys if theirs)
+        self._lengths = np.array([-1 if length is None else length for length in lengths], dtype=np.int64)
+
+    def sharing(self, queries: Sequence[KeyQuery]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the documents that fulfil one of the queries: their indices, ascending, and their scores.
+
+        The score is the sum of the rarities of the shared keys: the largest one over the queries that it fulfils.
+        """
+        best = np.full(self._count, -1.0)
+        for query in queries:
+            entries = [self._documents(key) for key in query.keys if self._entries[key]]
+            if not entries:
+                continue
+            every = np.concatenate(entries)
+            fulfils = np.bincount(every, minlength=self._count) >= max(1, query.minimum)
+            if query.lengths is not None:
+                shortest, longest = query.lengths
+                fulfils &= (shortest <= self._lengths) & (self._lengths <= longest)
+            rarities = [rarity(len(documents), self._with_keys) for documents in entries]
+            scores = np.bincount(every, np.repeat(rarities, [len(documents) for documents in entries]), self._count)
+            best = np.where(fulfils, np.maximum(best, scores.round(ROUNDED_TO)), best)
+        indices = np.flatnonzero(best >= 0)
+        return indices, best[indices]
+
+    def _documents(self, key: str) -> NDArray[np.intp]:
+        if (array := self._arrays.get(key)) is None:
+            array = self._arrays[key] = np.array(self._entries[key], dtype=np.intp)
+        return array
 
 
-def _in_range(length: int | None, lengths: tuple[int, int] | None) -> bool:
-    return lengths is None or (length is not None and lengths[0] <= length <= lengths[1])
+def rarity(documents: int, total: int) -> float:
+    """Return how much it says that two documents share a key: its inverse document frequency.
+
+    Documents of one template share the keys of the template, which many documents have. Two copies share keys that no
+    other document has. The formula is that of BM25 in Lucene (Robertson and Zaragoza 2009, section 3.1), so
+    Elasticsearch ranks in the same way.
+
+    :param documents: that have the key.
+    :param total: all documents with keys.
+    """
+    return log(1 + (total - documents + 0.5) / (documents + 0.5))

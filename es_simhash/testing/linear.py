@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import threading
 import zlib
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from es_simhash.contract import (
     Annotate,
@@ -46,7 +49,8 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import NotSetUp
 from es_simhash.search.filters import matches, parse_filter
-from es_simhash.search.keys import rows_sharing
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import KeyIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -190,21 +194,41 @@ class LinearStore:
     # --- search ----------------------------------------------------------------------------------------------------
 
     def _candidates(self, request: Candidates) -> Found:
-        rows = [row for row, _ in self._matching(request.filter) if row.id not in request.without]
-        rows.sort(key=_write_order)
-        found = {row.id: row for row in rows if any(is_near(row, p, request.max_distance) for p in request.probes)}
-        left_out: dict[int, int] = {}
+        every = sorted((row for row, _ in self._searchable.values()), key=_write_order)
+        allowed = {row.id for row, _ in self._matching(request.filter)}.difference(request.without)
+        rows = [row for row in every if row.id in allowed]
+        found, left_out = self._near(rows, request)
         queries = [probe.queries for probe in request.probes]
-        sharing = rows_sharing(queries, [row.keys for row in rows], [row.length for row in rows])
-        for number, shared in enumerate(sharing):
-            ranked = [rows[index] for index in sorted(shared, key=lambda index: (-shared[index], index))]
+        keys = KeyIndex([row.keys for row in every], [row.length for row in every], queries)
+        for number, some in enumerate(queries):
+            indices, scores = keys.sharing(some)
+            ranked = [every[index] for index in indices[np.argsort(-scores, kind="stable")]]
+            ranked = [row for row in ranked if row.id in allowed]
             if request.one_per_digest:
                 ranked = _one_per_digest(ranked)
             found |= {row.id: row for row in ranked[: request.most]}
             if len(ranked) > request.most:
-                left_out[number] = len(ranked) - request.most
+                left_out[number] = left_out.get(number, 0) + len(ranked) - request.most
         reply = [row if request.with_keys else _without_keys(row) for row in found.values()]
         return Found(_one_per_digest(sorted(reply, key=_write_order)) if request.one_per_digest else reply, left_out)
+
+    def _near(self, rows: list[Row], request: Candidates) -> tuple[dict[str, Row], dict[int, int]]:
+        """Return the Rows that digests and fingerprints find, and how many were left out by the index of the Probe."""
+        if request.one_per_digest:
+            rows = _one_per_digest(rows)
+        digests = {probe.digest for probe in request.probes}
+        found = {row.id: row for row in rows if row.digest in digests}
+        crowds: Counter[int | None] = Counter()
+        for row in rows:
+            distances = [hamming_distance(row.fingerprint, probe.fingerprint) for probe in request.probes]
+            if any(bits is not None and bits <= request.max_distance for bits in distances):
+                crowds[row.fingerprint] += 1
+                if request.per_fingerprint is None or crowds[row.fingerprint] <= request.per_fingerprint:
+                    found[row.id] = row
+        most = request.per_fingerprint
+        if most is None or most == 1:
+            return found, {}
+        return found, request.left_out_of({value: count - most for value, count in crowds.items() if count > most})
 
     def _dependents(self, request: Dependents) -> set[str]:
         return {

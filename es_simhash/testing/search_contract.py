@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Annotate, Count, Dependents, Fetch, Probe, Refresh, Remove, Scan
+from es_simhash.contract import Annotate, Candidates, Count, Dependents, Fetch, Probe, Refresh, Remove, Scan
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.testing.documents import candidates, entry, flip, near, plain, scan, write
 from es_simhash.testing.linear import LinearStore, is_near
@@ -107,6 +107,28 @@ class SearchContract(Suite):
         assert sorted(row.id for row in rows) == ["c", "z"]
         rows = candidates(store, [Probe(9, "d")], 1, one_per_digest=True, without=("c",))
         assert sorted(row.id for row in rows) == ["a", "z"]
+
+    def test_of_the_documents_with_one_fingerprint_the_first_written_are_found(self) -> None:
+        store = self.ready()
+        values = (8, 9, 1 << 40)
+        write(store, *(entry(f"{v}-{n}", v, digest=f"{v}-{n // 2}") for n in range(1_200) for v in values))
+        probes = (Probe(9, "9-500"), Probe(1 << 40, None), Probe(None, "8-7"))
+
+        def found(**options: Any) -> tuple[set[str], Mapping[int, int]]:
+            reply = store.perform(Candidates(probes, 1, bits=64, **options))
+            return {row.id for row in reply.rows}, reply.left_out
+
+        copies = {"9-1000", "9-1001", "8-14", "8-15"}
+        first = {f"{value}-0" for value in (8, 9, 1 << 40)}
+        assert found(per_fingerprint=1) == (first | copies, {})
+        assert found(per_fingerprint=1, one_per_digest=True) == (first | {"9-1000", "8-14"}, {})
+        some = {f"{value}-{n}" for value in (8, 9, 1 << 40) for n in range(3)}
+        assert found(per_fingerprint=3) == (some | copies, {0: 2 * 1_197, 1: 1_197})
+        ids, left_out = found(per_fingerprint=3, one_per_digest=True)
+        assert ids == {f"{value}-{n}" for value in (8, 9, 1 << 40) for n in (0, 2, 4)} | {"9-1000", "8-14"}
+        assert left_out.keys() == {0, 1}
+        ids, _ = found(per_fingerprint=1, without=("9-0", "8-0", "8-14"))
+        assert ids == {"9-1", "8-1", f"{1 << 40}-0"} | copies - {"8-14"}
 
     def test_very_many_ids_may_be_left_out(self) -> None:
         store = self.ready()

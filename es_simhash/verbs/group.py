@@ -17,11 +17,11 @@ import numpy as np
 from es_simhash.contract import Candidates, Fetch, Link, Probe, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
-from es_simhash.search.keys import rows_sharing
+from es_simhash.search.keys import KeyIndex
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
-from es_simhash.verbs.neighbours import MOST_TEXTS
 from es_simhash.verbs.relink import relink
+from es_simhash.verbs.rule import MOST_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -203,9 +203,9 @@ def _pairs_by_keys(
         queries = [rule.queries(text.keys) for _, text in asking if not isinstance(text, InputError)]
         probes = tuple(Probe(None, None, each) for each in queries)
         found = yield from ask(Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1))
-        sharing = rows_sharing(queries, [row.keys for row in found.rows], [row.length for row in found.rows])
-        for (row, _), others in zip(asking, sharing, strict=True):
-            for index, distance in rule.allowed(row.fingerprint, found.rows, others):
+        keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
+        for (row, _), some_queries in zip(asking, queries, strict=True):
+            for index, distance in rule.allowed(row.fingerprint, found.rows, keys.sharing(some_queries)[0].tolist()):
                 other = found.rows[index]
                 if other.id in position and other.id != row.id:
                     one, two = sorted((position[row.id], position[other.id]))

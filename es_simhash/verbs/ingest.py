@@ -52,22 +52,37 @@ class LookedUp:
     :param stored: by id, the Rows that the batch may replace.
     :param candidates: the Rows that may be near a document of the batch.
     :param memory: of the run at that time. The run goes on to fill it.
+    :param left_out: by id, how many documents the store did not return, because too many share keys or a fingerprint.
     """
 
     items: Sequence[Document | Outcome]
     stored: Mapping[str, Row]
     candidates: Sequence[Row]
     memory: Memory
+    left_out: Mapping[str, int]
 
     @property
     def documents(self) -> list[Document]:
         return [item for item in self.items if isinstance(item, Document)]
 
     @property
-    def replaced(self) -> dict[str, str]:
-        """By id, the digest of the state that search may find after this batch has replaced it."""
+    def replaced(self) -> dict[str, Row]:
+        """By id, the state that search may find after this batch has replaced it."""
         stored = {d.id: self.stored[d.id] for d in self.documents if d.id in self.stored}
-        return {d.id: stored[d.id].digest for d in self.documents if d.id in stored and _differs(d, stored[d.id])}
+        return {d.id: stored[d.id] for d in self.documents if d.id in stored and _differs(d, stored[d.id])}
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The candidates for documents.
+
+    :param left_out: by id, how many were left out.
+    :param problems: by id, the reason why a document has no complete answer.
+    """
+
+    rows: Sequence[Row]
+    left_out: Mapping[str, int]
+    problems: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -141,42 +156,47 @@ class Ingest:
         return self._look_up(items, self._memory, hidden)
 
     def _look_up(
-        self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, str]
+        self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, Row]
     ) -> Flow[LookedUp]:
         documents = [item for item in items if isinstance(item, Document)]
         stored = yield from ask(Fetch(tuple(document.id for document in documents)))
         changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
-        found, problems = yield from self._candidates(changed, {**hidden, **{row.id: row.digest for row in before}})
+        found = yield from self._candidates(changed, {**hidden, **{row.id: row for row in before}})
+        rows, problems = found.rows, found.problems
         if self._filter is None:
-            found += before  # with a filter only the store knows whether they match it
+            rows = [*rows, *before]  # with a filter only the store knows whether they match it
         if problems:
-            items = [failed(item, problems[item.id]) if item.id in problems else item for item in items]
-        return LookedUp(items, stored, found, memory)
+            items = [failed(item, problems[item.id or ""]) if item.id in problems else item for item in items]
+        return LookedUp(items, stored, rows, memory, found.left_out)
 
-    def _candidates(
-        self, documents: Sequence[Document], hidden: Mapping[str, str]
-    ) -> Flow[tuple[list[Row], dict[str, str]]]:
-        """Return the candidates for documents, and the reason for each document that has no complete answer."""
+    def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row]) -> Flow[_Candidates]:
+        """Return the candidates for documents."""
         if not documents:
-            return [], {}
+            return _Candidates([], {}, {})
         probes = tuple(probe(self._alone(document), self._rule.queries(document.keys)) for document in documents)
-        request = Candidates(probes, self._rule.search_distance, self._rule.bits, self._filter)
+        request = Candidates(
+            probes,
+            self._rule.search_distance,
+            self._rule.bits,
+            self._filter,
+            one_per_digest=True,
+            per_fingerprint=self._rule.per_fingerprint,
+        )
+        # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
+        keep_stale = self._filter is not None
         try:
-            if self._filter is None:
-                request = replace(request, one_per_digest=True)
-                return (yield from candidates_without_stale(request, hidden)).rows, {}
-            # Rows with a known newer state are needed too: if they are found, they match the filter.
-            return (yield from ask(request)).rows, {}
+            found = yield from candidates_without_stale(request, hidden, keep_stale=keep_stale)
+            return _Candidates(found.rows, {documents[index].id: n for index, n in found.left_out.items()}, {})
         except (TooManyCandidates, TooLarge) as error:
             if len(documents) == 1:
-                return [], {documents[0].id: str(error)}
+                return _Candidates([], {}, {documents[0].id: str(error)})
         # One document without an answer must not stop the others.
         middle = len(documents) // 2
-        first, problems = yield from self._candidates(documents[:middle], hidden)
-        second, more = yield from self._candidates(documents[middle:], hidden)
-        return [*first, *second], problems | more
+        one = yield from self._candidates(documents[:middle], hidden)
+        two = yield from self._candidates(documents[middle:], hidden)
+        return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -188,7 +208,9 @@ class Ingest:
     def _neighbours(self, batch: LookedUp) -> Flow[Neighbours]:
         stored = self._memory.over(batch.memory.over({row.id: row for row in batch.candidates}))
         queries = [self._rule.queries(document.keys) for document in batch.documents]
-        neighbours = Neighbours([self._alone(d) for d in batch.documents], stored.values(), self._rule, queries)
+        alone = [self._alone(document) for document in batch.documents]
+        unsearched = self._memory.rows.keys() | batch.memory.rows.keys()
+        neighbours = Neighbours(alone, stored.values(), self._rule, queries, batch.left_out, unsearched)
         if self._rule.texts is not None:
             sources = [document.source for document in batch.documents]
             yield from neighbours.confirm_new(self._rule.texts, sources, self._recent)

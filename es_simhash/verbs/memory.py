@@ -20,7 +20,7 @@ class Memory:
     """What a run has written or linked since the last refresh.
 
     :param rows: the Rows that were written, in their present state.
-    :param hidden: by id, the digest of the former state that search may still find.
+    :param hidden: by id, the former state that search may still find.
     :param outside: ids of ``rows`` that do not match the filter of the run.
     :param relinked: the Rows whose links alone were changed, in their present state. Search finds them, but with the
         former links. Only search knows whether they match the filter.
@@ -28,7 +28,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
-        self.hidden: dict[str, str] = {}
+        self.hidden: dict[str, Row] = {}
         self.outside: set[str] = set()
         self.relinked: dict[str, Row] = {}
 
@@ -44,7 +44,7 @@ class Memory:
         """
         self.rows[row.id] = row
         if replaces is not None:
-            self.hidden[row.id] = replaces.digest
+            self.hidden[row.id] = replaces
 
     def relink(self, row: Row) -> None:
         """Remember a Row whose links were changed."""
@@ -84,25 +84,34 @@ class RecentSources:
         self._characters -= len(source)
 
 
-def candidates_without_stale(request: Candidates, hidden: Mapping[str, str]) -> Flow[Found]:
+def candidates_without_stale(
+    request: Candidates, hidden: Mapping[str, Row], *, keep_stale: bool = False
+) -> Flow[Found]:
     """Return candidates, one for each digest, without documents that search may find in a former state.
 
     A query that excluded all of these would cost too much. Only those that were found are in the way: each may stand
-    for others with its digest. A second request asks for these others.
+    for others with its digest or its fingerprint. A second request asks for these others.
 
-    :param hidden: by id, the digest of the former state.
+    :param hidden: by id, the former state.
+    :param keep_stale: return the stale documents too.
     """
     found = yield from ask(request)
-    rows = [row for row in found.rows if row.id not in hidden]
-    if len(rows) < len(found.rows):
-        digests = {row.digest for row in found.rows if row.id in hidden}
-        without = {row.id for row in found.rows if row.id in hidden}
-        without |= {id for id, digest in hidden.items() if digest in digests}
-        excluded = (*request.without, *sorted(without))
-        if any(probe.queries for probe in request.probes):
-            # The stale documents may have kept others out of the limited number, too. So everything is asked again.
-            return (yield from candidates_without_stale(replace(request, without=excluded), hidden))
-        probes = tuple(Probe(None, digest) for digest in sorted(digests))
-        again = yield from ask(replace(request, probes=probes, max_distance=-1, without=excluded))
-        rows += [row for row in again.rows if row.id not in hidden]
-    return Found(rows, found.left_out)
+    stale = [row for row in found.rows if row.id in hidden]
+    if not stale:
+        return found
+    kept = stale if keep_stale else []
+    digests = {row.digest for row in stale}
+    fingerprints = {row.fingerprint for row in stale} if request.per_fingerprint is not None else set()
+    without = {row.id for row in stale}
+    without |= {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints}
+    excluded = (*request.without, *sorted(without))
+    if any(probe.queries for probe in request.probes):
+        # The stale documents may have kept others out of the limited number, too. So everything is asked again.
+        again = yield from candidates_without_stale(replace(request, without=excluded), hidden, keep_stale=keep_stale)
+        return Found([*kept, *again.rows], again.left_out)
+    probes = [Probe(None, digest) for digest in sorted(digests)]
+    probes += [Probe(fingerprint, None) for fingerprint in fingerprints if fingerprint is not None]
+    request = replace(request, probes=tuple(probes), max_distance=0 if fingerprints else -1, without=excluded)
+    again = yield from candidates_without_stale(request, hidden, keep_stale=keep_stale)
+    rows = {row.id: row for row in (*found.rows, *again.rows) if row.id not in hidden}
+    return Found([*kept, *rows.values()], found.left_out)

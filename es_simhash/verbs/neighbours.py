@@ -13,18 +13,24 @@ from collections import ChainMap, defaultdict
 from dataclasses import dataclass
 from functools import cache
 from heapq import nsmallest
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import rows_within
-from es_simhash.search.keys import rows_sharing
+from es_simhash.search.hamming import FingerprintIndex, hamming_distance
+from es_simhash.search.keys import KeyIndex
 from es_simhash.verbs.memory import RecentSources
+from es_simhash.verbs.rule import MOST_NEAR_TEXTS, MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from es_simhash.contract import Flow
     from es_simhash.search.keys import KeyQuery
@@ -32,8 +38,7 @@ if TYPE_CHECKING:
     from es_simhash.verbs.texts import StoredText, Texts
 
 
-MOST_TEXTS = 20
-"""The largest number of texts that are compared with a document: of the documents that share the most keys with it."""
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 NEAREST = 8
 """The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
 
@@ -54,6 +59,48 @@ class Original:
     similarity: float | None
 
 
+class _Near(NamedTuple):
+    """Rows that may be near a document.
+
+    :param indices: shape (n,).
+    :param order: shape (n,); the smallest is compared first.
+    """
+
+    indices: NDArray[np.intp]
+    order: NDArray[Any]
+
+    def without(self, indices: NDArray[np.intp]) -> _Near:
+        """Return the others."""
+        keep = ~np.isin(self.indices, indices) if len(indices) else slice(None)
+        return _Near(self.indices[keep], self.order[keep])
+
+
+class _Counted(NamedTuple):
+    """Rows that may be the original of a document.
+
+    :param indices: shape (n,).
+    :param order: shape (n,); the smallest is compared first.
+    :param written: write orders, shape (n,).
+    """
+
+    indices: NDArray[np.intp]
+    order: NDArray[Any]
+    written: NDArray[np.int64]
+
+    def first(self, rows: Sequence[Row], most: int) -> list[tuple[int, int]]:
+        """Return the first to compare: pairs (index, write order). Equal ones come in the order of their ids."""
+        if not len(self.indices):
+            return []
+        sorted_ = np.lexsort((self.written, self.order))
+        last = sorted_[min(most, len(sorted_)) - 1]
+        tied = (self.order[sorted_] == self.order[last]) & (self.written[sorted_] == self.written[last])
+        end = int(np.flatnonzero(tied)[-1]) + 1
+        found = [
+            (self.order[i], int(self.written[i]), rows[self.indices[i]].id, int(self.indices[i])) for i in sorted_[:end]
+        ]
+        return [(index, written) for _, written, _, index in sorted(found)[:most]]
+
+
 class Neighbours:
     """The documents that are near each document of a batch.
 
@@ -62,6 +109,9 @@ class Neighbours:
     :param batch: in their order, each as the Row that it would be alone. The digest of an empty text is empty.
     :param stored: Rows that are stored already. Some may be replaced by documents of the batch.
     :param queries: with keys: for each of the batch the conditions on the keys of its neighbours.
+    :param left_out: by id of the batch, how many documents the store did not return because too many share keys or a
+        fingerprint.
+    :param unsearched: ids of ``stored`` that the store did not count for that.
     """
 
     def __init__(
@@ -70,41 +120,47 @@ class Neighbours:
         stored: Iterable[Row],
         rule: ResolvedRule,
         queries: Sequence[tuple[KeyQuery, ...]] = (),
+        left_out: Mapping[str, int] = _NOTHING,
+        unsearched: Container[str] = (),
     ) -> None:
         self._position = {row.id: position for position, row in enumerate(batch)}
-        first = _first_of_copies(stored, self._position)
+        digests = {row.digest for row in batch}
+        first = _first_of_copies(stored, self._position, digests, rule.per_fingerprint)
         self._stored_count = len(first)
         self._rows = [*first, *batch]
         self._rule = rule
-        self._shared: list[dict[int, int]] = []
+        self._queries = queries
         if rule.keys:
-            self._shared = rows_sharing(queries, [row.keys for row in self._rows], [row.length for row in self._rows])
-            self._near = [self._pairs(position) for position in range(len(batch))]
+            self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
         else:
-            self._near = rows_within(
-                [row.fingerprint for row in batch],
-                [row.fingerprint for row in self._rows],
-                rule.max_distance,
-                rule.bits,
-            )
+            self._fingerprints = FingerprintIndex([row.fingerprint for row in self._rows], rule.bits)
+        self._orders = np.array([row.written for row in self._rows], dtype=np.int64)
+        self._replaceable = [index for index, row in enumerate(first) if row.id in self._position]
         self._copies: dict[str, list[int]] = defaultdict(list)
-        digests = {row.digest for row in batch}
         for index, row in enumerate(self._rows):
             if row.digest in digests:
                 self._copies[row.digest].append(index)
-        self.left_out: dict[str, int] = {}
-        """By id, how many documents that share keys were not compared."""
+        self.left_out = dict(left_out)
+        """By id, how many documents that share keys or are near were not compared."""
+        self._not_returned = left_out
+        self._is_new = np.array([row.id in unsearched for row in first] + [True] * len(batch), dtype=np.bool_)
         self._texts: Texts | None = None
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
         self._batch_text: Callable[[int], StoredText]
 
-    def _pairs(self, position: int) -> list[tuple[int, int]]:
-        """Return the Rows that share keys with one of the batch, as pairs (index, distance)."""
+    def _near(self, position: int) -> _Near:
+        """Return the Rows that may be near one of the batch. Nothing of it is kept: there may be very many."""
         row = self._rows[self._stored_count + position]
-        found = self._rule.allowed(row.fingerprint, self._rows, self._shared[position])
-        # Where there is no distance, the document comes after all that have one.
-        return [(index, self._rule.bits + 1 if distance is None else distance) for index, distance in found]
+        if not self._rule.keys:
+            indices, distances = self._fingerprints.within(row.fingerprint, self._rule.max_distance)
+            return _Near(indices, distances)
+        indices, scores = self._keys.sharing(self._queries[position])
+        if self._rule.limited:
+            allowed = self._rule.allowed(row.fingerprint, self._rows, indices.tolist())
+            near = np.isin(indices, [index for index, _ in allowed])
+            indices, scores = indices[near], scores[near]
+        return _Near(indices, -scores)
 
     def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
         """Fetch the texts that will probably be compared. From now on texts confirm.
@@ -118,24 +174,21 @@ class Neighbours:
     def confirm_stored(self, texts: Texts) -> Flow[None]:
         """:meth:`confirm_new` for a batch of stored documents."""
         self._texts = texts
-        own = {self._stored_count + position for position in range(len(self._near)) if self._different(position)}
+        own = {self._stored_count + position for position in self._position.values() if len(self._different(position))}
         self._stored_texts = fetched = yield from self._fetch(self._nearest() | own)
         self._batch_text = lambda position: fetched.get(self._stored_count + position)
 
-    def _different(self, position: int) -> list[tuple[int, int]]:
-        """Return the stored Rows near one of the batch that are no exact duplicates, as pairs (distance, index)."""
+    def _different(self, position: int) -> NDArray[np.intp]:
+        """Return the stored Rows near one of the batch that are no exact duplicates, the nearest first."""
         digest = self._rows[self._stored_count + position].digest
-        return [
-            (distance, index)
-            for index, distance in self._near[position]
-            if index < self._stored_count and self._rows[index].digest != digest
-        ]
+        near = self._near(position)
+        order = np.lexsort((near.indices, near.order))
+        stored = near.indices[order][near.indices[order] < self._stored_count]
+        return stored[~np.isin(stored, self._copies[digest])]
 
     def _nearest(self) -> set[int]:
         """Return the indices of the nearest stored Rows of each document."""
-        return {
-            index for position in range(len(self._near)) for _, index in nsmallest(NEAREST, self._different(position))
-        }
+        return {index for position in self._position.values() for index in self._different(position)[:NEAREST].tolist()}
 
     def _fetch(self, indices: Collection[int]) -> Flow[dict[int, StoredText]]:
         """Return the features of Rows' texts by index."""
@@ -192,39 +245,54 @@ class Neighbours:
     def _ranked(
         self, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
     ) -> list[tuple[Rank, int]]:
-        """Return the neighbours that count, each with its rank and its index."""
+        """Return the neighbours that count, in the order of comparison, each with its rank and its index.
+
+        Where texts confirm, there are not too many. Else only the first can be the original.
+        """
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
-        found = [(True, distance, index) for index, distance in self._near[position]]
-        if digest:
-            found += [(False, 0, index) for index in self._copies[digest]]
-        ranked: list[tuple[Rank, int]] = []
-        for not_exact, distance, index in found:
-            row = self._rows[index]
-            if row.id == id:
-                continue
-            if index >= self._stored_count:  # of this batch: it counts after its turn, if it is written
-                if row.id not in written or row.id in without:
-                    continue
-                order = written[row.id].written
-            elif row.id in written:  # a former state that this batch replaces
-                continue
-            else:
-                order = row.written
-            if before is None or order < before:
-                ranked.append(((not_exact, distance, order, row.id), index))
-        return self._most_similar(position, ranked) if self._rule.keys else ranked
+        copies = np.array(self._copies[digest] if digest else [], dtype=np.intp)
+        exact = self._counted(_Near(copies, np.zeros_like(copies)), id, written, before, without)
+        near = self._near(position)
+        others = self._counted(near.without(copies), id, written, before, without)
+        most = 1 if self._texts is None else MOST_TEXTS if self._rule.keys else MOST_NEAR_TEXTS
+        if self._texts is not None:
+            self._count_left_out(id, others, most)
+        return [
+            *((self._rank(index, order, position, exact=True), index) for index, order in exact.first(self._rows, 1)),
+            *((self._rank(index, order, position), index) for index, order in others.first(self._rows, most)),
+        ]
 
-    def _most_similar(self, position: int, ranked: list[tuple[Rank, int]]) -> list[tuple[Rank, int]]:
-        """Return the exact duplicates, and of the others those that share the most keys."""
-        exact = [each for each in ranked if not each[0][0]]
-        copies = {index for _, index in exact}
-        others = [each for each in ranked if each[0][0] and each[1] not in copies]
-        shared = self._shared[position]
-        # The write order of two documents may be equal; then the id decides, as in a store.
-        others.sort(key=lambda each: (-shared[each[1]], each[0][2], each[0][3]))
-        self.left_out[self._rows[self._stored_count + position].id] = max(0, len(others) - MOST_TEXTS)
-        return exact + others[:MOST_TEXTS]
+    def _counted(
+        self, near: _Near, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
+    ) -> _Counted:
+        """Return those that count, each with its write order."""
+        orders = self._orders[near.indices]
+        counts = np.ones(len(orders), dtype=np.bool_)
+        for place in np.flatnonzero(near.indices >= self._stored_count).tolist():
+            row = self._rows[near.indices[place]]  # of this batch: it counts after its turn, if it is written
+            counts[place] = row.id != id and row.id in written and row.id not in without
+            if counts[place]:
+                orders[place] = written[row.id].written
+        for place in np.flatnonzero(np.isin(near.indices, self._replaceable)).tolist():
+            row = self._rows[near.indices[place]]  # a former state does not count when this batch has replaced it
+            counts[place] = row.id != id and row.id not in written
+        if before is not None:
+            counts &= orders < before
+        return _Counted(near.indices[counts], near.order[counts], orders[counts])
+
+    def _count_left_out(self, id: str, others: _Counted, most: int) -> None:
+        """Remember how many neighbours are not compared."""
+        if not_returned := self._not_returned.get(id):
+            self.left_out[id] = not_returned + int(self._is_new[others.indices].sum())
+        elif len(others.indices) > most:
+            self.left_out[id] = len(others.indices) - most
+
+    def _rank(self, index: int, order: int, position: int, *, exact: bool = False) -> Rank:
+        ours, theirs = self._rows[self._stored_count + position], self._rows[index]
+        distance = 0 if exact else hamming_distance(ours.fingerprint, theirs.fingerprint)
+        # Where there is no distance, the document comes after all that have one.
+        return not exact, self._rule.bits + 1 if distance is None else distance, order, theirs.id
 
     def _original(self, rank: Rank, index: int, similarity: float | None, written: Mapping[str, Row]) -> Original:
         row = self._rows[index]
@@ -241,10 +309,14 @@ class Neighbours:
         return texts.similarity(self._batch_text(position), other)
 
 
-def _first_of_copies(rows: Iterable[Row], batch: Container[str]) -> list[Row]:
-    """Return the Rows without exact duplicates of others: of these the first written is enough, and there may be many.
+def _first_of_copies(
+    rows: Iterable[Row], batch: Container[str], digests: Container[str], per_fingerprint: int | None
+) -> list[Row]:
+    """Return the Rows that can be an original: of exact duplicates the first written is enough, and there may be many.
 
     :param batch: ids of the batch. Their Rows all stay, because the batch may replace their documents.
+    :param digests: of the batch. The first Row with each of these stays.
+    :param per_fingerprint: of the other Rows with one fingerprint so many stay, the first written. None for all.
     """
     kept: list[Row] = []
     first: dict[tuple[str, int | None], Row] = {}
@@ -255,7 +327,19 @@ def _first_of_copies(rows: Iterable[Row], batch: Container[str]) -> list[Row]:
         copy = first.setdefault((row.digest, row.fingerprint), row)
         if (row.written, row.id) < (copy.written, copy.id):
             first[row.digest, row.fingerprint] = row
-    return [*kept, *first.values()]
+    if per_fingerprint is None:
+        return [*kept, *first.values()]
+    groups: defaultdict[int | None, list[Row]] = defaultdict(list)
+    for row in first.values():
+        groups[row.fingerprint].append(row)
+    for same in groups.values():
+        if len(same) > per_fingerprint:
+            kept += nsmallest(per_fingerprint, same, key=attrgetter("written", "id"))
+            ids = {row.id for row in kept[-per_fingerprint:]}
+            kept += [row for row in same if row.digest in digests and row.id not in ids]
+        else:
+            kept += same
+    return kept
 
 
 def probe(row: Row, queries: tuple[KeyQuery, ...] = ()) -> Probe:

@@ -137,7 +137,13 @@ class _Plan:
         candidates: list[Row] = []
         if probes:
             request = Candidates(
-                probes, rule.search_distance, rule.bits, self.filter, tuple(sorted(self.gone)), one_per_digest=True
+                probes,
+                rule.search_distance,
+                rule.bits,
+                self.filter,
+                tuple(sorted(self.gone)),
+                one_per_digest=True,
+                per_fingerprint=rule.per_fingerprint,
             )
             candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
         stored = self.memory.over({row.id: row for row in candidates})

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
 
 NO_KEYS = KeysState()
+MOST_TEXTS = 20
+"""The largest number of texts that are compared with a document: of documents that share the most and rarest keys."""
+MOST_NEAR_TEXTS = 100
+"""The largest number of texts that are compared with a document without keys: of the documents that are nearest."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,16 @@ class ResolvedRule:
     def search_distance(self) -> int:
         """The max_distance of a request for candidates; below 0 if keys find them."""
         return DIGESTS_ALONE if self.keys else self.max_distance
+
+    @property
+    def per_fingerprint(self) -> int | None:
+        """How many documents with one fingerprint can matter to a document; None for all.
+
+        They have the same distance, so the first written is the original. Where texts confirm, it may be a later one.
+        """
+        if self.keys:
+            return None
+        return 1 if self.texts is None else MOST_NEAR_TEXTS
 
     def queries(self, keys: TextKeys | None) -> tuple[KeyQuery, ...]:
         """Return the conditions on the keys of documents that are similar to a text."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Fetch, Probe, ask
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import rows_within
-from es_simhash.search.keys import rows_sharing
+from es_simhash.search.hamming import FingerprintIndex
+from es_simhash.search.keys import KeyIndex
 from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.verbs.neighbours import MOST_TEXTS
+from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
@@ -131,12 +131,12 @@ def _near(
     rows = found.rows
     near: list[list[tuple[int, int | None]]]
     if rule.keys:
-        sharing = rows_sharing([p.queries for p in probes], [row.keys for row in rows], [row.length for row in rows])
-        near = [rule.allowed(probe.fingerprint, rows, some) for probe, some in zip(probes, sharing, strict=True)]
+        keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], [probe.queries for probe in probes])
+        near = [rule.allowed(probe.fingerprint, rows, keys.sharing(probe.queries)[0].tolist()) for probe in probes]
     else:
-        fingerprints = [row.fingerprint for row in rows]
-        within = rows_within([probe.fingerprint for probe in probes], fingerprints, rule.max_distance, rule.bits)
-        near = [[*some] for some in within]
+        fingerprints = FingerprintIndex([row.fingerprint for row in rows], rule.bits)
+        within = [fingerprints.within(probe.fingerprint, rule.max_distance) for probe in probes]
+        near = [list(zip(indices.tolist(), bits.tolist(), strict=True)) for indices, bits in within]
     return [
         Matches(_matches(probe, rows, some), found.left_out.get(index, 0))
         for index, (probe, some) in enumerate(zip(probes, near, strict=True))

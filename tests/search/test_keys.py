@@ -13,9 +13,10 @@ from es_simhash.search.keys import (
     LEAST,
     LONGEST_WITH_GRAMS,
     SHORT,
+    KeyIndex,
     KeyQuery,
     key_queries,
-    rows_sharing,
+    rarity,
     text_keys,
 )
 
@@ -42,8 +43,9 @@ def similar_pairs(draw: st.DrawFn) -> tuple[str, str]:
 
 def finds(asker: str, other: str, similarity: float) -> bool:
     keys = text_keys(other)
-    [found] = rows_sharing([key_queries(text_keys(asker), similarity)], [keys.values], [keys.length])
-    return 0 in found
+    queries = key_queries(text_keys(asker), similarity)
+    found, _ = KeyIndex([keys.values], [keys.length], [queries]).sharing(queries)
+    return len(found) == 1
 
 
 @pytest.mark.parametrize(("length", "kinds"), [(1, "g"), (SHORT, "g"), (SHORT + 1, "gm"), (LONGEST_WITH_GRAMS, "gm")])
@@ -60,20 +62,22 @@ def test_a_pair_with_a_short_text_is_found_from_either_side(texts: tuple[str, st
         assert finds(*reversed(texts), LEAST)
 
 
-def plain_rows_sharing(
+def plain_sharing(
     queries: list[tuple[KeyQuery, ...]], keys: list[tuple[str, ...]], lengths: list[int | None]
-) -> list[dict[int, int]]:
+) -> list[dict[int, float]]:
     """The slow reference: each query against each document."""
-    found: list[dict[int, int]] = []
+    found: list[dict[int, float]] = []
+    total = sum(1 for theirs in keys if theirs)
     for some in queries:
-        shared: dict[int, int] = {}
+        shared: dict[int, float] = {}
         for index, (theirs, length) in enumerate(zip(keys, lengths, strict=True)):
             for query in some:
-                count = len(set(query.keys) & set(theirs))
+                common = set(query.keys) & set(theirs)
+                score = sum(rarity(sum(key in each for each in keys), total) for key in common)
                 low, high = query.lengths or (0, 1 << 30)
                 in_range = query.lengths is None or (length is not None and low <= length <= high)
-                if count >= query.minimum and in_range:
-                    shared[index] = max(count, shared.get(index, 0))
+                if len(common) >= query.minimum and in_range:
+                    shared[index] = max(score, shared.get(index, 0.0))
         found.append(shared)
     return found
 
@@ -91,7 +95,11 @@ def test_rows_that_share_keys_are_those_of_the_reference(
     queries: list[tuple[KeyQuery, ...]], documents: list[tuple[tuple[str, ...], int | None]]
 ) -> None:
     keys, sizes = [each[0] for each in documents], [each[1] for each in documents]
-    assert rows_sharing(queries, keys, sizes) == plain_rows_sharing(queries, keys, sizes)
+    index = KeyIndex(keys, sizes, queries)
+    expected = plain_sharing(queries, keys, sizes)
+    for some, scores in zip(queries, expected, strict=True):
+        found, ours = index.sharing(some)
+        assert dict(zip(found.tolist(), ours.tolist(), strict=True)) == pytest.approx(scores, abs=1e-5)
 
 
 @given(text=words)

@@ -13,7 +13,7 @@ from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.contract import Describe, Fetch, Write, Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.ingest import run as client_runs
-from es_simhash.search.hamming import rows_within
+from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.similarity.measures import jaccard
 from es_simhash.testing import LinearStore
 from es_simhash.verbs import ingest as flow
@@ -452,11 +452,11 @@ def test_what_was_removed_is_no_original_of_a_later_document() -> None:
 def test_very_many_copies_are_compared_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
 
-    def counted(ours: Any, theirs: Any, max_distance: int, bits: int) -> Any:
-        compared.append(len(theirs))
-        return rows_within(ours, theirs, max_distance, bits)
+    def counted(fingerprints: Sequence[int | None], bits: int) -> FingerprintIndex:
+        compared.append(len(fingerprints))
+        return FingerprintIndex(fingerprints, bits)
 
-    monkeypatch.setattr(flow_neighbours, "rows_within", counted)
+    monkeypatch.setattr(flow_neighbours, "FingerprintIndex", counted)
     client = Documents(LinearStore(lagging=True))
     outcomes = ingest(client, *[text(1, 2)] * 400, batch_size=20)
     assert [outcome.outcome for outcome in outcomes] == ["new"] + ["exact_duplicate"] * 399

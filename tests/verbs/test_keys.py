@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from es_simhash import Documents, Fingerprinter, NotSetUp, Outcome
 from es_simhash.contract import DescribeKeys, KeysState
 from es_simhash.ingest import run as ingest_run
-from es_simhash.search.keys import key_queries, rows_sharing
+from es_simhash.search.keys import KeyIndex, key_queries
 from es_simhash.similarity.confirm import Confirm
 from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
@@ -62,8 +62,9 @@ def reference(items: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
                 found.append((False, 0, earlier))
                 continue
             theirs = features[earlier]
-            [shared] = rows_sharing([key_queries(ours.keys, CONFIRM)], [theirs.keys.values], [theirs.keys.length])
-            if shared and confirm.similarity(ours, theirs) >= CONFIRM:
+            queries = key_queries(ours.keys, CONFIRM)
+            shares, _ = KeyIndex([theirs.keys.values], [theirs.keys.length], [queries]).sharing(queries)
+            if len(shares) and confirm.similarity(ours, theirs) >= CONFIRM:
                 distance = print_.distance(fingerprints[earlier])
                 found.append((True, 65 if distance is None else distance, earlier))
         # A document that duplicates an exact duplicate is linked to the first of the copies.

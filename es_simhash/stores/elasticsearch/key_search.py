@@ -1,4 +1,4 @@
-"""The clause of a query that finds documents with common keys, and scores them by the number of these keys."""
+"""The clause of a query that finds documents with common keys, and scores them by the rarity of these keys."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
     """Return a clause for documents that fulfil at least one of the queries.
 
-    In query context the score of a document is the number of keys that it shares: the largest number over the queries
-    that it fulfils.
+    In query context the score of a document is the sum of the rarities of the keys that it shares, times a constant:
+    the largest sum over the queries that it fulfils. It is the score of BM25 for a field without norms.
 
     :param queries: at least one. Each has at least as many keys as its minimum.
     """
@@ -22,7 +22,7 @@ def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
 
 
 def _clause(query: KeyQuery) -> dict[str, Any]:
-    terms = [{"constant_score": {"filter": {"term": {"simhash.keys": key}}}} for key in query.keys]
+    terms = [{"term": {"simhash.keys": key}} for key in query.keys]
     clause: dict[str, Any] = {"should": terms, "minimum_should_match": max(1, query.minimum)}
     if query.lengths is not None:
         shortest, longest = query.lengths

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
 from es_simhash.errors import SimhashError, TooManyCandidates
-from es_simhash.fingerprinting.encoding import segment_count
+from es_simhash.fingerprinting.encoding import hex_segments, segment_count
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.calls import Call, handler
@@ -40,6 +41,8 @@ COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
 """Searches in one multi-search. A request may have 100 MB."""
+LARGEST_GROUP = 100
+"""Hits of documents with one high half of 128 bits."""
 KEEP_ALIVE = "2m"
 """How long a point in time lives after each page of Candidates."""
 SCAN_PAGE = 10_000
@@ -65,27 +68,110 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
-    left_out: dict[int, int] = {}
+    left_out: Counter[int] = Counter()
     batches = yield from _probe_batches(request, index)
-    asked: list[tuple[dict[str, Any], Sequence[int]]] = [(_search(request, probes), ()) for probes in batches]
-    asked += [(_key_search(request, queries), probes) for queries, probes in request.key_queries().items()]
-    for some in chunks(asked, SEARCHES):
-        bodies = yield from _multi_search([search for search, _ in some], index)
-        for (search, probes), body in zip(some, bodies, strict=True):
+    key_queries = request.key_queries()
+    asked = [_search(request, probes) for probes in batches] + [_key_search(request, some) for some in key_queries]
+    of_probes: list[Sequence[Probe] | None] = [*batches, *[None] * len(key_queries)]
+    numbers: list[Sequence[int]] = [*[()] * len(batches), *key_queries.values()]
+    for some in chunks(list(zip(asked, of_probes, numbers, strict=True)), SEARCHES):
+        bodies = yield from _multi_search([search for search, _, _ in some], index)
+        for (search, probes, sharing), body in zip(some, bodies, strict=True):
             hits = body["hits"]["hits"]
-            if probes:
+            if probes is None:
                 if len(hits) > request.most:
-                    left_out |= dict.fromkeys(probes, body["hits"]["total"]["value"] - request.most)
+                    left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - request.most))
                 hits = hits[: request.most]
             elif len(hits) == search["size"]:
-                hits = yield from _all_hits(search["query"], index, _row_options(request))
+                if request.per_fingerprint is None:
+                    hits = yield from _all_hits(search["query"], index, _row_options(request))
+                else:
+                    hits, crowds = yield from _crowded(request, probes, request.per_fingerprint, index)
+                    left_out.update(request.left_out_of(crowds))
             rows |= {hit["_id"]: to_row(hit) for hit in hits}
-    return Found(list(rows.values()), left_out)
+    return Found(list(rows.values()), dict(left_out))
+
+
+def _crowded(
+    request: Candidates, probes: Sequence[Probe], most: int, index: Index
+) -> Steps[tuple[list[dict[str, Any]], dict[int | None, int]]]:
+    """Return the hits of Probes of which some find very many documents, ``most`` of each fingerprint.
+
+    The second value is by fingerprint how many hits were left out; empty if ``most`` is 1.
+    """
+    digests = replace(request, max_distance=-1)
+    by_digest = [_search(digests, some) for some in chunks(probes, UNION) if any(p.digest is not None for p in some)]
+    hits: list[dict[str, Any]] = []
+    for search, body in zip(by_digest, (yield from _multi_search(by_digest, index)) if by_digest else (), strict=True):
+        found = body["hits"]["hits"]
+        if len(found) == search["size"]:  # many copies: with one for each digest there are no more than Probes
+            found = yield from _all_hits(search["query"], index, _row_options(request))
+        hits += found
+    crowds: dict[int | None, int] = {}
+    pending = [[probe for probe in probes if probe.fingerprint is not None]]
+    while pending:
+        some = pending.pop()
+        if not some:
+            continue
+        search = _search_of_fingerprints(request, some)
+        [body] = yield from _multi_search([search], index)
+        heads = body["hits"]["hits"]
+        if len(heads) == PAGE and len(some) > 1:
+            middle = len(some) // 2
+            pending += [some[:middle], some[middle:]]
+            continue
+        groups: list[dict[str, Any]] = [{"hits": [head]} for head in heads]
+        if most > 1 or request.bits > 64:
+            groups = []
+            same = [_search_of_group(request, to_row(head), most) for head in heads]
+            for part in chunks(same, SEARCHES):
+                groups += [body["hits"] for body in (yield from _multi_search(part, index))]
+        if len(heads) == PAGE or any(_is_mixed(group["hits"]) for group in groups):
+            hits += yield from _all_hits(search["query"], index, _row_options(request))
+            continue
+        for group in groups:
+            hits += group["hits"]
+            if most > 1 and group["total"]["value"] > most:
+                crowds[to_row(group["hits"][0]).fingerprint] = group["total"]["value"] - most
+    return hits, crowds
+
+
+def _search_of_fingerprints(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
+    """Return the body of a search by the fingerprints of some Probes: the first document of each fingerprint.
+
+    At 128 bits it returns the first document of each high half.
+    """
+    search = _search(replace(request, one_per_digest=False), [replace(probe, digest=None) for probe in probes])
+    return search | {"collapse": {"field": "simhash.fp"}, "sort": [_FIRST_WRITTEN]}
+
+
+def _search_of_group(request: Candidates, head: Row, most: int) -> dict[str, Any]:
+    """Return the body of a search for documents with the fingerprint of another one; at 128 bits with its high half."""
+    assert head.fingerprint is not None
+    segments = hex_segments(head.fingerprint, request.bits)[:4]
+    terms = [{"term": {f"simhash.s{number}": segment}} for number, segment in enumerate(segments)]
+    search = {
+        "query": _restricted(request, {"filter": terms}),
+        "size": most if request.bits == 64 else LARGEST_GROUP,
+        "sort": [_FIRST_WRITTEN],
+        "_source": False,
+        **_row_options(request),
+        "track_total_hits": COUNTED,
+    }
+    return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
+
+
+def _is_mixed(hits: Sequence[dict[str, Any]]) -> bool:
+    """Return whether hits are not all of their group, and have several fingerprints."""
+    return len(hits) == LARGEST_GROUP and len({to_row(hit).fingerprint for hit in hits}) > 1
 
 
 def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[list[dict[str, Any]]]:
-    """Return the body of the response to each search. Every shard has answered."""
-    header = {"index": index.index, "allow_partial_search_results": False}
+    """Return the body of the response to each search. Every shard has answered.
+
+    Scores are computed from the documents of all shards. It makes no difference for an index with one shard.
+    """
+    header = {"index": index.index, "allow_partial_search_results": False, "search_type": "dfs_query_then_fetch"}
     response = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
     bodies: list[dict[str, Any]] = response["responses"]
     for body in bodies:

@@ -1,4 +1,4 @@
-"""Documents that share keys, in SQLite: the table ``keys`` counts them, without a look at the documents.
+"""Documents that share keys, in SQLite: the table ``keys`` has the documents of each key.
 
 The documents themselves are read where a filter or a length needs them, and for the Rows that are returned.
 """
@@ -6,67 +6,149 @@ The documents themselves are read where a filter or a length needs them, and for
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.stores.sqlite.filters import to_sql
 from es_simhash.stores.sqlite.schema import row_columns, to_row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from es_simhash.contract import Candidates, Row
     from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.sqlite.database import Database
 
-
-def rows_sharing(queries: Sequence[KeyQuery], request: Candidates, database: Database) -> tuple[list[Row], int]:
-    """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are."""
-    ranked, parameters = _ranked(queries, request)
-    sql = (
-        f"SELECT {row_columns(request.bits, keys=True)}, total "
-        f"FROM ({ranked} ORDER BY shared DESC, written LIMIT ?) CROSS JOIN documents USING (written)"
-    )
-    with database.use() as connection:
-        found = connection.execute(sql, [*parameters, request.most]).fetchall()
-    rows = [to_row(values[:-1]) for values in found]
-    return rows, found[0][-1] - len(rows) if found else 0
+_READ_IF_ONE_IS_ENOUGH = 500
+"""Entries of one key that are read, if a query asks for one common key. A key of a template may have many more."""
+_READ = 20_000
+"""Entries of one key that are read, if a query asks for several common keys."""
 
 
-def _ranked(queries: Sequence[KeyQuery], request: Candidates) -> tuple[str, list[Any]]:
-    """Return a SELECT of ``written``, ``shared`` and ``total`` of all documents that fulfil a query; its parameters.
+@dataclass(frozen=True)
+class _Fulfilling:
+    """The documents that fulfil one query.
 
-    ``shared`` is the number of keys that a document shares; ``total`` is the number of documents.
+    :param documents: their write orders.
+    :param entries: for each key the write orders of the documents that have it.
+    :param was_cut: a key has more entries, which were not read.
     """
-    selects, parameters = [], []
-    for query in queries:
-        select, query_parameters = _fulfilling(query)
-        selects.append(select)
-        parameters += query_parameters
-    sharing = f"SELECT written, max(shared) AS shared FROM ({' UNION ALL '.join(selects)}) GROUP BY written"
-    if request.one_per_digest or request.without or request.filter is not None:
-        condition, condition_parameters = condition_of(request)
-        parameters += condition_parameters
-        copy = (
-            "row_number() OVER (PARTITION BY digest ORDER BY shared DESC, written)" if request.one_per_digest else "1"
-        )
-        sharing = (
-            f"SELECT written, shared FROM (SELECT written, shared, {copy} AS copy "
-            f"FROM ({sharing}) CROSS JOIN documents USING (written) WHERE {condition}) WHERE copy = 1"
-        )
-    return f"SELECT written, shared, count(*) OVER () AS total FROM ({sharing})", parameters
+
+    documents: NDArray[np.int64]
+    entries: list[NDArray[np.int64]]
+    was_cut: bool
 
 
-def _fulfilling(query: KeyQuery) -> tuple[str, list[Any]]:
-    """Return a SELECT of ``written`` and ``shared`` of the documents that fulfil one query; its parameters."""
-    sql = (
-        "SELECT written, count(*) AS shared FROM keys WHERE key IN (SELECT value FROM json_each(?)) "
-        "GROUP BY written HAVING count(*) >= ?"
-    )
-    parameters = [json.dumps(query.keys), query.minimum]
-    if query.lengths is None:
-        return sql, parameters
-    sql = f"SELECT written, shared FROM ({sql}) CROSS JOIN documents USING (written) WHERE length BETWEEN ? AND ?"
-    return sql, [*parameters, *query.lengths]
+class KeySearch:
+    """Finds documents that share keys, for one request.
+
+    A key may have very many documents. Of each key only those that were written first are read.
+    """
+
+    def __init__(self, request: Candidates, database: Database) -> None:
+        self._request = request
+        self._database = database
+        self._entries: dict[tuple[str, int], NDArray[np.int64]] = {}
+
+    def sharing(self, queries: Sequence[KeyQuery]) -> tuple[list[Row], int]:
+        """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are.
+
+        If entries were not read, there may be more others, and the number is at least 1.
+        """
+        most = self._request.most
+        found = [some for query in queries if (some := self._fulfilling(query)) is not None]
+        if not found:
+            return [], 0
+        documents = np.unique(np.concatenate([some.documents for some in found]))
+        ranked = (self._ranked(documents, found) if len(documents) > most else documents).tolist()
+        rows = list(islice(self._rows(ranked), most))
+        left_out = self._count(ranked) - most if len(rows) == most < len(ranked) else 0
+        return rows, max(left_out, int(any(some.was_cut for some in found)))
+
+    def _fulfilling(self, query: KeyQuery) -> _Fulfilling | None:
+        most = _READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else _READ
+        entries = [array for key in query.keys if len(array := self._entries_of(key, most))]
+        if not entries:
+            return None
+        every, counts = np.unique(np.concatenate(entries), return_counts=True)
+        documents = every[counts >= query.minimum]
+        if query.lengths is not None:
+            documents = self._with_length(documents, query.lengths)
+        return _Fulfilling(documents, entries, any(len(array) == most for array in entries))
+
+    def _ranked(self, documents: NDArray[np.int64], found: Sequence[_Fulfilling]) -> NDArray[np.int64]:
+        """Return the documents by their scores, the highest first, then by write order."""
+        best = np.zeros(len(documents))
+        for some in found:
+            every, place = np.unique(np.concatenate(some.entries), return_inverse=True)
+            rarities = [rarity(len(array), self._total) for array in some.entries]
+            scores = np.bincount(place, np.repeat(rarities, [len(array) for array in some.entries])).round(ROUNDED_TO)
+            where = np.searchsorted(documents, some.documents)
+            best[where] = np.maximum(best[where], scores[np.searchsorted(every, some.documents)])
+        return documents[np.argsort(-best, kind="stable")]
+
+    def _entries_of(self, key: str, most: int) -> NDArray[np.int64]:
+        """Return the write orders of the first documents with a key."""
+        if (array := self._entries.get((key, most))) is None:
+            sql = "SELECT written FROM keys WHERE key = ? ORDER BY written LIMIT ?"
+            with self._database.use() as connection:
+                found = connection.execute(sql, [key, most]).fetchall()
+            array = self._entries[key, most] = np.array(found, dtype=np.int64).reshape(-1)
+        return array
+
+    @cached_property
+    def _total(self) -> int:
+        """The number of documents."""
+        with self._database.use() as connection:
+            count: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
+        return count
+
+    def _with_length(self, documents: NDArray[np.int64], lengths: tuple[int, int]) -> NDArray[np.int64]:
+        sql = (
+            "SELECT written FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND length BETWEEN ? AND ?"
+        )
+        with self._database.use() as connection:
+            found = connection.execute(sql, [json.dumps(documents.tolist()), *lengths]).fetchall()
+        return np.array(found, dtype=np.int64).reshape(-1)
+
+    def _count(self, documents: list[int]) -> int:
+        """Return how many of the documents match the request; of those with one digest one, if asked."""
+        request = self._request
+        if not (request.one_per_digest or request.without or request.filter is not None):
+            return len(documents)
+        condition, parameters = condition_of(request)
+        counted = "DISTINCT digest" if request.one_per_digest else "*"
+        sql = (
+            f"SELECT count({counted}) FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND {condition}"
+        )
+        with self._database.use() as connection:
+            count: int = connection.execute(sql, [json.dumps(documents), *parameters]).fetchone()[0]
+        return count
+
+    def _rows(self, ranked: Sequence[int]) -> Iterator[Row]:
+        """Yield the Rows of these write orders that match the request, in this order; one for each digest if asked."""
+        condition, parameters = condition_of(self._request)
+        columns = row_columns(self._request.bits, keys=True)
+        sql = f"SELECT {columns} FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND {condition}"
+        digests: set[str] = set()
+        size = self._request.most + 1
+        for start in range(0, len(ranked), size):
+            some = ranked[start : start + size]
+            with self._database.use() as connection:
+                values = connection.execute(sql, [json.dumps(some), *parameters]).fetchall()
+            found = {row.written: row for row in map(to_row, values)}
+            for written in some:
+                row = found.get(written)
+                if row is not None and not (self._request.one_per_digest and row.digest in digests):
+                    digests.add(row.digest)
+                    yield row
 
 
 def condition_of(request: Candidates) -> tuple[str, list[Any]]:

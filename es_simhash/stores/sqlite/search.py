@@ -21,7 +21,7 @@ from es_simhash.contract import Found
 from es_simhash.fingerprinting.encoding import segment_count, to_array
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
-from es_simhash.stores.sqlite.key_search import condition_of, rows_sharing
+from es_simhash.stores.sqlite.key_search import KeySearch, condition_of
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions, row_columns, to_row
 
 if TYPE_CHECKING:
@@ -34,51 +34,70 @@ _BATCH = 16
 
 def find_candidates(request: Candidates, database: Database) -> Found:
     """Return the reply to Candidates."""
-    rows = {row.id: row for row in _near(request, database)}
-    left_out: dict[int, int] = {}
+    near, left_out = _near(request, database)
+    rows = {row.id: row for row in near}
+    keys = KeySearch(request, database)
     for queries, probes in request.key_queries().items():
-        sharing, more = rows_sharing(queries, request, database)
+        sharing, more = keys.sharing(queries)
         rows |= {row.id: row for row in sharing}
         if more:
-            left_out |= dict.fromkeys(probes, more)
+            left_out |= {probe: left_out.get(probe, 0) + more for probe in probes}
     return Found(list(rows.values()), left_out)
 
 
-def _near(request: Candidates, database: Database) -> list[Row]:
-    """Return the Rows that a digest or a fingerprint finds."""
-    subqueries, parameters = _subqueries(request, database)
-    if not subqueries:
-        return []
+def _near(request: Candidates, database: Database) -> tuple[list[Row], dict[int, int]]:
+    """Return the Rows that a digest or a fingerprint finds, and how many were left out by the index of the Probe."""
+    rows: list[Row] = []
+    if digests := {probe.digest for probe in request.probes if probe.digest is not None}:
+        subquery = "SELECT written FROM documents WHERE digest IN (SELECT value FROM json_each(?))"
+        sql, parameters = _rows_of(subquery, [json.dumps(sorted(digests))], request)
+        with database.use() as connection:
+            rows += map(to_row, connection.execute(sql, parameters))
+    subquery, parameters = _near_fingerprints(request, database)
+    if not subquery:
+        return rows, {}
+    sql, parameters = _rows_of(subquery, parameters, request)
+    most = request.per_fingerprint
+    if most is None:
+        with database.use() as connection:
+            return rows + [to_row(values) for values in connection.execute(sql, parameters)], {}
+    fingerprint = ", ".join(long_columns(request.bits))
+    sql = (
+        f"SELECT *, count(*) OVER (PARTITION BY {fingerprint}), "
+        f"row_number() OVER (PARTITION BY {fingerprint} ORDER BY written) AS number FROM ({sql})"
+    )
+    with database.use() as connection:
+        found = connection.execute(f"SELECT * FROM ({sql}) WHERE number <= ?", [*parameters, most]).fetchall()
+    near = [to_row(values[:-2]) for values in found]
+    crowds = {row.fingerprint: values[-2] - most for row, values in zip(near, found, strict=True) if values[-2] > most}
+    return rows + near, request.left_out_of(crowds) if most > 1 else {}
+
+
+def _rows_of(subquery: str, parameters: list[Any], request: Candidates) -> tuple[str, list[Any]]:
+    """Return a SELECT of the rows with these write orders that match the request; its parameters."""
     columns = row_columns(request.bits, keys=request.with_keys)
     if request.one_per_digest:
         # In SQLite, a column beside min() has its value of the row with the minimum.
-        columns = columns.replace("written", "min(written)")
+        columns = columns.replace("written", "min(written) AS written")
     condition, condition_parameters = condition_of(request)
-    sql = f"SELECT {columns} FROM documents WHERE written IN ({' UNION '.join(subqueries)}) AND {condition}"
-    if request.one_per_digest:
-        sql += " GROUP BY digest"
-    with database.use() as connection:
-        return [to_row(values) for values in connection.execute(sql, [*parameters, *condition_parameters])]
+    sql = f"SELECT {columns} FROM documents WHERE written IN ({subquery}) AND {condition}"
+    return sql + (" GROUP BY digest" if request.one_per_digest else ""), [*parameters, *condition_parameters]
 
 
-def _subqueries(request: Candidates, database: Database) -> tuple[list[str], list[Any]]:
-    """Return subqueries that select the write orders of candidates, and their parameters."""
-    subqueries: list[str] = []
-    parameters: list[Any] = []
-    if digests := {probe.digest for probe in request.probes if probe.digest is not None}:
-        subqueries.append("SELECT written FROM documents WHERE digest IN (SELECT value FROM json_each(?))")
-        parameters.append(json.dumps(sorted(digests)))
+def _near_fingerprints(request: Candidates, database: Database) -> tuple[str, list[Any]]:
+    """Return a SELECT of the write orders of candidates by their fingerprints; its parameters. Empty for none."""
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
-    if fingerprints and request.max_distance >= segment_count(request.bits):
-        subqueries.append("SELECT value FROM json_each(?)")
-        parameters.append(json.dumps(sorted(_near_by_ranges(fingerprints, request, database))))
-    elif fingerprints:
-        plan = pairs(fingerprints, request.max_distance, request.bits)
-        for pair, values in zip(pair_expressions(request.bits), plan, strict=True):
-            condition = f"fp IS NOT NULL AND {pair} IN (SELECT value FROM json_each(?))"
-            subqueries.append(f"SELECT written FROM documents WHERE {condition}")
-            parameters.append(json.dumps(values.tolist()))
-    return subqueries, parameters
+    if not fingerprints:
+        return "", []
+    if request.max_distance >= segment_count(request.bits):
+        near = sorted(_near_by_ranges(fingerprints, request, database))
+        return "SELECT value FROM json_each(?)", [json.dumps(near)]
+    plan = pairs(fingerprints, request.max_distance, request.bits)
+    subqueries = [
+        f"SELECT written FROM documents WHERE fp IS NOT NULL AND {pair} IN (SELECT value FROM json_each(?))"
+        for pair in pair_expressions(request.bits)
+    ]
+    return " UNION ".join(subqueries), [json.dumps(values.tolist()) for values in plan]
 
 
 def _near_by_ranges(fingerprints: list[int], request: Candidates, database: Database) -> set[int]:
