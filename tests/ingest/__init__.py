@@ -46,7 +46,8 @@ def worker_pids(parent: int | None = None) -> list[int]:
 
     :param parent: the process whose children they are; this one by default.
     """
-    listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
+    command = ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
     return [
         int(pid)
