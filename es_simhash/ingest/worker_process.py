@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 if TYPE_CHECKING:
     from es_simhash.ingest.reader import Reader
 
-_PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[1:]; from es_simhash.ingest.worker_process import _serve; _serve()"  # no main
-)
+_PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from es_simhash.ingest.worker_process import _serve; _serve()"
 _LENGTH = struct.Struct("<Q")
 _UNREAD = b""
 """The answer for a batch that the process could not read. The parent reads it itself."""
