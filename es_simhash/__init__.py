@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from es_simhash.search.candidates import candidates_clause, plain_clause
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.text_decision import SharedKeys, TextDecision
     from es_simhash.verbs.group import GroupReport
     from es_simhash.verbs.outcome import Counts, Outcome
     from es_simhash.verbs.page import Page
@@ -93,10 +94,12 @@ __all__ = [
     "SeenItems",
     "SeenReport",
     "SeenStats",
+    "SharedKeys",
     "SimhashError",
     "StopWords",
     "StoreError",
     "StoreUnavailable",
+    "TextDecision",
     "TooLarge",
     "TooManyCandidates",
     "Unsupported",
@@ -146,6 +149,7 @@ _MODULES = {
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
+    "similarity.text_decision": ["SharedKeys", "TextDecision"],
     "verbs.group": ["GroupReport"],
     "verbs.outcome": ["Counts", "Outcome"],
     "verbs.page": ["Page"],

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from es_simhash.errors import SimhashError
+from es_simhash.errors import SimhashError, StoreUnreachable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -30,6 +30,29 @@ class Pause:
     """A request to wait. The driver answers it itself."""
 
     seconds: float
+
+
+DEADLINE = 300.0
+"""Seconds for which a request is retried while the store is busy or away."""
+
+
+class Patience:
+    """For how long the requests of a client are retried.
+
+    Until the store has answered once, a host that does not answer is an error at once: the address may be mistyped.
+
+    :param deadline: seconds for which one request is retried; 0 if every error is raised at once.
+    :param answered: the store has answered already.
+    """
+
+    def __init__(self, deadline: float = DEADLINE, *, answered: bool = False) -> None:
+        self.deadline = deadline
+        self.answered = answered
+
+    def allows(self, error: SimhashError) -> bool:
+        """Return whether a request may be retried after an error."""
+        self.answered |= not isinstance(error, StoreUnreachable)
+        return error.retryable and self.answered
 
 
 def pauses(deadline: float, first: float = 0.05, longest: float = 10.0) -> Generator[Pause, None, None]:
@@ -56,11 +79,11 @@ def pauses_after_conflicts(deadline: float) -> Generator[Pause, None, None]:
 
 
 def with_retries(
-    work: Generator[Q | Pause, Any, T], deadline: float, ended: Callable[[], bool] = lambda: False
+    work: Generator[Q | Pause, Any, T], patience: Patience, ended: Callable[[], bool] = lambda: False
 ) -> Generator[Q | Pause, Any, T]:
     """Run ``work``, and retry each of its requests that fails with a retryable error.
 
-    :param deadline: seconds for which one request is retried. Then its error is raised in ``work``.
+    :param patience: for how long one request is retried. Then its error is raised in ``work``.
     :param ended: returns True if the result is no longer needed. Then no request is retried.
     :returns: what ``work`` returns.
     """
@@ -72,14 +95,16 @@ def with_retries(
                 try:
                     reply = yield request
                 except SimhashError as error:
-                    if waits is None and error.retryable and deadline:
-                        _log.warning("%s; retrying for up to %g s", error, deadline)
-                    waits = waits or pauses(deadline)
-                    if error.retryable and not ended() and (pause := next(waits, None)) is not None:
-                        yield pause
-                        continue
+                    if patience.allows(error) and not ended():
+                        if waits is None and patience.deadline:
+                            _log.warning("%s; retrying for up to %g s", error, patience.deadline)
+                        waits = waits or pauses(patience.deadline)
+                        if (pause := next(waits, None)) is not None:
+                            yield pause
+                            continue
                     request = work.throw(error)
                 else:
+                    patience.answered = True
                     if waits is not None:
                         _log.warning("the store answers again, after %.1f s", time.monotonic() - started)
                     request = work.send(reply)

@@ -7,14 +7,22 @@ wrong, where, and what to do.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 
 class SimhashError(Exception):
     """Base class of the errors of es_simhash."""
 
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
     """True if the same request may work later."""
+
+
+def unfinished(error: SimhashError, report: str) -> SimhashError:
+    """Return an error with a report added to its message.
+
+    :param report: what was done before the error, what is left, and how to continue.
+    """
+    longer = type(error)(f"{error}; {report}")
+    longer.retryable = error.retryable
+    return longer
 
 
 # --- errors of the caller ------------------------------------------------------------------------------------------
@@ -53,6 +61,10 @@ class StoreUnavailable(StoreError):
     retryable = True
 
 
+class StoreUnreachable(StoreUnavailable):
+    """No host of the store answers. If none has ever answered, nothing is retried: the address may be mistyped."""
+
+
 class AccessDenied(StoreError):
     """The server rejects the credentials, or they do not permit this request."""
 
@@ -64,13 +76,16 @@ class WrongServer(StoreError):
 class IncompleteAnswer(StoreError):
     """The reply may lack matches (time-out, failed shards, too many candidates). So no reply is returned."""
 
-    retryable = True
+    def __init__(self, message: str, *, retryable: bool = True) -> None:
+        super().__init__(message)
+        self.retryable = retryable
 
 
 class TooManyCandidates(IncompleteAnswer):
     """A query has more candidates than one reply may hold. The same query fails again."""
 
-    retryable = False
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=False)
 
 
 class Unsupported(StoreError):

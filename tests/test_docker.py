@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.es_node.node import VERSION
+from tests.es_node.node import NEWEST
 
 FOLDER = Path(__file__).resolve().parents[1] / "docker"
 FILES = sorted(FOLDER.glob("*.yml"))
@@ -35,8 +35,8 @@ def test_there_is_a_file_for_one_node_for_three_and_for_a_secured_one() -> None:
 
 @each_file
 def test_image_is_the_version_that_the_tests_run_and_can_be_set(path: Path) -> None:
-    assert VERSION.startswith("9.")
-    image = f"docker.elastic.co/elasticsearch/elasticsearch:${{ES_VERSION:-{VERSION}}}"
+    assert NEWEST.version.startswith("9.")
+    image = f"docker.elastic.co/elasticsearch/elasticsearch:${{ES_VERSION:-{NEWEST.version}}}"
     assert {service["image"] for service in read(path)["services"].values()} == {image}
 
 

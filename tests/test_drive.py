@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import drive
-from es_simhash.drive import Pause, arun, pauses, pauses_after_conflicts, run, with_retries
-from es_simhash.errors import StoreError, StoreUnavailable
+from es_simhash.drive import Patience, Pause, arun, pauses, pauses_after_conflicts, run, with_retries
+from es_simhash.errors import StoreError, StoreUnavailable, StoreUnreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -123,14 +123,15 @@ def test_an_error_of_the_work_itself_is_raised(*, aside: bool) -> None:
 class Away:
     """Answers after some failures."""
 
-    def __init__(self, failures: int) -> None:
+    def __init__(self, failures: int, error: type[StoreUnavailable] = StoreUnavailable) -> None:
         self.asked = 0
+        self.error = error
         self._failures = failures
 
     def __call__(self, request: str) -> str:
         self.asked += 1
         if self.asked <= self._failures:
-            raise StoreUnavailable("it is away")
+            raise self.error("it is away")
         return request.upper()
 
 
@@ -141,7 +142,7 @@ def one_request() -> Generator[Any, Any, str]:
 
 def test_a_request_is_retried_until_it_is_answered() -> None:
     away = Away(3)
-    assert run(with_retries(one_request(), 60), away, lambda seconds: None) == "A"
+    assert run(with_retries(one_request(), Patience(60)), away, lambda seconds: None) == "A"
     assert away.asked == 4
 
 
@@ -150,5 +151,28 @@ def test_nothing_is_retried_once_nobody_waits_for_the_result(ended_after: int) -
     away = Away(1_000)
     waits: list[float] = []
     with pytest.raises(StoreUnavailable):
-        run(with_retries(one_request(), 60, lambda: len(waits) >= ended_after), away, waits.append)
+        run(with_retries(one_request(), Patience(60), lambda: len(waits) >= ended_after), away, waits.append)
     assert away.asked == ended_after + 1
+
+
+def test_a_store_that_never_answered_is_not_asked_again() -> None:
+    away = Away(1, StoreUnreachable)
+    with pytest.raises(StoreUnreachable):
+        run(with_retries(one_request(), Patience(60)), away, lambda seconds: None)
+    assert away.asked == 1
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["an answer", "an error that the server sent"])
+def test_a_store_that_answered_once_is_asked_again_when_it_is_gone(first: int) -> None:
+    patience = Patience(60)
+    assert run(with_retries(one_request(), patience), Away(first), lambda seconds: None) == "A"
+    away = Away(3, StoreUnreachable)
+    assert run(with_retries(one_request(), patience), away, lambda seconds: None) == "A"
+    assert away.asked == 4
+
+
+def test_without_a_deadline_nothing_is_asked_again() -> None:
+    away = Away(1)
+    with pytest.raises(StoreUnavailable):
+        run(with_retries(one_request(), Patience(0, answered=True)), away, lambda seconds: None)
+    assert away.asked == 1

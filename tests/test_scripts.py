@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
-NAMES = ["corpus", "study", *(path.name for path in sorted(SCRIPTS.glob("bench-*")))]
+NAMES = ["corpus", "kill-nodes", "study", *(path.name for path in sorted(SCRIPTS.glob("bench-*")))]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -20,7 +20,7 @@ from es_simhash.bloom import format as layout
 from es_simhash.bloom.arguments import whole_number
 from es_simhash.bloom.items import WORD, as_batch, hash_item, hash_items
 from es_simhash.bloom.layer import Layer
-from es_simhash.bloom.sizing import Config
+from es_simhash.bloom.sizing import MAX_LAYERS, Config
 from es_simhash.errors import FilterMismatch, InputError
 
 if TYPE_CHECKING:
@@ -165,6 +165,8 @@ class BloomFilter:
         return self._newest.add(x, y)
 
     def _grow(self) -> None:
+        if len(self._layers) >= MAX_LAYERS:
+            raise InputError(f"this Bloom filter is full: it has {MAX_LAYERS} layers; start a new one")
         self._older = self._layers
         self._newest = Layer(self._config.after(self._newest.size.capacity, len(self._older)))
 

@@ -23,7 +23,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from es_simhash.bloom.layer import Layer
-from es_simhash.bloom.sizing import MAX_HASHES, Config, Size
+from es_simhash.bloom.sizing import MAX_HASHES, MAX_LAYERS, Config, Size
 from es_simhash.errors import FilterFormatError, InputError
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def load(data: bytes) -> tuple[Config, int, list[Layer]]:
         )
     _check_minimum(data, _HEADER.size)
     _, _, _, number, seed, capacity, error_rate, generation = _HEADER.unpack_from(data)
+    if number > MAX_LAYERS:
+        raise FilterFormatError(f"this Bloom filter has an impossible header: {number} layers; {MAX_LAYERS} at most")
     start = _HEADER.size + number * _LAYER.size
     _check_minimum(data, start)
     table = list(_LAYER.iter_unpack(data[_HEADER.size : start]))

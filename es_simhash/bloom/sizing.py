@@ -45,8 +45,8 @@ MAX_HASHES = 64
 """The largest number of hashes of a layer."""
 MIN_ERROR_RATE = 1e-9
 MAX_SEED = (1 << 32) - 1
-_LAST_TIGHTENED = 100
-"""The last layer whose rate is tightened. Only a forged filter has more layers, and their rate would become 0."""
+MAX_LAYERS = 100
+"""The largest number of layers. A filter that grew this far would take more than 32 GB; only a forged one has more."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Config:
 
     def _rate_of(self, index: int) -> float:
         chance = max(KEPT_BACK, math.sqrt(-math.log2(self.error_rate) / self.capacity))
-        share = FIRST if index == 0 else (1 - FIRST) * (1 - TIGHTENING) * TIGHTENING ** min(index - 1, _LAST_TIGHTENED)
+        share = FIRST if index == 0 else (1 - FIRST) * (1 - TIGHTENING) * TIGHTENING ** (index - 1)
         return self.error_rate / (1 + chance) * share
 
 

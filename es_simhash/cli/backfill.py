@@ -69,6 +69,9 @@ def backfill(
     es-simhash backfill --store http://localhost:9200/news --text-field title,body
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
 
+    With --confirm, an index that gets our fields now has keys too. After `es-simhash init --keys`, run it with --again:
+    it adds the keys to documents that have a fingerprint.
+
     After a backfill run `es-simhash group`. It merges groups that a later document connects.
     """
     counts = Counts()

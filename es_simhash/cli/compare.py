@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.decision import decision_json, keys_line, numbers_line, rule_json, texts_line
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
-from es_simhash.cli.options import json_option
+from es_simhash.cli.options import json_option, pair_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.fingerprinting.encoding import SEGMENT_BITS
@@ -20,6 +21,14 @@ from es_simhash.similarity.compare import compare as compare_texts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from es_simhash.similarity.compare import Verdict
+    from es_simhash.similarity.rule import DuplicateRule
+
+_NAMES: dict[Verdict, str] = {
+    "exact_duplicate": "exact duplicates",
+    "near_duplicate": "near-duplicates",
+    "different": "different",
+}
 SHOWN_WORDS = 8
 """The text form shows this many words of each kind. --json has all of them."""
 
@@ -27,9 +36,10 @@ SHOWN_WORDS = 8
 @click.command(cls=Command)
 @click.argument("texts", metavar="[TEXT]…", nargs=-1)
 @click.option("--file", "files", metavar="FILE", multiple=True, help="Read a text from this file; - is standard input.")
+@pair_options
 @json_option
 @plain_scheme_options
-def compare(texts: tuple[str, ...], files: tuple[str, ...], as_json: bool, **choices: Any) -> None:
+def compare(texts: tuple[str, ...], files: tuple[str, ...], rule: DuplicateRule, as_json: bool, **choices: Any) -> None:
     """Compare two texts: which bits and which words differ.
 
     Give two TEXTs, two --file, or one of each. The first text is A, the second is B; a TEXT comes before a file. No
@@ -38,25 +48,29 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], as_json: bool, **cho
     \b
     es-simhash compare "市气象台发布暴雨橙色预警" "市气象台发布暴雨红色预警"
     es-simhash compare --file old.txt --file new.txt --bits 128
+    es-simhash compare --file old.txt --file new.txt --confirm 0.8 --numbers-agree
     es-simhash compare "市气象台发布暴雨橙色预警" --file new.txt --json
 
     Jaccard is the similarity of the character shingles. Cosine is the similarity of the weighted words. Both are from 0
     to 1. 'more in A' lists the words that weigh more in A than in B: the word, its weight in A, and if it is also in B
     '>' and its weight in B.
+
+    With --confirm or --max-distance, 'rule' is what B is to A under these options. With --confirm, 'texts', 'numbers'
+    and 'keys' say why: the similarity, the numbers that only one text has, and how many keys of B the text A has.
     """
     if len(texts) + len(files) != 2 or files.count("-") > 1:
         raise click.UsageError("give two texts: two TEXTs, two --file FILE, or one of each")
     fingerprinter = make_fingerprinter(**choices)
     a, b = (*texts, *map(read_text, files))
-    comparison = compare_texts(a, b, fingerprinter)
+    comparison = compare_texts(a, b, fingerprinter, rule=rule)
     if as_json:
-        print_json(_json_form(comparison))
+        print_json(_json_form(comparison, rule))
         return
-    for line in _text_form(comparison):
+    for line in _text_form(comparison, rule):
         click.echo(line)
 
 
-def _json_form(comparison: Comparison) -> dict[str, Any]:
+def _json_form(comparison: Comparison, rule: DuplicateRule) -> dict[str, Any]:
     return {
         "a": _json_side(comparison.a),
         "b": _json_side(comparison.b),
@@ -66,6 +80,10 @@ def _json_form(comparison: Comparison) -> dict[str, Any]:
         "jaccard": comparison.jaccard,
         "cosine": comparison.cosine,
         "verdicts": list(comparison.verdicts),
+        "rule": {"max_distance": rule.max_distance, **rule_json(rule)},
+        "texts": None if comparison.texts is None else decision_json(comparison.texts),
+        "verdict": comparison.verdict,
+        "verdict_with_keys": comparison.verdict_with_keys,
         "scheme": comparison.scheme.version,
     }
 
@@ -82,7 +100,7 @@ def _json_side(side: Side) -> dict[str, Any]:
     }
 
 
-def _text_form(comparison: Comparison) -> Iterator[str]:
+def _text_form(comparison: Comparison, rule: DuplicateRule) -> Iterator[str]:
     too_short = f"none: fewer than {comparison.scheme.min_features} features (text too short)"
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield f"{name}         {side.fingerprint.hex or too_short}  {count_of(side.fingerprint.features, 'feature')}"
@@ -91,6 +109,14 @@ def _text_form(comparison: Comparison) -> Iterator[str]:
     yield f"jaccard   {comparison.jaccard:.4f} of {SHINGLE}-character shingles"
     yield f"cosine    {comparison.cosine:.4f} of weighted words"
     yield f"verdict   {_verdict(comparison)}"
+    if comparison.texts is not None:
+        yield f"texts     {texts_line(comparison.texts, rule)}"
+        yield f"numbers   {numbers_line(comparison.texts)}"
+        yield f"keys      {keys_line(comparison.texts)}"
+    if comparison.verdict_with_keys is not None:
+        yield f"rule      {_NAMES[comparison.verdict]}; in a store with keys: {_NAMES[comparison.verdict_with_keys]}"
+    elif rule.max_distance is not None:
+        yield f"rule      {_NAMES[comparison.verdict]}"
     if comparison.distance is not None:
         yield ""
         yield from _grid(comparison)

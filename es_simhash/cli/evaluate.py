@@ -14,12 +14,11 @@ from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.help import Command, option
 from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.options import (
-    confirm_option,
     filter_option,
     json_option,
-    measure_option,
     optional_store_options,
     text_field_option,
+    text_rule_options,
 )
 from es_simhash.cli.output import count_of, display, print_json
 from es_simhash.cli.plot import check_plot, plot
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from es_simhash.client import Documents
     from es_simhash.evaluation.evaluate import LabelledPair
+    from es_simhash.similarity.rule import DuplicateRule
 
 SAMPLE = "Draw pairs to label"
 _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")
@@ -41,8 +41,7 @@ _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout"
 @click.command(cls=Command)
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
 @click.option("--truth", metavar="T", type=float, help='A pair with a "similarity" of at least T counts as duplicates.')
-@confirm_option
-@measure_option
+@text_rule_options
 @click.option(
     "--plot", "picture", metavar="FILE", help="Also draw the result: a .png or .svg file. Needs es-simhash[plot]."
 )
@@ -70,8 +69,7 @@ _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout"
 def evaluate(
     files: tuple[str, ...],
     truth: float | None,
-    confirm: float | None,
-    measure: Any,
+    rule: DuplicateRule,
     picture: str | None,
     sample: int | None,
     seed: int,
@@ -82,8 +80,9 @@ def evaluate(
 ) -> None:
     """Find the best max_distance from pairs that you have labelled.
 
-    For each max_distance k it prints precision, recall and F1. PAIRS are JSON lines. A line names two texts or two
-    stored documents:
+    For each max_distance k it prints precision, recall and F1. With --confirm it prints them three times: for
+    fingerprints alone, for fingerprints and texts, and for keys and texts; and it lists the duplicates that keys do not
+    find. PAIRS are JSON lines. A line names two texts or two stored documents:
 
     \b
     {"a": "TEXT", "b": "TEXT", "duplicate": true}
@@ -102,7 +101,7 @@ def evaluate(
 
     Precision is undefined ('-', in JSON null) if no pair is predicted as duplicates. F1 is 0 if no prediction is right.
     The command chooses the k with the highest F1; of several, the smallest. A text that is too short for a fingerprint
-    is found only as an exact duplicate, at every k.
+    is found at every k if it is an exact duplicate, and else only by keys.
 
     --sample prints lines {"a_id", "b_id", "distance", "a", "b"}. Add "duplicate" to each line. It draws the same number
     of pairs at each distance from 0 to 7 (for 128 bits from 0 to 15). So precision is that of these pairs, not of the
@@ -110,7 +109,7 @@ def evaluate(
     document takes about 400 bytes of memory. If there are more than a million documents, it takes a random million.
     """
     store = {name: choices.pop(name) for name in _STORE_ARGUMENTS}
-    if sample is not None and (files or picture is not None or confirm is not None or truth is not None):
+    if sample is not None and (files or picture is not None or rule.confirm is not None or truth is not None):
         raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --confirm and --plot")
     if sample is not None and store["store"] is None:
         raise click.UsageError("--sample draws pairs from a store: name the store (--store URL)")
@@ -124,17 +123,15 @@ def evaluate(
             _print_sample(documents, sample, text_field, filter, seed)
             return
         fingerprinter = documents.fingerprinter() if documents else make_fingerprinter(**choices)
-        reader = PairReader(
-            fingerprinter, truth, None if confirm is None else measure, documents.fetch if documents else None
-        )
+        reader = PairReader(fingerprinter, truth, rule, documents.fetch if documents else None)
         pairs = _Pairs(reader, input_paths(files, "name a file of labelled pairs, or pipe them in"))
-        evaluation = evaluate_pairs(pairs.usable(), fingerprinter.scheme, confirm)
+        evaluation = evaluate_pairs(pairs.usable(), fingerprinter.scheme)
     if picture is not None:
         plot(evaluation, picture)
     if as_json:
-        print_json(json_form(evaluation, measure, pairs.rejected))
+        print_json(json_form(evaluation, rule, pairs.rejected))
     else:
-        for line in table_lines(evaluation, measure):
+        for line in table_lines(evaluation, rule):
             click.echo(line)
     if pairs.rejected:
         sys.exit(SOME_NOT_DONE)

@@ -13,11 +13,13 @@ from es_simhash.search.keys import KINDS
 
 _MESSAGES = {
     "created": "created; next run `es-simhash ingest`",
-    "added": "added the fields for fingerprints to the existing index",
+    "added": "added the fields for fingerprints to the existing index; next run `es-simhash backfill`",
     "unchanged": "already set up; nothing to do",
 }
 
-_KEYS_ADDED = "added; if it has fingerprinted documents, run `es-simhash backfill --again` to add the keys to them"
+_KEYS_ADDED = (
+    "added the keys; if it has documents, next run `es-simhash backfill --again --text-field FIELD --store {}`"
+)
 
 
 @click.command(cls=Command)
@@ -44,5 +46,5 @@ def init(keys: tuple[str, ...], **store: Any) -> None:
     """
     with open_documents(**store) as documents:
         result = documents.setup(keys=keys)
-        message = _KEYS_ADDED if keys and result == "added" else _MESSAGES[result]
+        message = _KEYS_ADDED.format(documents.name) if keys and result == "added" else _MESSAGES[result]
         click.echo(f"{documents.name}: {message}")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from es_simhash.cli.help import DUPLICATES, OWN, STORE, AddOption, option
+from es_simhash.drive import DEADLINE
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.search.times import LONGEST
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX
+from es_simhash.verbs.seen import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +40,8 @@ def _store_option(default: str) -> AddOption:
         "--store",
         section=STORE,
         metavar="URL",
-        help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port/index. A URL without an index "
-        f"means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+        help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port[,host:port…]/index. A URL "
+        f"without an index means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
     )
 
 
@@ -63,6 +67,14 @@ _CONNECTION_OPTIONS = [
         callback=_check_timeout,
         help="How long to wait for each answer of the store.  [default: 10]",
     ),
+    option(
+        "--deadline",
+        section=STORE,
+        metavar="SECONDS",
+        type=click.FloatRange(0, 86_400),
+        help="How long to retry a request while the store is busy or cannot be reached.  "
+        f"[default: {DEADLINE:g}; for the seen commands {SEEN_DEADLINE:g}]",
+    ),
 ]
 
 
@@ -83,10 +95,20 @@ def _with_store_options(command: F, default: str) -> F:
 
 
 def client_options(
-    store: str | None, api_key: str | None, ca_certs: str | None, no_verify_certs: bool, timeout: float | None
+    store: str | None,
+    api_key: str | None,
+    ca_certs: str | None,
+    no_verify_certs: bool,
+    timeout: float | None,
+    deadline: float | None,
 ) -> tuple[str | None, dict[str, Any]]:
-    """Return the store's address and the client's options, from the values of :func:`store_options`."""
-    options: dict[str, Any] = {"api_key": api_key, "ca_certs": ca_certs, "request_timeout": timeout}
+    """Return the store's address, and the other arguments of Documents and SeenItems that :func:`store_options` set."""
+    options: dict[str, Any] = {
+        "api_key": api_key,
+        "ca_certs": ca_certs,
+        "request_timeout": timeout,
+        "deadline": deadline,
+    }
     if no_verify_certs:
         options |= {"verify_certs": False, "ssl_show_warn": False}
     return store, {name: value for name, value in options.items() if value is not None}
@@ -122,6 +144,7 @@ def collect_options(
 # --- which documents are near-duplicates -------------------------------------------------------------------
 
 _SCHEME_128 = Scheme(bits=128)
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 def _parse_max_distance(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
@@ -140,6 +163,19 @@ def _parse_fields(context: click.Context, parameter: click.Parameter, value: str
             raise click.MissingParameter(ctx=context, param=parameter)
         return None
     return [field.strip() for field in value.split(",")]
+
+
+def _parse_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
+    """Return a length of time such as ``12h``, ``7d`` or ``2w``."""
+    if value is None:
+        return None
+    number, unit = value[:-1], _UNITS.get(value[-1:])
+    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 6 or int(number) * unit > LONGEST:
+        raise click.BadParameter(
+            f"{value!r} is not a duration: use a whole number of hours, days or weeks, such as 12h, 7d or 2w, up to "
+            f"{LONGEST.days}d"
+        )
+    return int(number) * unit
 
 
 def text_field_option(help: str, default: str | None = "text", section: str = OWN) -> AddOption:
@@ -163,8 +199,8 @@ confirm_option = option(
     "--confirm",
     section=DUPLICATES,
     metavar="S",
-    type=click.FloatRange(0, 1),
-    help="Compare the texts too. Near-duplicates have a text similarity of at least S, from 0 to 1. Try 0.8.",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Compare the texts too. Near-duplicates have a text similarity of at least S, above 0, up to 1. Try 0.8.",
 )
 measure_option = option(
     "--similarity",
@@ -183,6 +219,24 @@ numbers_option = option(
     is_flag=True,
     help="For --confirm: texts with other numbers are no duplicates, such as the notices of two days.",
 )
+_TEXT_RULE_OPTIONS = [confirm_option, measure_option, numbers_option]
+_WITHIN_OPTIONS = [
+    option(
+        "--within",
+        section=DUPLICATES,
+        metavar="DURATION",
+        callback=_parse_duration,
+        help="Only documents whose times differ by at most this can be duplicates: 12h, 7d or 2w. Use it with "
+        "--time-field.",
+    ),
+    option(
+        "--time-field",
+        section=DUPLICATES,
+        metavar="FIELD",
+        help="For --within: field that holds the time of a document, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, "
+        "or milliseconds since 1970.",
+    ),
+]
 _RULE_OPTIONS = [
     option(
         "--max-distance",
@@ -192,12 +246,13 @@ _RULE_OPTIONS = [
         help="Near-duplicates have fingerprints that differ in at most K bits. "
         f"K is 0 to {DEFAULT.max_distance} for {DEFAULT.bits} bits, and 0 to {_SCHEME_128.max_distance} for "
         f"{_SCHEME_128.bits} bits. Or an exact mode: 'fingerprint' finds equal fingerprints, 'digest' finds only exact "
-        f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K]",
+        f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K, and with keys any]",
     ),
-    confirm_option,
-    measure_option,
-    numbers_option,
+    *_TEXT_RULE_OPTIONS,
 ]
+
+_TEXT_RULE_NAMES = ("confirm", "measure", "numbers_agree")
+_RULE_NAMES = ("max_distance", *_TEXT_RULE_NAMES)
 
 
 def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
@@ -205,8 +260,14 @@ def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[
 
     :param text_field: the option ``--text-field``.
     """
-    names = ("text_field", "max_distance", "confirm", "measure", "numbers_agree")
-    return collect_options("rule", names, [text_field, *_RULE_OPTIONS], DuplicateRule)
+    names = ("text_field", *_RULE_NAMES, "within", "time_field")
+    return collect_options("rule", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], DuplicateRule)
+
+
+pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, DuplicateRule)
+"""Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
+text_rule_options = collect_options("rule", _TEXT_RULE_NAMES, _TEXT_RULE_OPTIONS, DuplicateRule)
+"""Add the options by which texts confirm a near-duplicate, as the argument ``rule``: a DuplicateRule."""
 
 
 # --- filters and output ------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ def plot(evaluation: Evaluation, file: str) -> None:
 
 def _draw_curve(evaluation: Evaluation, axes: Axes) -> None:
     distances_at: dict[tuple[float, float], list[int]] = {}
-    for point in evaluation.points:
-        if point.precision is not None:
+    for point in evaluation.confirmed_points or evaluation.points:
+        if point.precision is not None and point.max_distance is not None:
             distances_at.setdefault((point.recall, point.precision), []).append(point.max_distance)
     chosen = evaluation.chosen
     axes.plot([x for x, _ in distances_at], [y for _, y in distances_at], marker="o", color="C0")
@@ -73,6 +73,18 @@ def _draw_curve(evaluation: Evaluation, axes: Axes) -> None:
             ls="",
             label=label,
         )
+    if evaluation.keys is not None and evaluation.keys.precision is not None:
+        label = f"keys: F1 {evaluation.keys.f1:.3f}"
+        axes.plot(
+            [evaluation.keys.recall],
+            [evaluation.keys.precision],
+            marker="s",
+            markersize=8,
+            color="C2",
+            ls="",
+            label=label,
+        )
+    if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="lower left")
     for (recall, precision), distances in distances_at.items():
         name = str(distances[0]) if len(distances) == 1 else f"{distances[0]}\u2013{distances[-1]}"
@@ -94,7 +106,10 @@ def _draw_distances(evaluation: Evaluation, axes: Axes) -> None:
         shares = [100 * counts[distance] / total if total else 0.0 for distance in bits]
         axes.bar([distance + side for distance in bits], shares, width=0.42, label=f"{name}: {total:,} pairs")
     axes.axvline(
-        evaluation.chosen.max_distance + 0.5, color="C3", linestyle="--", label=f"k = {evaluation.chosen.max_distance}"
+        (evaluation.chosen.max_distance or 0) + 0.5,
+        color="C3",
+        linestyle="--",
+        label=f"k = {evaluation.chosen.max_distance}",
     )
     axes.set(xlabel="distance in bits", ylabel="% of the pairs with this label")
     axes.set_title("Distances")

@@ -41,7 +41,7 @@ def remove(
     """Remove documents, by their ids or by a query clause.
 
     If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
-    original itself. Use the same --max-distance, --confirm and --filter as for the ingest.
+    original itself. Use the same --max-distance, --confirm, --within and --filter as for the ingest.
 
     \b
     es-simhash remove news-1 news-2

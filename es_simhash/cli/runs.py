@@ -12,7 +12,6 @@ from es_simhash.cli.options import collect_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT
-from es_simhash.verbs.ingest import DEADLINE
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -47,15 +46,6 @@ _RUN_OPTIONS = [
         help="Number of processes that compute fingerprints. 0: the main process computes them.",
     ),
     option(
-        "--deadline",
-        section=RUN,
-        metavar="SECONDS",
-        type=click.FloatRange(0, 86_400),
-        default=DEADLINE,
-        show_default=True,
-        help="How long to retry while the store is busy or cannot be reached.",
-    ),
-    option(
         "--batch-size",
         section=RUN,
         metavar="N",
@@ -76,7 +66,7 @@ _RUN_OPTIONS = [
 ]
 
 
-run_options = collect_options("run", ("workers", "deadline", "batch_size", "max_text"), _RUN_OPTIONS)
+run_options = collect_options("run", ("workers", "batch_size", "max_text"), _RUN_OPTIONS)
 """Add the options of a run to a command, as the argument ``run``."""
 
 
@@ -148,6 +138,6 @@ def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> 
             click.echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
     if counts.without_fingerprint:
         click.echo(
-            f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): only exact duplicates of "
-            "them can be found"
+            f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): without keys only exact "
+            "duplicates of them can be found"
         )

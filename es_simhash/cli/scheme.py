@@ -127,6 +127,7 @@ def open_documents(
     ca_certs: str | None,
     no_verify_certs: bool,
     timeout: float | None,
+    deadline: float | None,
     **choices: Any,
 ) -> Documents:
     """Open the documents of a store, from the values of ``store_options`` and :func:`scheme_options`.
@@ -135,7 +136,7 @@ def open_documents(
 
     :raises InputError: if the address or a file cannot be used.
     """
-    address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout)
+    address, options = client_options(store, api_key, ca_certs, no_verify_certs, timeout, deadline)
     return Documents(address, fingerprinter=fingerprinter_factory(**choices), **options)
 
 

@@ -12,8 +12,11 @@ from es_simhash.cli.input import read_text
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.fingerprinting.normalisation import word_characters
 
 if TYPE_CHECKING:
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
 
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("text", required=False)
 @click.option("--id", "id", metavar="ID", help="Search for duplicates of this stored document, instead of a text.")
 @click.option("--file", metavar="FILE", help="Read the text from this file; - is standard input.")
+@click.option("--time", "time", metavar="TIME", help="For --within: the time of the text.")
 @rule_options()
 @filter_option('Find only documents that match this query clause, such as \'{"term": {"lang": "zh"}}\'.')
 @json_option
@@ -30,6 +34,7 @@ def similar(
     text: str | None,
     id: str | None,
     file: str | None,
+    time: str | None,
     rule: DuplicateRule,
     filter: dict[str, Any] | None,
     as_json: bool,
@@ -38,6 +43,7 @@ def similar(
     """Find stored documents that are near a text or a document.
 
     Give a TEXT, --id or --file. It finds all stored documents within --max-distance bits. The nearest come first.
+    With --confirm in a store with keys, it finds documents with similar texts at any distance.
 
     The output is a table: id, distance in bits, and whether the document is an exact duplicate. With --json each match
     is a line {"id", "distance", "exact"}. With --confirm it also has "similarity".
@@ -46,20 +52,23 @@ def similar(
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"
     es-simhash similar --id news-17 --confirm 0.8 --json
     es-simhash similar --file article.txt --store http://localhost:9200/news
+    es-simhash similar --file article.txt --time 2024-05-01 --within 7d --time-field date
     """
     if sum(value is not None for value in (text, id, file)) != 1:
         raise click.UsageError("give exactly one of: TEXT, --id ID, --file FILE")
+    if id is not None and time is not None:
+        raise click.UsageError("a stored document has its own time: leave out --time, or give a text")
     with open_documents(**store) as documents:
         fingerprinter = documents.fingerprinter()
+        note = None
         if id is not None:
             matches = documents.similar_to(id, filter=filter, rule=rule)
         else:
             query = read_text(file) if file is not None else text or ""
-            matches = documents.similar(query, filter=filter, rule=rule)
-            if fingerprinter.fingerprint(query).value is None:
-                click.echo(
-                    "the text is too short for a fingerprint: only exact duplicates of it can be found", err=True
-                )
+            matches = documents.similar(query, time=time, filter=filter, rule=rule)
+            note = _note(query, fingerprinter, matches.by_keys)
+    if note is not None:
+        click.echo(note, err=True)
     if as_json:
         for match in matches:
             print_json({name: value for name, value in asdict(match).items() if value is not None})
@@ -70,12 +79,33 @@ def similar(
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             distance = "-" if match.distance is None else match.distance
             click.echo(f"{match.id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
-    else:
-        similar_text = "" if rule.confirm is None else f" with a text similarity of {rule.confirm:g} or more"
-        most = rule.bits_allowed(fingerprinter.scheme)
-        within = f"no documents within {count_of(most, 'bit')}{similar_text}"
-        click.echo(within if most >= 0 else "no exact duplicates", err=True)
+    elif note is None:
+        click.echo(_nothing_found(rule, fingerprinter.scheme, matches.by_keys), err=True)
     if not matches.complete:
         click.echo(
             f"{count_of(matches.left_out, 'document')} with common keys not compared: very many share them", err=True
         )
+
+
+def _note(text: str, fingerprinter: Fingerprinter, by_keys: bool) -> str | None:
+    """Return why only exact duplicates of a text can be found, or nothing at all; None if more can be found."""
+    normalised = fingerprinter.scheme.normalise(text)
+    if not normalised:
+        return "the text is empty without its white space and markup: no document is a duplicate of it"
+    if by_keys:
+        if word_characters(normalised):
+            return None
+        return "the text has no letter, digit or Han character: only exact duplicates of it can be found"
+    if fingerprinter.fingerprint_normalised(normalised).value is not None:
+        return None
+    return "the text is too short for a fingerprint: only exact duplicates of it can be found"
+
+
+def _nothing_found(rule: DuplicateRule, scheme: Scheme, by_keys: bool) -> str:
+    most = rule.bits_allowed(scheme)
+    if most < 0:
+        return "no exact duplicates"
+    within = "" if by_keys and rule.max_distance is None else f" within {count_of(most, 'bit')}"
+    return f"no documents{within}" + (
+        "" if rule.confirm is None else f" with a text similarity of {rule.confirm:g} or more"
+    )

@@ -9,9 +9,26 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.search.filters import matches
 from es_simhash.search.keys import KINDS
+from es_simhash.search.times import checked_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
+    from typing import TypeAlias
+
+    from es_simhash.similarity.rule import DuplicateRule
+
+    Time: TypeAlias = "str | int | datetime"
+
+
+def checked_deadline(deadline: Any) -> float:
+    """Return a number of seconds.
+
+    :raises InputError: if it is no number from 0.
+    """
+    if isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline >= 0:  # also false for nan
+        raise InputError(f"deadline is {deadline!r}: use a number of seconds from 0")
+    return float(deadline)
 
 
 def checked_kinds(keys: Sequence[str]) -> tuple[str, ...]:
@@ -62,6 +79,25 @@ def checked_texts(texts: Iterable[str]) -> list[str]:
         if not isinstance(text, str):
             raise InputError(f"the text is of type {type(text).__name__}: use a string")
         check_surrogates(text, "the text")
+    return checked
+
+
+def checked_times(times: Iterable[Time] | None, texts: Sequence[str], rule: DuplicateRule) -> list[int] | None:
+    """Return the times of texts, in milliseconds since 1970; None if the rule has no window.
+
+    :raises InputError: if the rule needs times and there are none, or the other way round; for a value that is no time.
+    """
+    if rule.within is None:
+        if times is not None:
+            raise InputError("a time counts only with within: set within and time_field too")
+        return None
+    if times is None:
+        raise InputError("within compares times: give the time of the text, such as time='2024-05-01' (--time)")
+    if isinstance(times, str):
+        raise InputError("the times are one string: put it in a list, or use similar()")
+    checked = [checked_time(time) for time in times]
+    if len(checked) != len(texts):
+        raise InputError(f"{len(texts)} texts have {len(checked)} times: give one time for each text")
     return checked
 
 

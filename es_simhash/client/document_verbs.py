@@ -13,8 +13,10 @@ from es_simhash.client.arguments import (
     checked_kinds,
     checked_slice,
     checked_texts,
+    checked_times,
 )
 from es_simhash.contract import Count, Fetch, Refresh, Scan, SetUpKeys, ask
+from es_simhash.errors import StoreError, unfinished
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
@@ -23,7 +25,6 @@ from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.verbs import setup
 from es_simhash.verbs.group import check_head, group, no_progress
-from es_simhash.verbs.ingest import DEADLINE
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
 from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from es_simhash.client.arguments import Time
     from es_simhash.client.drivers import Stream
     from es_simhash.client.opening import Opening
     from es_simhash.contract import Flow, KeysState, Row
@@ -51,6 +53,11 @@ if TYPE_CHECKING:
 def never() -> bool:
     """Return False: nothing stops the run."""
     return False
+
+
+def _keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
+    """Return the kinds of keys of a store that is set up for a run by this rule."""
+    return () if rule.confirm is None else (SHINGLES,)
 
 
 class DocumentVerbs:
@@ -83,7 +90,7 @@ class DocumentVerbs:
 
     def _setup(self, kinds: tuple[str, ...]) -> Flow[str]:
         fingerprinter = yield from self._opening.fingerprinter()
-        made = yield from setup.set_up(fingerprinter.scheme)
+        made = yield from setup.set_up(fingerprinter.scheme, kinds)
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
@@ -110,7 +117,6 @@ class DocumentVerbs:
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
         workers: int = 0,
-        deadline: float = DEADLINE,
         checkpoint: str | Checkpoint | None = None,
         **rule: Unpack[RuleOptions],
     ) -> Stream[Outcome]:
@@ -119,7 +125,7 @@ class DocumentVerbs:
         The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
         A document whose text has not changed is ``unchanged`` and not written, even if its other fields have changed.
         At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
-        after the next refresh.) An SQLite file is set up if necessary.
+        after the next refresh.) An SQLite file is set up if necessary; with ``confirm`` it has keys then.
 
         Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
 
@@ -133,12 +139,10 @@ class DocumentVerbs:
         :param max_text: the most characters of a text. A document with a longer one is rejected.
         :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
             it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
-        :param deadline: seconds for which a request is retried while the store is busy or away. The first requests, on
-            how the store was set up, are retried only with a ``checkpoint``.
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
             crash or a long failure of the store, the same call with the same documents resumes there.
         :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
-            ``numbers_agree``, ``text_field``.
+            ``numbers_agree``, ``within``, ``time_field``, ``text_field``.
         :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
         :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
@@ -155,16 +159,15 @@ class DocumentVerbs:
             batch_size=batch_size,
             max_text=max_text,
             workers=workers,
-            deadline=deadline,
             checkpoint=checkpoint,
         )
         check_ingest_filter(filter)
         source = Source(documents, batch_size, async_allowed=self._async_input)
 
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
-            # Without a checkpoint a mistyped address fails at once.
-            patience = deadline if checkpoint is not None else 0.0
-            fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule), patience)
+            if checkpoint is not None:  # a run that is resumed knows its address
+                performer.patience.answered = True
+            fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule))
             yield from ingest(performer, source, fingerprinter, options, keys)
 
         return outcomes
@@ -172,9 +175,8 @@ class DocumentVerbs:
     def _open_for_ingest(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
         fingerprinter = yield from self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
-        yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded)
-        if self._opening.set_up_now and rule.confirm is not None:
-            yield from ask(SetUpKeys((SHINGLES,)))
+        yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded, keys=_keys_of_new_store(rule))
+        yield from self._opening.check_times(rule)
         return fingerprinter, (yield from self._opening.keys_for(rule))
 
     def backfill(
@@ -187,22 +189,22 @@ class DocumentVerbs:
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
         workers: int = 0,
-        deadline: float = DEADLINE,
         stop: Callable[[], bool] = never,
         **rule: Unpack[MatchOptions],
     ) -> Stream[Outcome]:
         """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
 
-        Our fields are added to the mapping. Other fields are not touched. A document that another writer changes in the
-        meantime is read again, until a pass over the index meets no such document. After an interruption repeat the
-        call: documents that have a fingerprint are not read again. Invalid arguments raise at once.
+        Our fields are added to the mapping. With ``confirm``, an index that gets them now has keys too. Other fields
+        are not touched. A document that another writer changes in the meantime is read again, until a pass over the
+        index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
+        read again. Invalid arguments raise at once.
 
         :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
             object.
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
         :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
-        :param batch_size: this, ``max_text``, ``workers``, ``deadline`` and ``rule`` as for :meth:`ingest`.
+        :param batch_size: this, ``max_text``, ``workers`` and ``rule`` as for :meth:`ingest`.
         :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
         :returns: an Outcome for each document. A document without a text is ``rejected``.
         :raises NotSetUp: if there is no such index.
@@ -213,7 +215,6 @@ class DocumentVerbs:
             batch_size=batch_size,
             max_text=max_text,
             workers=workers,
-            deadline=deadline,
         )
         check_optional_filter(filter)
         part = checked_slice(slice)
@@ -227,7 +228,9 @@ class DocumentVerbs:
     def _open_for_backfill(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
         fingerprinter = yield from self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)
-        yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded)
+        yield from self._opening.check_times(rule)
+        keys = _keys_of_new_store(rule)
+        yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded, keys=keys)
         return fingerprinter, (yield from self._opening.keys())
 
     def missing(self, *, filter: Mapping[str, Any] | None = None) -> Flow[int]:
@@ -258,7 +261,7 @@ class DocumentVerbs:
 
     def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[set[str]]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from remove(ids, resolved, filter=filter))
+        return (yield from remove(ids, resolved, filter))
 
     def remove_matching(
         self,
@@ -320,36 +323,53 @@ class DocumentVerbs:
     # --- read ------------------------------------------------------------------------------------------------
 
     def similar(
-        self, text: str, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+        self,
+        text: str,
+        *,
+        time: Time | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **rule: Unpack[RuleOptions],
     ) -> Flow[Matches]:
         """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
 
         With keys, at most 20 texts are compared. If more documents share keys, ``complete`` of the result is False.
 
+        :param time: of the text, needed with ``within``: as in a document, or a datetime. Without a time zone it is
+            UTC.
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
         :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document, for ``confirm``.
         :raises InputError: if the text or the filter cannot be used; with ``confirm``, if a near-duplicate has no text
             in the store.
         :raises IncompleteAnswer: if the store could not search everywhere.
         """
-        return self._first(self.similar_many([text], filter=filter, **rule))
+        times = None if time is None else [time]
+        return self._first(self.similar_many([text], times=times, filter=filter, **rule))
 
     def _first(self, flow: Flow[list[Matches]]) -> Flow[Matches]:
         return (yield from flow)[0]
 
     def similar_many(
-        self, texts: Iterable[str], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+        self,
+        texts: Iterable[str],
+        *,
+        times: Iterable[Time] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **rule: Unpack[RuleOptions],
     ) -> Flow[list[Matches]]:
-        """:meth:`similar` for a batch of texts in one request: a list of matches for each."""
+        """:meth:`similar` for a batch of texts in one request: a list of matches for each.
+
+        :param times: of the texts, one for each.
+        """
         check_optional_filter(filter)
-        return self._similar_many(checked_texts(texts), self._rule(rule), filter)
+        checked, checked_rule = checked_texts(texts), self._rule(rule)
+        return self._similar_many(checked, checked_times(times, checked, checked_rule), checked_rule, filter)
 
     def _similar_many(
-        self, texts: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None
+        self, texts: list[str], times: list[int] | None, rule: DuplicateRule, filter: Mapping[str, Any] | None
     ) -> Flow[list[Matches]]:
         resolved = yield from self._opening.resolve(rule)
         fingerprinter = yield from self._opening.fingerprinter()
-        return (yield from similar(texts, fingerprinter.fingerprints(texts), resolved, filter))
+        return (yield from similar(texts, fingerprinter, resolved, filter, times))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
@@ -387,9 +407,15 @@ class DocumentVerbs:
             performer.perform(self._opening.check())
             performer.perform(ask(Refresh()))
             scan: Scan | None = Scan(filter=filter)
+            count = 0
             while scan is not None:
-                page = performer.perform(ask(scan))
+                try:
+                    page = performer.perform(ask(scan))
+                except StoreError as error:
+                    report = f"{count:,} documents were exported, others are missing: export again"
+                    raise unfinished(error, report) from error
                 yield page.rows
+                count += len(page.rows)
                 scan = scan.following(page)
 
         return rows

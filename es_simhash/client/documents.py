@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.client.arguments import checked_deadline
 from es_simhash.client.document_verbs import DocumentVerbs as Verbs
 from es_simhash.client.drivers import (
     AsyncClient,
@@ -14,6 +15,7 @@ from es_simhash.client.drivers import (
     sync_method,
 )
 from es_simhash.client.opening import Opening
+from es_simhash.drive import DEADLINE, Patience
 from es_simhash.stores.address import open_async_store, open_store
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Documents(SyncClient):
     ...     for outcome in documents.ingest([{"id": 1, "text": "…"}]):
     ...         print(outcome.id, outcome.outcome, outcome.duplicate_of)
 
-    :param store: ``sqlite:///path/to.db``, ``http(s)://[user:password@]host:port/index``, an
+    :param store: ``sqlite:///path/to.db``, ``http(s)://[user:password@]host:port[,host:port…]/index``, an
         :class:`elasticsearch.Elasticsearch` of your own, or None for ``ELASTICSEARCH_URL`` or else an SQLite file.
     :param index: the index, if ``store`` is a client.
     :param scheme: for a store that is set up now; by default ``Scheme()``. A store that was set up keeps its Scheme:
@@ -41,7 +43,10 @@ class Documents(SyncClient):
     :param segmenter: ``jieba`` or ``rjieba``. They give the same words. The default is the faster one installed.
     :param fingerprinter: a Fingerprinter with tables of your own, in place of ``scheme`` and ``segmenter``; or a
         function that makes one for the store's Scheme (None if the store is not set up).
-    :param client_options: for the Elasticsearch client: ``api_key``, ``ca_certs``, ``request_timeout``, …
+    :param deadline: seconds for which each request is retried while the store is busy or away; 0 to raise at once. If
+        no host answers the very first request, it is not retried, because the address may be mistyped.
+    :param client_options: for the Elasticsearch client: ``api_key``, ``ca_certs``, ``request_timeout``,
+        ``sniff_on_node_failure``, …
     :raises InputError: if the address cannot be used; for a ``fingerprinter`` together with a ``scheme``. Nothing is
         sent before the first request.
     """
@@ -54,11 +59,13 @@ class Documents(SyncClient):
         scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
+        deadline: float = DEADLINE,
         **client_options: Any,
     ) -> None:
+        patience = Patience(checked_deadline(deadline))
         opened = open_store(store, index, **client_options)
         opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=False))
+        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=False), patience)
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)
@@ -90,11 +97,13 @@ class AsyncDocuments(AsyncClient):
         scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
+        deadline: float = DEADLINE,
         **client_options: Any,
     ) -> None:
+        patience = Patience(checked_deadline(deadline))
         opened = open_async_store(store, index, **client_options)
         opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=True))
+        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=True), patience)
 
     setup = async_method(Verbs.setup)
     fingerprinter = async_method(Verbs.fingerprinter)

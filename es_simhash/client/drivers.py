@@ -23,7 +23,7 @@ from contextlib import closing
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from es_simhash.drive import arun, run
+from es_simhash.drive import arun, run, with_retries
 from es_simhash.ingest.performer import Performer
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from es_simhash.contract import AsyncStore, Flow, Request, Store
+    from es_simhash.drive import Patience
     from es_simhash.ingest.batches import Source
     from es_simhash.lines import Line
 
@@ -48,11 +49,13 @@ class SyncClient:
     """A class whose verbs are called.
 
     :param verbs: the verbs, as flows and streams.
+    :param patience: for how long a request is retried while the store is busy or away.
     """
 
-    def __init__(self, store: Store, verbs: Any) -> None:
+    def __init__(self, store: Store, verbs: Any, patience: Patience) -> None:
         self._store = store
         self._verbs = verbs
+        self._patience = patience
 
     @property
     def name(self) -> str:
@@ -70,10 +73,13 @@ class SyncClient:
         self.close()
 
     def _run(self, flow: Flow[T]) -> T:
-        return run(flow, self._store.perform)
+        return run(with_retries(flow, self._patience), self._store.perform)
 
     def _iterate(self, stream: Stream[T]) -> Generator[T, None, None]:
-        with Performer(self._store) as performer, closing(cast("Generator[Sequence[T]]", stream(performer))) as batches:
+        with (
+            Performer(self._store, self._patience) as performer,
+            closing(cast("Generator[Sequence[T]]", stream(performer))) as batches,
+        ):
             for batch in batches:
                 yield from batch
 
@@ -84,9 +90,10 @@ class AsyncClient:
     _compute_in_thread = True
     """Between requests a flow may compute for long. A thread does that, so other tasks go on."""
 
-    def __init__(self, store: AsyncStore, verbs: Any) -> None:
+    def __init__(self, store: AsyncStore, verbs: Any, patience: Patience) -> None:
         self._store = store
         self._verbs = verbs
+        self._patience = patience
 
     @property
     def name(self) -> str:
@@ -104,11 +111,11 @@ class AsyncClient:
         await self.close()
 
     async def _run(self, flow: Flow[T]) -> T:
-        return await arun(flow, self._store.perform, aside=self._compute_in_thread)
+        return await arun(with_retries(flow, self._patience), self._store.perform, aside=self._compute_in_thread)
 
     async def _iterate(self, stream: Stream[T]) -> AsyncGenerator[T, None]:
         loop = asyncio.get_running_loop()
-        performer = LoopPerformer(self._store, loop)
+        performer = LoopPerformer(self._store, self._patience, loop)
         batches = cast("Generator[Sequence[T]]", stream(performer))
         thread = ThreadPoolExecutor(1, "es-simhash-stream")
         try:
@@ -129,8 +136,8 @@ def _finish(batches: Generator[Any], performer: Performer) -> None:
 class LoopPerformer(Performer):
     """A Performer for a thread of an async program: the event loop performs the requests."""
 
-    def __init__(self, store: AsyncStore, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(_LoopStore(store, self))
+    def __init__(self, store: AsyncStore, patience: Patience, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(_LoopStore(store, self), patience)
         self._loop = loop
         self._lock = threading.Lock()
         self._waiting: set[Future[Any]] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Describe, DescribeKeys, ask
+from es_simhash.contract import CheckTimeField, Describe, DescribeKeys, ask
 from es_simhash.errors import InputError, NotSetUp, SchemeError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -53,8 +53,6 @@ class Opening:
             self._chosen = default if scheme is not None else None
         self._checked = False
         self._keys: KeysState | None = None
-        self.set_up_now = False
-        """The last :meth:`check` has set up the store."""
 
     @property
     def known(self) -> Fingerprinter | None:
@@ -77,17 +75,21 @@ class Opening:
         return made
 
     def check(
-        self, fingerprinter: Fingerprinter | None = None, *, set_up_if_missing: bool = False
+        self,
+        fingerprinter: Fingerprinter | None = None,
+        *,
+        set_up_if_missing: bool = False,
+        keys: tuple[str, ...] = (),
     ) -> Flow[Fingerprinter]:
         """Check once that the store was set up with the Scheme of this Fingerprinter, and return it.
 
+        :param keys: kinds of keys that the store gets if it is set up now.
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
         ours = fingerprinter or (yield from self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
-            made = yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing)
-            self.set_up_now = made
+            yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
             self._chosen, self._checked = ours, True
         return ours
 
@@ -99,9 +101,18 @@ class Opening:
         fingerprinter = yield from self.fingerprinter()
         resolve(rule, fingerprinter)
         yield from self.check(fingerprinter)
+        yield from self.check_times(rule)
         if rule.confirm is None:  # keys are not used
             return resolve(rule, fingerprinter)
         return resolve(rule, fingerprinter, (yield from self.keys_for(rule)))
+
+    def check_times(self, rule: DuplicateRule) -> Flow[None]:
+        """Check that the store can compare times, if the rule has a window.
+
+        :raises InputError: if it cannot.
+        """
+        if rule.time_field is not None:
+            yield from ask(CheckTimeField(rule.time_field))
 
     def keys(self) -> Flow[KeysState]:
         """Return which keys the store has. The store is asked until it has complete keys."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from es_simhash.client.arguments import checked_deadline
 from es_simhash.client.drivers import AsyncClient, SyncClient, async_method, sync_method
 from es_simhash.client.seen_verbs import SeenVerbs as Verbs
+from es_simhash.drive import Patience
 from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
 from es_simhash.verbs.page import UnseenPage
+from es_simhash.verbs.seen import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -48,6 +51,8 @@ class SeenItems(SyncClient):
     :param generations: filters that are kept for a user. With more than one, ``rotate`` drops old items.
     :param period: seconds after which an add starts a new generation; 0: only ``rotate`` starts one. The store keeps
         these four numbers. Leave one out to use the store's own.
+    :param deadline: seconds for which a change is tried again while other writers are faster, and for which each
+        request is retried while the store is busy or away, as for Documents.
     :raises InputError: if the address or a number cannot be used. Nothing is sent before the first request.
     """
 
@@ -60,11 +65,13 @@ class SeenItems(SyncClient):
         error_rate: float | None = None,
         generations: int | None = None,
         period: int | None = None,
+        deadline: float = SEEN_DEADLINE,
         **client_options: Any,
     ) -> None:
         config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
+        patience = Patience(checked_deadline(deadline))
         opened = open_store(store, index, default_index=USERS_INDEX, **client_options)
-        super().__init__(opened, Verbs(config, opened.name, embedded=opened.embedded))
+        super().__init__(opened, Verbs(config, opened.name, deadline, embedded=opened.embedded), patience)
 
     setup = sync_method(Verbs.setup)
     add = sync_method(Verbs.add)
@@ -123,11 +130,13 @@ class AsyncSeenItems(AsyncClient):
         error_rate: float | None = None,
         generations: int | None = None,
         period: int | None = None,
+        deadline: float = SEEN_DEADLINE,
         **client_options: Any,
     ) -> None:
         config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
+        patience = Patience(checked_deadline(deadline))
         opened = open_async_store(store, index, default_index=USERS_INDEX, **client_options)
-        super().__init__(opened, Verbs(config, opened.name, embedded=opened.embedded))
+        super().__init__(opened, Verbs(config, opened.name, deadline, embedded=opened.embedded), patience)
 
     setup = async_method(Verbs.setup)
     add = async_method(Verbs.add)

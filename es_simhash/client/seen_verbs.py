@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.errors import InputError
 from es_simhash.verbs import seen as verbs
-from es_simhash.verbs.seen import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from es_simhash.bloom import Item
@@ -25,15 +24,17 @@ class SeenVerbs:
 
     :param config: the numbers that the caller chose; None stands for the store's own.
     :param name: of the store, for messages.
+    :param deadline: seconds for which a change is tried while other writers are faster.
     :param embedded: the store belongs to this program alone.
     :raises InputError: for a number out of range.
     """
 
-    def __init__(self, config: Mapping[str, float | int | None], name: str, *, embedded: bool) -> None:
+    def __init__(self, config: Mapping[str, float | int | None], name: str, deadline: float, *, embedded: bool) -> None:
         chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
         checked = SeenConfig(**chosen)
         self._chosen = {key: getattr(checked, key) for key in chosen}
         self._name = name
+        self._deadline = deadline
         self._embedded = embedded
         self._stored: SeenConfig | None = None
 
@@ -56,22 +57,22 @@ class SeenVerbs:
         """
         return _single(self.add_many({user: items}))
 
-    def add_many(self, items: ByUser, *, deadline: float = SEEN_DEADLINE) -> Flow[SeenReport]:
+    def add_many(self, items: ByUser) -> Flow[SeenReport]:
         """:meth:`add` for many users, by one read and one write for some hundred of them.
 
         :param items: the items of each user.
-        :param deadline: seconds for which conflicts are retried.
         :returns: ``results``, a count for each user whose items are stored; ``failed``, the error for each other user.
+            If the store is away until the deadline, the users that are not done have ``failed``.
         """
-        return self._add(_by_user(items), deadline, rebuild=False)
+        return self._add(_by_user(items), rebuild=False)
 
     def rebuild_many(self, items: ByUser) -> Flow[SeenReport]:
         """:meth:`add_many` to new filters: what these users had seen before is dropped, forgotten items too."""
-        return self._add(_by_user(items), SEEN_DEADLINE, rebuild=True)
+        return self._add(_by_user(items), rebuild=True)
 
-    def _add(self, items: dict[str, list[Item]], deadline: float, *, rebuild: bool) -> Flow[SeenReport]:
+    def _add(self, items: dict[str, list[Item]], *, rebuild: bool) -> Flow[SeenReport]:
         config = yield from self._config()
-        return (yield from verbs.add(config, items, _now(), deadline, rebuild=rebuild))
+        return (yield from verbs.add(config, items, _now(), self._deadline, rebuild=rebuild))
 
     def unseen(self, user: str | int, items: Iterable[Item]) -> Flow[list[Item]]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -110,7 +111,7 @@ class SeenVerbs:
 
     def _forget(self, items: dict[str, list[Item]]) -> Flow[SeenReport]:
         config = yield from self._config()
-        return (yield from verbs.forget(config, items))
+        return (yield from verbs.forget(config, items, self._deadline))
 
     def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> Flow[SeenReport]:
         """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
@@ -125,7 +126,7 @@ class SeenVerbs:
 
     def _rotate(self, users: list[str] | None, before: int | None) -> Flow[SeenReport]:
         config = yield from self._config()
-        return (yield from verbs.rotate(config, users, _now(), before))
+        return (yield from verbs.rotate(config, users, _now(), before, self._deadline))
 
     def stats(self, user: str | int) -> Flow[SeenStats]:
         """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
@@ -141,7 +142,7 @@ class SeenVerbs:
 
     def _clear(self, user: str) -> Flow[None]:
         config = yield from self._config()
-        yield from _single(verbs.clear(config, [user]))
+        yield from _single(verbs.clear(config, [user], self._deadline))
 
     def remove(self, user: str | int) -> Flow[bool]:
         """Remove the seen items from a user's document, and remove the document if it holds nothing else.

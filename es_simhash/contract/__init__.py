@@ -3,6 +3,7 @@
 from es_simhash.contract.documents import (
     Annotate,
     Candidates,
+    CheckTimeField,
     CompleteKeys,
     Count,
     Dependents,
@@ -46,6 +47,7 @@ __all__ = [
     "Candidates",
     "ChangeUsers",
     "Changed",
+    "CheckTimeField",
     "CompleteKeys",
     "Count",
     "Dependents",

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.search.keys import KeyQuery
 
+    KeySearch = tuple[tuple[KeyQuery, ...], tuple[int, int] | None]
+    """The queries of a Probe, and its times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -31,6 +34,8 @@ class Row:
         length is None.
     :param length: word characters of the text; None if the Row comes without keys. A Row that is written with None
         removes the former keys of its document.
+    :param time: of the document, in milliseconds since 1970. None if the request names no field with the time, and if
+        the document has no time or several (:func:`~es_simhash.search.times.time_or_none`). It is not written.
     """
 
     id: str
@@ -42,6 +47,7 @@ class Row:
     version: Any = field(default=None, compare=False)
     keys: tuple[str, ...] = field(default=(), compare=False)
     length: int | None = field(default=None, compare=False)
+    time: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,13 @@ class Probe:
     """What to look for: documents near a fingerprint, or with a digest, or with common keys. None looks for nothing.
 
     :param queries: a document that fulfils any of them is found.
+    :param times: only documents with a time from the first to the last are found; None for all documents.
     """
 
     fingerprint: int | None
     digest: str | None
     queries: tuple[KeyQuery, ...] = ()
+    times: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,9 +87,13 @@ class SetUp(Request[str]):
 
     Replies ``created``, ``added`` (the fields, to an index that existed) or ``unchanged``. A store that was set up with
     another Scheme keeps that one, and raises SchemeMismatch.
+
+    :param keys: kinds of keys that the store gets if it was not set up before. A store that was set up keeps its kinds.
+        So no other program finds the store set up and without these keys.
     """
 
     scheme: Scheme
+    keys: tuple[str, ...] = ()
 
 
 def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch:
@@ -114,6 +126,11 @@ class KeysState:
         if set(kinds) <= set(self.kinds):
             return self
         return KeysState(tuple(sorted({*self.kinds, *kinds})), complete)
+
+    @classmethod
+    def of_new_store(cls, kinds: Iterable[str]) -> KeysState:
+        """Return the state of a store without documents."""
+        return cls().with_kinds(kinds, complete=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as a JSON object, as stores keep it."""
@@ -150,10 +167,24 @@ class CompleteKeys(Request[None]):
 
 
 @dataclass(frozen=True)
+class CheckTimeField(Request[None]):
+    """Check that the store can compare the times in a field of the documents.
+
+    :raises InputError: if it cannot. The message says how to change that.
+    """
+
+    field: str
+
+
+@dataclass(frozen=True)
 class Fetch(Request["dict[str, Row]"]):
-    """Return the Rows of these ids as last written, without a search. Ids that do not exist are left out."""
+    """Return the Rows of these ids as last written, without a search. Ids that do not exist are left out.
+
+    :param time_field: the field with the time, for Rows with their times.
+    """
 
     ids: tuple[str, ...]
+    time_field: str | None = None
 
 
 @dataclass(frozen=True)
@@ -193,7 +224,8 @@ class Candidates(Request[Found]):
     :param filter: a filter that the documents must match.
     :param without: ids to leave out.
     :param one_per_digest: of documents with one digest, return the one that was written first. They have the same text,
-        so the same fingerprint and the same keys.
+        so the same fingerprint and the same keys. If Probes have times: of the documents with one digest in the times
+        of one Probe, return at least the one that was written first.
     :param most: of the documents that fulfil the queries of one Probe, return at most so many: those whose shared keys
         have the largest sum of :func:`~es_simhash.search.keys.rarity` (the largest one over the queries that the
         document fulfils), then those written first. Where these are equal too, the store chooses. Documents with one
@@ -201,7 +233,8 @@ class Candidates(Request[Found]):
         first 500 documents of a key.
     :param per_fingerprint: of the documents with one fingerprint, return at most so many that only their fingerprint
         finds: those written first. None for all. ``left_out`` counts the others, unless it is 1: then the first stands
-        for all of them. Digests are not limited.
+        for all of them. Digests are not limited. None if Probes have times.
+    :param time_field: the field with the time, for Rows with their times. A Probe with times needs it.
     """
 
     probes: tuple[Probe, ...]
@@ -212,6 +245,7 @@ class Candidates(Request[Found]):
     one_per_digest: bool = False
     most: int = 20
     per_fingerprint: int | None = None
+    time_field: str | None = None
 
     def fingerprints(self, probes: Sequence[Probe]) -> list[int]:
         """Return the fingerprints to look for, of some of the Probes."""
@@ -235,16 +269,16 @@ class Candidates(Request[Found]):
         """A Probe has queries, so the Rows come with their keys."""
         return any(probe.queries for probe in self.probes)
 
-    def key_queries(self) -> dict[tuple[KeyQuery, ...], list[int]]:
-        """Return the different sets of queries, each with the indices of the Probes that have it.
+    def key_queries(self) -> dict[KeySearch, list[int]]:
+        """Return the different sets of queries with their times, each with the indices of the Probes that have it.
 
         Queries that no document can fulfil are left out.
         """
-        found: dict[tuple[KeyQuery, ...], list[int]] = {}
+        found: dict[KeySearch, list[int]] = {}
         for index, probe in enumerate(self.probes):
             queries = tuple(query for query in probe.queries if len(query.keys) >= max(1, query.minimum))
             if queries:
-                found.setdefault(queries, []).append(index)
+                found.setdefault((queries, probe.times), []).append(index)
         return found
 
 
@@ -324,6 +358,7 @@ class Scan(Request[ScanPage]):
     :param missing: only documents without a fingerprint.
     :param slice: ``(i, n)``: only the i-th of n parts. The parts together are everything.
     :param size: documents in a page; the store chooses if it is None.
+    :param time_field: the field with the time, for Rows with their times.
     """
 
     after: Any = None
@@ -332,6 +367,7 @@ class Scan(Request[ScanPage]):
     missing: bool = False
     slice: tuple[int, int] | None = None
     size: int | None = None
+    time_field: str | None = None
 
     def following(self, page: ScanPage) -> Scan | None:
         """Return the Scan of the next page; None if this page is the last one."""

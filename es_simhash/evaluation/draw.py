@@ -16,7 +16,7 @@ import mmh3
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import columns, to_array
-from es_simhash.groups.near_pairs import near_pairs
+from es_simhash.groups.near_pairs import NearPairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ def draw_pairs(
     """
     # One array for each distance. A row is (rank of the pair, index, index).
     strata = [np.empty((0, 3), dtype=np.uint64) for _ in range(max_distance + 1)]
-    for found in near_pairs(fingerprints, max_distance):
+    for found in NearPairs(fingerprints, max_distance).connecting():
         pairs = np.sort(found[found[:, 0] != found[:, 1]], axis=1)
         left, right = pairs.T
         rows = np.column_stack([_pair_ranks(ranks[left], ranks[right]), pairs.astype(np.uint64)])

@@ -22,7 +22,8 @@ from es_simhash.evaluation.evaluate import LabelledPair
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.lines import parsed
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.similarity.measures import similarity
+from es_simhash.similarity.confirm import TextFeatures
+from es_simhash.similarity.text_decision import decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Row
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
-    from es_simhash.similarity.measures import Measure
+    from es_simhash.similarity.rule import DuplicateRule
 
     Fetch = Callable[[Iterable[str]], Mapping[str, Row]]
 
@@ -56,7 +57,7 @@ class PairReader:
     """Reads labelled pairs from lines.
 
     :param truth: the similarity from which a pair is a duplicate, for lines with a similarity and no label.
-    :param measure: the measure of the similarity of two texts, for an evaluation with ``confirm``; None computes none.
+    :param rule: how texts confirm. Without ``confirm`` they are not compared.
     :param fetch: returns the Rows of ids, as ``Documents.fetch`` does. The store must have the Fingerprinter's Scheme.
         None if there is no store.
     :raises InputError: if the truth is not a finite number.
@@ -66,14 +67,14 @@ class PairReader:
         self,
         fingerprinter: Fingerprinter,
         truth: float | None = None,
-        measure: Measure | None = None,
+        rule: DuplicateRule | None = None,
         fetch: Fetch | None = None,
     ) -> None:
         if truth is not None and not isfinite(truth):
             raise InputError(f"the truth is {truth}: use the similarity from which a pair is a duplicate, such as 0.8")
         self._fingerprinter = fingerprinter
         self._truth = truth
-        self._measure = measure
+        self._rule = rule if rule is not None and rule.confirm is not None else None
         self._fetch = fetch
         self._blank = fingerprinter.scheme.blank_digest
 
@@ -81,7 +82,7 @@ class PairReader:
         """Yield for each line the pair, or the problem with the line as a message with its place.
 
         :raises InputError: if an option is missing that the lines need: a store for ids, ``truth`` for similarities,
-            texts for ``measure``.
+            texts to confirm.
         """
         lines = iter(lines)
         while batch := list(islice(lines, BATCH)):
@@ -110,7 +111,7 @@ class PairReader:
             label = label >= self._truth
         if self._fetch is None and None in (a.text, b.text):
             raise InputError(f"{line.place}: a pair has ids and no texts: name the store of the documents: --store URL")
-        if self._measure is not None and None in (a.text, b.text):
+        if self._rule is not None and None in (a.text, b.text):
             raise InputError(
                 f"{line.place}: a pair has ids and no texts to confirm by: add the texts 'a' and 'b', or omit --confirm"
             )
@@ -119,13 +120,15 @@ class PairReader:
     def _labelled(self, pair: _Pair, rows: Mapping[str, Row]) -> LabelledPair | str:
         try:
             a, b = self._probe(pair.a, rows), self._probe(pair.b, rows)
-            likeness = None
-            if self._measure is not None and pair.a.text is not None and pair.b.text is not None:
-                likeness = similarity(pair.a.text, pair.b.text, self._measure, self._fingerprinter)
         except InputError as error:
             return f"{pair.place}: {error}"
+        texts = None
+        if self._rule is not None:
+            ours, theirs = (TextFeatures(side.text or "", self._fingerprinter) for side in (pair.a, pair.b))
+            texts = decide(ours, theirs, self._rule, self._fingerprinter)
         distance = hamming_distance(a.fingerprint, b.fingerprint)
-        return LabelledPair(pair.duplicate, distance, a.digest is not None and a.digest == b.digest, likeness)
+        exact = a.digest is not None and a.digest == b.digest
+        return LabelledPair(pair.duplicate, distance, exact, texts, pair.place)
 
     def _probe(self, side: _Side, rows: Mapping[str, Row]) -> Probe:
         """Return the fingerprint and digest of one side; no digest for an empty text, which has no exact duplicates."""

@@ -18,6 +18,9 @@ duplicate comes before a near one, then the nearest, then the one that was writt
 need no confirmation. Texts are compared only if the result can change a link: not if the two documents are already in
 one group and the later one already has its original.
 
+**Times.** If only documents in the window around a document's own time can be its duplicates, all pairs above are pairs
+in the window, exact duplicates too. :mod:`es_simhash.groups.time_window` finds them.
+
 Positions. Documents are in write order; a position is an index into this order.
 """
 
@@ -30,7 +33,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import columns, to_array
-from es_simhash.groups.near_pairs import every_near_pair, near_pairs
+from es_simhash.groups.near_pairs import NearPairs, nearest
+from es_simhash.groups.time_window import MembersByTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.groups.near_pairs import Pairs
+    from es_simhash.groups.time_window import Times
 
     Links = tuple[NDArray[np.int64], NDArray[np.int64]]
     """Heads and originals, each of shape (n,).
@@ -51,6 +56,8 @@ HEADS = ("earliest", "latest", "kept")
 _NO_ORIGINAL = np.iinfo(np.int64).max
 _PAIRS_A_REQUEST = 250
 """Pairs whose texts are requested together."""
+_KINDS_IN_WINDOW = 1_000
+"""Texts with which one is compared, before it is known which of them are in the window."""
 _PAIRS_A_CHUNK = 50_000
 """Pairs that are checked together for whether their texts are still needed."""
 
@@ -64,6 +71,7 @@ class GroupInput:
     :param digests: of the normalised texts; None for an empty text, which is nobody's duplicate.
     :param ids: of the documents.
     :param groups: the current group of each document: the id of its head.
+    :param times: the times of the documents, if they count.
     """
 
     fingerprints: Sequence[int | None]
@@ -71,23 +79,29 @@ class GroupInput:
     digests: Sequence[str | None]
     ids: Sequence[str]
     groups: Sequence[str]
+    times: Times | None = None
 
 
-def links(documents: GroupInput, max_distance: int, head: str) -> Links:
+def links(documents: GroupInput, max_distance: int, head: str) -> tuple[Links, int]:
     """Return the heads and originals of all documents, by fingerprints and digests alone.
+
+    The second value is about how many pairs were not compared, because very many fingerprints are near each other.
 
     :param max_distance: in bits; below 0 only exact duplicates belong together.
     :param head: one of :data:`HEADS`.
     """
+    if documents.times is not None:
+        return _links_in_window(documents, documents.times, max_distance, head)
     fingerprints = documents.fingerprints
     with_value = np.array([i for i, value in enumerate(fingerprints) if value is not None], dtype=np.int64)
     values = to_array((value or 0 for value in fingerprints), documents.bits)
     # The best original so far, as one number whose order is the order of preference: the position of an exact
     # duplicate; or distance + 1 in the bits from 48 on, and the position in the bits below.
     best = np.full(len(fingerprints), _NO_ORIGINAL, dtype=np.int64)
+    near = NearPairs(values[with_value], max_distance)
 
     def linked() -> Iterator[Pairs]:
-        for pairs in near_pairs(values[with_value], max_distance):
+        for pairs in near.connecting():
             earlier, later = np.sort(with_value[pairs], axis=1).T
             differing = columns(values[earlier] ^ values[later])
             distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
@@ -100,7 +114,73 @@ def links(documents: GroupInput, max_distance: int, head: str) -> Links:
 
     lowest = unite(len(fingerprints), linked())
     originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
-    return _heads(lowest, documents, head), originals
+    return (_heads(lowest, documents, head), originals), near.left_out
+
+
+def _links_in_window(documents: GroupInput, times: Times, max_distance: int, head: str) -> tuple[Links, int]:
+    count = len(documents.ids)
+    distinct, kinds = _kinds_of_fingerprints(documents)
+    near_kinds = NearPairs(distinct, max_distance)
+    best = np.full(count, _NO_ORIGINAL, dtype=np.int64)  # as in links()
+
+    def linked() -> Iterator[Pairs]:
+        members = MembersByTime(kinds, times)
+        for near in near_kinds.connecting():
+            differing = columns(distinct[near[:, 0]] ^ distinct[near[:, 1]])
+            distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
+            for pairs, index in members.pairs(near):
+                np.minimum.at(best, pairs[:, 1], (np.asarray(distance)[index] + 1) << 48 | pairs[:, 0])
+                yield pairs
+        copies = _copies_in_window(documents.digests, times)
+        np.minimum.at(best, copies[:, 1], copies[:, 0])
+        yield copies
+
+    lowest = unite(count, linked())
+    originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
+    return (_heads(lowest, documents, head), originals), near_kinds.left_out
+
+
+def _kinds_of_fingerprints(documents: GroupInput) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the different fingerprints, and for each document the index of its own; -1 if it has none."""
+    numbers: dict[int | None, int] = {None: -1}
+    kinds = [numbers.setdefault(value, len(numbers) - 1) for value in documents.fingerprints]
+    distinct = to_array((value for value in numbers if value is not None), documents.bits)
+    return distinct, np.array(kinds, dtype=np.int64)
+
+
+def _kinds_of_digests(digests: Sequence[str | None]) -> NDArray[np.int64]:
+    numbers: dict[str | None, int] = {None: -1}
+    return np.array([numbers.setdefault(digest, len(numbers) - 1) for digest in digests], dtype=np.int64)
+
+
+def _copies_in_window(digests: Sequence[str | None], times: Times) -> Pairs:
+    """Return the pairs of exact duplicates that their links need, the lower position first."""
+    members = MembersByTime(_kinds_of_digests(digests), times)
+    itself = np.stack([np.arange(len(members.sizes))] * 2, axis=1)
+    found = [pairs for pairs, _ in members.pairs(itself)]
+    return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *found]), axis=0)
+
+
+def _near_in_window(
+    documents: GroupInput, times: Times, max_distance: int, most: int
+) -> tuple[Pairs, NDArray[np.int64], int]:
+    """Return the pairs of documents with different digests that confirmed links need, and their distances.
+
+    The third value is about how many pairs are left out, because each document is paired with ``most`` earlier ones.
+    """
+    kinds = _kinds_of_digests(documents.digests)
+    fingerprints = {kind: documents.fingerprints[i] for i, kind in enumerate(kinds.tolist()) if kind >= 0}
+    compared = np.array([kind for kind, value in fingerprints.items() if value is not None], dtype=np.int64)
+    values = to_array((fingerprints[kind] or 0 for kind in compared.tolist()), documents.bits)
+    near_kinds = NearPairs(values, max_distance)
+    near, distances = near_kinds.every(_KINDS_IN_WINDOW)
+    found = list(MembersByTime(kinds, times).pairs(compared[near]))
+    pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(pairs for pairs, _ in found)])
+    index = np.concatenate([np.empty(0, dtype=np.int64), *(index for _, index in found)])
+    pairs, first = np.unique(pairs, axis=0, return_index=True)
+    distances = distances[index[first]]
+    kept = nearest(pairs, distances, most)
+    return pairs[kept], distances[kept], near_kinds.left_out + len(pairs) - len(kept)
 
 
 class ConfirmedLinks:
@@ -111,30 +191,44 @@ class ConfirmedLinks:
             confirmed.decide(agree)
         heads, originals = confirmed.result(head)
 
-    Memory: up to 450 bytes a near pair, on top of what :func:`links` needs. All documents with one fingerprint and
-    different texts are pairs of each other: a template of ten thousand documents takes gigabytes.
+    Memory: up to 450 bytes a near pair, on top of what :func:`links` needs.
 
     :param max_distance: in bits; below 0 only exact duplicates belong together.
     :param near: the pairs of positions to compare, shape (n, 2), the lower one first, and their distances in bits,
-        shape (n,); by default all pairs within ``max_distance``.
+        shape (n,); by default all pairs within ``max_distance``, for each document at most ``most`` earlier ones. If
+        times count, pairs in the window with different digests.
+    :param most: see ``near``.
     """
 
     def __init__(
-        self, documents: GroupInput, max_distance: int, near: tuple[Pairs, NDArray[np.int64]] | None = None
+        self,
+        documents: GroupInput,
+        max_distance: int,
+        near: tuple[Pairs, NDArray[np.int64]] | None = None,
+        most: int = 20,
     ) -> None:
+        self.left_out = 0
+        """About how many pairs within ``max_distance`` are not compared, because so many documents are near."""
         self._documents = documents
-        fingerprints = documents.fingerprints
-        copies = _copies(documents.digests)
+        fingerprints, times = documents.fingerprints, documents.times
+        copies = _copies(documents.digests) if times is None else _copies_in_window(documents.digests, times)
         self._lowest = unite(len(fingerprints), iter([copies]))
         self._originals = np.full(len(fingerprints), -1, dtype=np.int64)
-        self._originals[copies[:, 1]] = copies[:, 0]
-        # Exact duplicates have the same text. So only the first of them is compared with other documents.
-        if near is None:
+        # From the highest original to the lowest: numpy assigns in order, and the last assignment stays.
+        self._originals[copies[::-1, 1]] = copies[::-1, 0]
+        # Exact duplicates have the same text. So only the first of them is compared with other documents, unless times
+        # tell them apart.
+        if times is not None and near is not None:
+            pairs, distances = near
+        elif times is not None:
+            pairs, distances, self.left_out = _near_in_window(documents, times, max_distance, most)
+        elif near is None:
             compared = [i for i, v in enumerate(fingerprints) if v is not None and self._originals[i] < 0]
             positions = np.array(compared, dtype=np.int64)
             values = to_array((fingerprints[i] or 0 for i in compared), documents.bits)
-            pairs, distances = every_near_pair(values, max_distance)
-            pairs = positions[pairs]
+            every = NearPairs(values, max_distance)
+            pairs, distances = every.every(most)
+            pairs, self.left_out = positions[pairs], every.left_out
         else:
             pairs, distances = near
             first = (self._originals[pairs] < 0).all(axis=1)

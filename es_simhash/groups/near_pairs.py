@@ -9,7 +9,7 @@ Equal fingerprints are compared only once: they form a *kind*, and the first of 
 
 from __future__ import annotations
 
-from itertools import chain, combinations, pairwise
+from itertools import combinations, pairwise
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -24,79 +24,164 @@ if TYPE_CHECKING:
 
     Pairs = NDArray[np.int64]
 
+_NEIGHBOURS = 1_000
+"""Fingerprints with which one is compared, of those with equal blocks."""
 _WORD = (1 << 64) - 1
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication loses no bit of the word
 
 
-def near_pairs(fingerprints: NDArray[np.uint64], max_distance: int) -> Iterator[Pairs]:
-    """Yield pairs of fingerprints within ``max_distance``, enough to connect all that are near.
+class NearPairs:
+    """The pairs of fingerprints within ``max_distance``.
 
-    Each fingerprint is paired with the first of its kind, which may be itself. The first of a kind is paired with the
-    first of every other kind within max_distance, at least once.
+    Fingerprints of a template may all be near each other. Then not all pairs are looked at: each fingerprint is
+    compared with so many others with equal blocks, and ``left_out`` says that there are more.
 
     :param fingerprints: shape (n,) for 64 bits, (n, 2) for 128, as ``encoding.to_array`` returns them.
     :param max_distance: in bits; below 0 there are no pairs.
-    :returns: arrays of indices, each of shape (m, 2).
     """
-    if not len(fingerprints) or max_distance < 0:
-        return
-    words = columns(fingerprints)
-    first, kinds = _kinds(words)
-    yield np.stack([np.arange(len(kinds)), first[kinds]], axis=1)
-    for pairs in _near_kinds([word[first] for word in words], max_distance):
-        yield first[pairs]
+
+    def __init__(self, fingerprints: NDArray[np.uint64], max_distance: int) -> None:
+        self._fingerprints = fingerprints
+        self._max_distance = max_distance
+        self.left_out = 0
+        """About how many pairs were not looked at, after an iteration."""
+
+    def connecting(self) -> Iterator[Pairs]:
+        """Yield pairs enough to connect all fingerprints that are near.
+
+        Each fingerprint is paired with the first of its kind, which may be itself. The first of a kind is paired with
+        the first of every other kind within max_distance, at least once.
+
+        :returns: arrays of indices, each of shape (m, 2).
+        """
+        if not len(self._fingerprints) or self._max_distance < 0:
+            return
+        words = columns(self._fingerprints)
+        first, kinds = _kinds(words)
+        yield np.stack([np.arange(len(kinds)), first[kinds]], axis=1)
+        for pairs in self._near_kinds([word[first] for word in words]):
+            yield first[pairs]
+
+    def every(self, most: int) -> tuple[Pairs, NDArray[np.int64]]:
+        """Return every near pair exactly once, and the distances in bits.
+
+        Each fingerprint is paired with at most ``most`` of those before it: the nearest ones, then the first ones.
+
+        :returns: indices of shape (m, 2), the lower index first; distances of shape (m,).
+        """
+        words = columns(self._fingerprints)
+        if not len(self._fingerprints) or self._max_distance < 0:
+            return np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64)
+        first, kinds = _kinds(words)
+        order = np.argsort(first)  # number the kinds in the order of their first fingerprints
+        first, kinds = first[order], np.argsort(order)[kinds]
+        pairs = self._each_once([word[first] for word in words], most)
+        members = _Members(kinds, len(first))
+        itself = np.arange(len(first))
+        kinds_of = (np.stack([itself, itself], axis=1), pairs, pairs[:, ::-1])
+        every = np.concatenate([members.pairs(of, most) for of in kinds_of])
+        distances = _distances(words, every)
+        kept = nearest(every, distances, most)
+        sizes = np.bincount(kinds)
+        of_one_kind = int((sizes * (sizes - 1) // 2).sum())
+        self.left_out += of_one_kind + int(sizes[pairs].prod(axis=1).sum()) - len(kept)
+        return every[kept], distances[kept]
+
+    def _each_once(self, distinct: list[NDArray[np.uint64]], most: int) -> Pairs:
+        """Return each pair of near kinds once, the lower one first, and for each kind at most ``most`` lower ones."""
+        count = len(distinct[0])
+        known, more, size = np.empty(0, dtype=np.int64), [np.empty(0, dtype=np.int64)], 0
+
+        def merged() -> NDArray[np.int64]:
+            numbers = np.unique(np.concatenate([known, *more]))
+            pairs = np.stack(np.divmod(numbers, count), axis=1)
+            kept = nearest(pairs, _distances(distinct, pairs), most)
+            self.left_out += len(numbers) - len(kept)
+            return numbers[kept]
+
+        for pairs in self._near_kinds(distinct):
+            more.append(pairs.min(axis=1) * count + pairs.max(axis=1))
+            size += len(pairs)
+            if size > max(1_000_000, len(known)):  # from time to time, since a pair may come again for many masks
+                known, more, size = merged(), [], 0
+        return np.stack(np.divmod(merged(), count), axis=1)
+
+    def _near_kinds(self, distinct: list[NDArray[np.uint64]]) -> Iterator[Pairs]:
+        """Yield every pair within ``max_distance`` at least once, of fingerprints that all differ.
+
+        :param distinct: the 64-bit words of the fingerprints, the highest first; arrays of shape (n,).
+        """
+        if self._max_distance > 0:
+            for masks in _masks(self._max_distance, len(distinct), len(distinct[0])):
+                yield from self._equal_under(distinct, masks)
+
+    def _equal_under(self, distinct: list[NDArray[np.uint64]], masks: list[np.uint64]) -> Iterator[Pairs]:
+        """Yield the pairs within max_distance among the fingerprints that are equal in the bits of the masks."""
+        keys = distinct[0] & masks[0]
+        for word, mask in zip(distinct[1:], masks[1:], strict=True):
+            keys = keys * _MIX + (word & mask)  # different words may get one key; then they are only compared
+        order = np.argsort(keys)
+        keys, values = keys[order], [word[order] for word in distinct]
+        left = np.arange(len(keys))
+        for offset in range(1, _NEIGHBOURS + 1):
+            # Compare each with the next one, then with the one after that, while the keys are equal.
+            left = left[: np.searchsorted(left, len(keys) - offset)]
+            left = left[keys[left] == keys[left + offset]]
+            if not len(left):
+                return
+            distances = np.bitwise_count(values[0][left] ^ values[0][left + offset])
+            for word in values[1:]:
+                distances += np.bitwise_count(word[left] ^ word[left + offset])
+            near = left[distances <= self._max_distance]
+            yield np.stack([order[near], order[near + offset]], axis=1)
+        more = np.maximum(np.unique(keys, return_counts=True)[1] - _NEIGHBOURS, 0)
+        self.left_out += int((more * (more - 1) // 2).sum())
 
 
-def every_near_pair(fingerprints: NDArray[np.uint64], max_distance: int) -> tuple[Pairs, NDArray[np.int64]]:
-    """Return every pair of fingerprints within ``max_distance`` exactly once, and the distances in bits.
+class _Members:
+    """The fingerprints of each kind.
 
-    :param fingerprints: as for :func:`near_pairs`.
-    :param max_distance: in bits; below 0 there are no pairs.
-    :returns: indices of shape (m, 2), the lower index first; distances of shape (m,).
+    :param kinds: the number of the kind of each fingerprint, shape (n,).
+    :param count: of the kinds.
     """
-    words = columns(fingerprints)
-    if not len(fingerprints) or max_distance < 0:
-        return np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64)
-    first, kinds = _kinds(words)
-    distinct = [word[first] for word in words]
-    with_itself = np.stack([np.arange(len(first))] * 2, axis=1)
-    left, right = _each_once(chain([with_itself], _near_kinds(distinct, max_distance)), len(first))
-    # Pair each member of one kind with each member of the other. Members are numbered in the order of their kinds.
-    members, sizes = np.argsort(kinds, kind="stable"), np.bincount(kinds)
-    starts = np.cumsum(sizes) - sizes
-    counts = sizes[left] * sizes[right]
-    pair_of_kinds = np.repeat(np.arange(len(left)), counts)
-    number = np.arange(len(pair_of_kinds)) - np.repeat(np.cumsum(counts) - counts, counts)
-    width = sizes[right][pair_of_kinds]
-    ones = members[starts[left][pair_of_kinds] + number // width]
-    others = members[starts[right][pair_of_kinds] + number % width]
-    pairs = np.sort(np.stack([ones, others], axis=1), axis=1)
-    # Within one kind each pair comes in both orders, and each member with itself: keep one order.
-    keep = (ones < others) | (left != right)[pair_of_kinds]
-    pairs = pairs[keep]
-    distances = sum(np.bitwise_count(word[pairs[:, 0]] ^ word[pairs[:, 1]]).astype(np.int64) for word in words)
-    return pairs, np.asarray(distances, dtype=np.int64)
+
+    def __init__(self, kinds: NDArray[np.int64], count: int) -> None:
+        self._members = np.argsort(kinds, kind="stable")  # in the order of their kinds
+        self._sizes = np.bincount(kinds, minlength=count)
+        self._starts = np.cumsum(self._sizes) - self._sizes
+
+    def pairs(self, of: Pairs, most: int) -> Pairs:
+        """Return pairs of a member of the first kind and a later member of the second kind, shape (m, 2).
+
+        :param of: pairs of kinds, shape (m, 2).
+        :param most: so many members of the first kind are paired, the first ones.
+        """
+        widths = np.minimum(self._sizes[of[:, 0]], most)
+        counts = widths * self._sizes[of[:, 1]]
+        pair_of_kinds = np.repeat(np.arange(len(of)), counts)
+        number = np.arange(len(pair_of_kinds)) - np.repeat(np.cumsum(counts) - counts, counts)
+        width = widths[pair_of_kinds]
+        ones = self._members[self._starts[of[:, 0]][pair_of_kinds] + number % width]
+        others = self._members[self._starts[of[:, 1]][pair_of_kinds] + number // width]
+        found: Pairs = np.stack([ones, others], axis=1)[ones < others]
+        return found
 
 
-def _each_once(batches: Iterator[Pairs], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of numbers below ``count``, each once: the lower numbers and the higher numbers, of shape (m,)."""
-    known, more, size = np.empty(0, dtype=np.int64), [], 0
-    for pairs in batches:
-        more.append(pairs.min(axis=1) * count + pairs.max(axis=1))
-        size += len(pairs)
-        if size > max(1_000_000, len(known)):  # from time to time, since a pair may come again for many masks
-            known, more, size = np.unique(np.concatenate([known, *more])), [], 0
-    return np.divmod(np.unique(np.concatenate([known, *more])), count)
+def _distances(words: list[NDArray[np.uint64]], pairs: Pairs) -> NDArray[np.int64]:
+    """Return the Hamming distances of pairs of indices."""
+    distances = np.zeros(len(pairs), dtype=np.int64)
+    for word in words:
+        distances += np.bitwise_count(word[pairs[:, 0]] ^ word[pairs[:, 1]])
+    return distances
 
 
-def _near_kinds(distinct: list[NDArray[np.uint64]], max_distance: int) -> Iterator[Pairs]:
-    """Yield every pair within ``max_distance`` at least once, of fingerprints that all differ.
-
-    :param distinct: the 64-bit words of the fingerprints, the highest first; arrays of shape (n,).
-    """
-    if max_distance > 0:
-        for masks in _masks(max_distance, len(distinct), len(distinct[0])):
-            yield from _equal_under(distinct, masks, max_distance)
+def nearest(pairs: Pairs, distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return the positions of the ``most`` nearest pairs of each later one, then the first ones; ascending."""
+    order = np.lexsort((pairs[:, 0], distances, pairs[:, 1]))
+    later = pairs[order, 1]
+    rank = np.arange(len(order)) - np.searchsorted(later, later)
+    kept: NDArray[np.int64] = np.sort(order[rank < most])
+    return kept
 
 
 def _kinds(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -138,25 +223,3 @@ def _nanoseconds(bits: int, max_distance: int, equal: int, count: int) -> float:
     blocks = max_distance + equal
     comparisons: float = count * count / 2 / 2.0 ** (bits * equal / blocks)
     return comb(blocks, equal) * (60 * count + 40 * comparisons)
-
-
-def _equal_under(distinct: list[NDArray[np.uint64]], masks: list[np.uint64], max_distance: int) -> Iterator[Pairs]:
-    """Yield the pairs within ``max_distance`` among the fingerprints that are equal in the bits of the masks."""
-    keys = distinct[0] & masks[0]
-    for word, mask in zip(distinct[1:], masks[1:], strict=True):
-        keys = keys * _MIX + (word & mask)  # different words may get one key; then they are only compared
-    order = np.argsort(keys)
-    keys, values = keys[order], [word[order] for word in distinct]
-    left, offset = np.arange(len(keys)), 0
-    while True:
-        # Compare each with the next one, then with the one after that, while the keys are equal.
-        offset += 1
-        left = left[: np.searchsorted(left, len(keys) - offset)]
-        left = left[keys[left] == keys[left + offset]]
-        if not len(left):
-            return
-        distances = np.bitwise_count(values[0][left] ^ values[0][left + offset])
-        for word in values[1:]:
-            distances += np.bitwise_count(word[left] ^ word[left + offset])
-        near = left[distances <= max_distance]
-        yield np.stack([order[near], order[near + offset]], axis=1)

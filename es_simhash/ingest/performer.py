@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from es_simhash.contract import Flow, Store
+    from es_simhash.drive import Patience
     from es_simhash.ingest.batches import Source
     from es_simhash.lines import Line
 
@@ -25,21 +26,21 @@ class Performer:
     """Performs flows on a store, and retries requests that fail for a passing reason.
 
     An async program has a subclass of its own, whose store is asked by the event loop.
+
+    :param patience: for how long. It is that of the client.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, patience: Patience) -> None:
         self.store = store
+        self.patience = patience
         self._closed = threading.Event()
         self._thread: ThreadPoolExecutor | None = None
 
-    def perform(self, flow: Flow[T], deadline: float = 0.0) -> T:
-        """Perform a flow to its end, and return its result.
+    def perform(self, flow: Flow[T]) -> T:
+        """Perform a flow to its end, and return its result."""
+        return run(with_retries(flow, self.patience, self._closed.is_set), self.store.perform, self._closed.wait)
 
-        :param deadline: seconds for which a request is retried.
-        """
-        return run(with_retries(flow, deadline, self._closed.is_set), self.store.perform, self._closed.wait)
-
-    def start(self, flow: Flow[T], deadline: float, *, overlap: bool) -> Callable[[], T]:
+    def start(self, flow: Flow[T], *, overlap: bool) -> Callable[[], T]:
         """Start to perform a flow, and return a function that waits for its result.
 
         :param overlap: perform it in a thread; else it is performed at once.
@@ -47,10 +48,10 @@ class Performer:
         if overlap:
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, "es-simhash-look-up")
-            return self._thread.submit(self.perform, flow, deadline).result
+            return self._thread.submit(self.perform, flow).result
         future: Future[T] = Future()
         try:
-            future.set_result(self.perform(flow, deadline))
+            future.set_result(self.perform(flow))
         except SimhashError as error:
             future.set_exception(error)
         return future.result

@@ -73,7 +73,6 @@ class Pipeline:
     :param workers: make Documents of lines.
     :param read_ahead: batches that are fingerprinted ahead, beside the one that is looked up. With 0 each batch is
         written, and its outcomes are returned, before the next is read.
-    :param deadline: seconds for which a request is retried.
     :param checkpoint: where to resume, and where to record progress.
     """
 
@@ -85,7 +84,6 @@ class Pipeline:
         ids: FirstPlaces,
         performer: Performer,
         read_ahead: int,
-        deadline: float,
         checkpoint: Checkpoint | None = None,
     ) -> None:
         self._ingest = ingest
@@ -94,7 +92,6 @@ class Pipeline:
         self._ids = ids
         self._performer = performer
         self._read_ahead = read_ahead
-        self._deadline = deadline
         self._checkpoint = checkpoint
         self._reading: deque[_Batch] = deque()
         self._looking_up: deque[_StartedBatch] = deque()
@@ -133,7 +130,7 @@ class Pipeline:
         self._perform(self._ingest.finish())
 
     def _perform(self, flow: Flow[T]) -> T:
-        return self._performer.perform(flow, self._deadline)
+        return self._performer.perform(flow)
 
     def _look_up_next(self, unwritten: LookedUp | None) -> None:
         """Start to look up the next batch.
@@ -146,7 +143,7 @@ class Pipeline:
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
         flow = self._ingest.look_up(items, unwritten)
-        started = self._performer.start(flow, self._deadline, overlap=self._read_ahead > 0)
+        started = self._performer.start(flow, overlap=self._read_ahead > 0)
         self._looking_up.append(_StartedBatch(batch.count, batch.mark, items, started))
         self._reading.popleft()
         if self._read_ahead:

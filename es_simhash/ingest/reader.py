@@ -10,6 +10,7 @@ from es_simhash.fingerprinting.normalisation import check_surrogates, word_chara
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import Line, parsed
 from es_simhash.search.keys import text_keys
+from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import kind_of, text_of
 from es_simhash.verbs.outcome import Document, Outcome, StoredDocument
 
@@ -42,6 +43,7 @@ class Reader:
     :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
     :param max_text: the most characters of a text.
     :param with_keys: compute the keyword keys of each text.
+    :param time_field: name of the field with the time; None if times do not count.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class Reader:
         max_text: int = MAX_TEXT,
         *,
         with_keys: bool = False,
+        time_field: str | None = None,
     ) -> None:
         self._fingerprinter = fingerprinter
         self._id_field = id_field
         self._text_fields = text_fields
         self._max_text = max_text
         self._with_keys = with_keys
+        self._time_field = time_field
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
@@ -88,10 +92,11 @@ class Reader:
                 f"the text has {len(text):,} characters, the limit is {self._max_text:,}: "
                 "split the document, or raise the limit (--max-text)"
             )
+        time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
         normalised = self._fingerprinter.scheme.normalise(text)
         keys = text_keys(word_characters(normalised)) if self._with_keys else None
-        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys)
+        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys, time)
 
     def _id_if_any(self, document: Any) -> str | None:
         try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import CompleteKeys, Refresh, Scan, ask
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.checkpoint import Checkpoint
@@ -18,13 +18,13 @@ from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.ingest.workers import Workers
 from es_simhash.search.keys import SHINGLES
 from es_simhash.verbs.backfill import Backfill
-from es_simhash.verbs.ingest import DEADLINE, ON_DUPLICATE, Ingest
+from es_simhash.verbs.ingest import ON_DUPLICATE, Ingest
 from es_simhash.verbs.rule import NO_KEYS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import Flow, KeysState
+    from es_simhash.contract import KeysState
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.ingest.performer import Performer
@@ -50,7 +50,6 @@ class RunOptions:
     batch_size: int = BATCH
     max_text: int = MAX_TEXT
     workers: int = 0
-    deadline: float = DEADLINE
     checkpoint: str | Checkpoint | None = None
 
     def __post_init__(self) -> None:
@@ -83,9 +82,13 @@ def ingest(
     :param keys: those of the store.
     """
     rule = resolve(options.rule, fingerprinter, keys)
-    operation = Ingest(rule, options.on_duplicate, options.filter, options.deadline)
+    operation = Ingest(rule, options.on_duplicate, options.filter, performer.patience.deadline)
     reader = _reader(Reader, fingerprinter, options, keys)
-    yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
+    try:
+        yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
+    except StoreError as error:
+        how = "nothing more was read" if options.checkpoint is None else "the same call continues from its checkpoint"
+        raise unfinished(error, how) from error
 
 
 def backfill(
@@ -108,25 +111,34 @@ def backfill(
     """
     rule = resolve(options.rule, fingerprinter, keys)
     reader = _reader(StoredReader, fingerprinter, options, keys)
-    scan: Scan | None = Scan(None, options.filter, options.rule.text_fields, not again, slice, options.batch_size)
+    time_fields = () if rule.time_field is None else (rule.time_field,)
+    fields = (*options.rule.text_fields, *time_fields)
+    scan: Scan | None = Scan(None, options.filter, fields, not again, slice, options.batch_size)
 
-    def perform(flow: Flow[T]) -> T:
-        return performer.perform(flow, options.deadline)
-
-    while scan is not None:
-        perform(ask(Refresh()))
-        operation = Backfill(rule, "index", options.filter, options.deadline)
-        source = Source(stored_lines(scan, perform, stop), options.batch_size, from_caller=False)
-        yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
-        scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
-    everything = again and slice is None and options.filter is None and not stop()
-    if everything and not keys.complete:
-        perform(ask(CompleteKeys()))
+    try:
+        while scan is not None:
+            performer.perform(ask(Refresh()))
+            operation = Backfill(rule, "index", options.filter, performer.patience.deadline)
+            source = Source(stored_lines(scan, performer.perform, stop), options.batch_size, from_caller=False)
+            yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
+            scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
+        everything = again and slice is None and options.filter is None and not stop()
+        if everything and not keys.complete:
+            performer.perform(ask(CompleteKeys()))
+    except StoreError as error:
+        raise unfinished(error, "backfill again, for the documents that are left") from error
 
 
 def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, keys: KeysState) -> R:
-    text_fields, with_keys = options.rule.text_fields, SHINGLES in keys.kinds
-    return kind(fingerprinter, options.id_field, text_fields, options.max_text, with_keys=with_keys)
+    rule = options.rule
+    return kind(
+        fingerprinter,
+        options.id_field,
+        rule.text_fields,
+        options.max_text,
+        with_keys=SHINGLES in keys.kinds,
+        time_field=rule.time_field,
+    )
 
 
 def _outcomes(
@@ -137,7 +149,7 @@ def _outcomes(
         checkpoint = _checkpoint(stack, options, performer.store.name, scheme)
         workers = stack.enter_context(closing(Workers(reader, options.workers)))
         ahead = read_ahead(options.workers)
-        pipeline = Pipeline(operation, source, workers, ids, performer, ahead, options.deadline, checkpoint)
+        pipeline = Pipeline(operation, source, workers, ids, performer, ahead, checkpoint)
         yield from pipeline.batches()
     if source.error is not None:
         raise source.error
@@ -152,11 +164,13 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
         checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
     if checkpoint is not None:
         rule = options.rule
-        confirm: dict[str, Any] = {}
+        decisions: dict[str, Any] = {}
         if rule.confirm is not None:
-            confirm = {"confirm": rule.confirm, "measure": rule.measure}
+            decisions = {"confirm": rule.confirm, "measure": rule.measure}
         if rule.numbers_agree:
-            confirm["numbers_agree"] = True
+            decisions["numbers_agree"] = True
+        if rule.within is not None:
+            decisions |= {"within": str(rule.within), "time_field": rule.time_field}
         checkpoint.begin(
             {
                 "store": store,
@@ -167,7 +181,7 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
                 "on_duplicate": options.on_duplicate,
                 "filter": options.filter,
                 "max_text": options.max_text,
-                **confirm,
+                **decisions,
             }
         )
     return checkpoint

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.units import UNIT
+from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.measures import cosine, feature_weights, jaccard_of_normalised
+from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.text_decision import decide
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from es_simhash.similarity.rule import MatchOptions
+    from es_simhash.similarity.text_decision import TextDecision
 
 Verdict = Literal["exact_duplicate", "near_duplicate", "different"]
 
@@ -50,7 +59,11 @@ class Comparison:
     :param matching: for each segment, whether it is equal in both; empty without a distance.
     :param jaccard: Jaccard similarity of shingles of ``SHINGLE`` characters, from 0 to 1.
     :param cosine: cosine of the weighted words, from 0 to 1.
-    :param verdicts: what b is to a at each max_distance, from 0 to the largest that the Scheme allows.
+    :param verdicts: what b is to a at each max_distance, from 0 to the largest that the Scheme allows. Texts do not
+        confirm.
+    :param texts: what texts and keys say, if the rule has a ``confirm``; else None.
+    :param verdict: what b is to a under the rule, in a store without keys.
+    :param verdict_with_keys: the same in a store with keys; None if the rule has no ``confirm``.
     """
 
     scheme: Scheme
@@ -62,9 +75,12 @@ class Comparison:
     jaccard: float
     cosine: float
     verdicts: tuple[Verdict, ...]
+    texts: TextDecision | None
+    verdict: Verdict
+    verdict_with_keys: Verdict | None
 
 
-def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Comparison:
+def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT, **rule: Unpack[MatchOptions]) -> Comparison:
     """Compare two texts.
 
     >>> made = compare("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
@@ -73,16 +89,24 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
 
     :param scheme: the Scheme of the fingerprints, or a Fingerprinter. A Scheme with your own IDF table or stop words
         needs a Fingerprinter that holds them.
-    :raises InputError: if a text is not a string, or has a lone surrogate.
+    :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
+        ``numbers_agree``.
+    :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """
+    chosen = rule_of(rule)
     fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
     scheme = fingerprinter.scheme
-    normalised = scheme.normalise(a), scheme.normalise(b)
+    bits_allowed = chosen.bits_allowed(scheme)
+    contents = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
+    normalised = contents[0].normalised, contents[1].normalised
     ours, theirs = map(fingerprinter.fingerprint_normalised, normalised)
     words = [fingerprinter.tokenize(text) for text in normalised]
     features = feature_weights(fingerprinter, words)
     distance = ours.distance(theirs)
     exact = ours.is_copy(theirs)
+    texts = None if chosen.confirm is None else decide(*contents, chosen, fingerprinter)
+    within = distance is not None and distance <= bits_allowed
+    by_keys = texts is not None and texts.found_by_keys and (within or chosen.max_distance is None)
     return Comparison(
         scheme=scheme,
         a=_side(fingerprinter, ours, words[0], *features),
@@ -92,7 +116,10 @@ def compare(a: str, b: str, scheme: Scheme | Fingerprinter = DEFAULT) -> Compari
         matching=tuple(one == other for one, other in zip(ours.segments, theirs.segments, strict=False)),
         jaccard=jaccard_of_normalised(*normalised),
         cosine=1.0 if normalised[0] == normalised[1] else cosine(*features),
-        verdicts=tuple(_verdict(exact, distance, k) for k in range(scheme.max_distance + 1)),
+        verdicts=tuple(_verdict(exact, distance is not None and distance <= k) for k in range(scheme.max_distance + 1)),
+        texts=texts,
+        verdict=_verdict(exact, within and (texts is None or texts.confirmed)),
+        verdict_with_keys=None if texts is None else _verdict(exact, by_keys),
     )
 
 
@@ -118,7 +145,7 @@ def _differing(ours: Fingerprint, theirs: Fingerprint) -> tuple[int, ...]:
     return tuple(bit for bit in range(ours.bits) if difference >> (ours.bits - 1 - bit) & 1)
 
 
-def _verdict(exact: bool, distance: int | None, max_distance: int) -> Verdict:
+def _verdict(exact: bool, near: bool) -> Verdict:
     if exact:
         return "exact_duplicate"
-    return "near_duplicate" if distance is not None and distance <= max_distance else "different"
+    return "near_duplicate" if near else "different"

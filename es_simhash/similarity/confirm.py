@@ -17,7 +17,7 @@ from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numb
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.measures import check_measure, cosine, levenshtein
-from es_simhash.similarity.numbers import numbers
+from es_simhash.similarity.numbers import numbers, numbers_agree
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -78,6 +78,14 @@ class TextFeatures:
         return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised), min_features=1)
 
 
+def have_agreeing_numbers(a: TextFeatures, b: TextFeatures, measure: Measure) -> bool:
+    """Return whether the numbers of two texts agree: the same, or with ``containment`` those of the shorter text are
+    among those of the longer one.
+    """
+    lengths = (len(a.words), len(b.words)) if measure == "containment" else None
+    return numbers_agree(a.numbers, b.numbers, lengths)
+
+
 @dataclass(frozen=True)
 class Confirm:
     """Compares texts by one measure.
@@ -117,13 +125,8 @@ class Confirm:
         if a.normalised == b.normalised:
             return 1.0
         similarity = self._measured(a, b)
-        return 0.0 if similarity >= self.least and self.numbers_agree and not self._numbers(a, b) else similarity
-
-    def _numbers(self, a: TextFeatures, b: TextFeatures) -> bool:
-        if self.measure != "containment":
-            return a.numbers == b.numbers
-        shorter, longer = sorted((a, b), key=lambda text: len(text.words))
-        return shorter.numbers <= longer.numbers
+        rejected = similarity >= self.least and self.numbers_agree and not have_agreeing_numbers(a, b, self.measure)
+        return 0.0 if rejected else similarity
 
     def _measured(self, a: TextFeatures, b: TextFeatures) -> float:
         if self.short_by_levenshtein and min(len(a.words), len(b.words)) <= SHORT:

@@ -62,15 +62,18 @@ def numbers(text: str) -> Counter[str]:
     return found
 
 
-def numbers_agree(a: Counter[str], b: Counter[str], contained: bool = False) -> bool:
+def numbers_agree(a: Counter[str], b: Counter[str], lengths: tuple[int, int] | None = None) -> bool:
     """Return whether two texts have the same numbers, each as often.
 
     >>> numbers_agree(numbers("三月十五日停水"), numbers("3月15日停水")), numbers_agree(numbers("3日"), numbers("4日"))
     (True, False)
 
-    :param contained: one text may be a part of the other: the numbers of the one are among those of the other.
+    :param lengths: of the two texts, if the shorter one may be a part of the longer one. Then the numbers of the
+        shorter text must be among those of the longer text. Of two equal lengths, either may be the shorter one.
     """
-    return a == b or (contained and (a <= b or b <= a))
+    if lengths is None:
+        return a == b
+    return (lengths[0] <= lengths[1] and a <= b) or (lengths[1] <= lengths[0] and b <= a)
 
 
 def _arabic(digits: str, myriads: str) -> str:

@@ -1,4 +1,7 @@
-"""From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port/index``.
+"""From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port[,host:port…]/index``.
+
+Several hosts are nodes of one cluster. The client sends each request to one of them, and to another one if that host
+does not answer in time. All have the same scheme, credentials, path and options.
 
 Other credentials, and certificates, are options with the names that the official client uses (``api_key``,
 ``basic_auth``, ``ca_certs``, ``verify_certs``, ``request_timeout``, …). ``ELASTICSEARCH_URL`` replaces a missing
@@ -32,7 +35,7 @@ USERS_INDEX = "es-simhash-users"
 An ingested document with the id of a user would remove the user's seen items.
 """
 
-_FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
+_FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port[,host:port…]/index"
 _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
 
@@ -113,8 +116,8 @@ def _open(address: Any, index: str | None, default_index: str, options: dict[str
     if not isinstance(address, str):
         raise InputError(f"no store is known for {address!r}: {_FORMS}, or pass a client")
     server = _parse_url(address, index, default_index, options)
-    client = _make_client(client_class, server.host, server.options)
-    return index_store(client, server.index, f"{server.host}/{server.index}", owned=True)
+    client = _make_client(client_class, server)
+    return index_store(client, server.index, f"{server.name}/{server.index}", owned=True)
 
 
 def default_address() -> str:
@@ -156,11 +159,13 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
 class _Server:
     """What a URL and the options name.
 
-    :param host: URL of the server, without credentials.
+    :param hosts: URL of each host of the server, without credentials.
+    :param name: all hosts as one URL, for messages.
     :param options: options of the client.
     """
 
-    host: str
+    hosts: list[str]
+    name: str
     index: str
     options: dict[str, Any]
 
@@ -169,28 +174,56 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
     check_surrogates(address, "the store's address")
     try:
         url = urlsplit(address)
-        port = url.port
     except ValueError:  # its message may contain a part of the password
         raise InputError(f"the address {_without_secrets(address)!r} is invalid: {_FORMS}; {_ENCODE}") from None
-    if url.scheme not in ("http", "https") or not url.hostname:
+    if url.scheme not in ("http", "https") or not url.netloc.rpartition("@")[2]:
         raise InputError(f"no store is known for {_without_secrets(address)!r}: {_FORMS}")
     if "@" in url.path or url.query or url.fragment:  # a password with / ? # ends the host there
         raise InputError(f"the store's address has @ ? or # after the host: {_FORMS}; {_ENCODE}")
-    host_name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
-    if port is None:
-        raise InputError(f"the address of {host_name} names no port: write {url.scheme}://{host_name}:9200/… (or :443)")
+    if url.netloc.endswith((",http:", ",https:")):
+        raise InputError(f"the store's address has {url.scheme}:// in each host: write it once; {_FORMS}")
+    credentials, _, hosts_and_ports = url.netloc.rpartition("@")
+    if "@" in credentials and "," in credentials:
+        raise InputError(f"the store's address has credentials in each host: write them once; {_FORMS}; {_ENCODE}")
+    hosts = [_checked_host(host, url.scheme) for host in hosts_and_ports.split(",")]
     *prefix, last = [part for part in url.path.split("/") if part] or [""]
     if index is not None and last:
         raise InputError(f"the address names the index {last!r}, and index={index!r} is given too: leave one out")
     index = _checked_index(index or unquote(last) or default_index)
-    host = "/".join([f"{url.scheme}://{host_name}:{port}", *prefix])
+    path = "".join(f"/{part}" for part in prefix)
     if url.username is not None:
         credentials = f"{unquote(url.username)}:{unquote(url.password or '')}"
         # As base64, because the client accepts a pair in ASCII only.
         options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
     if "basic_auth" not in options and "api_key" not in options and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
-    return _Server(host, index, _checked_options(options))
+    if len(hosts) > 1:  # another host may be faster
+        options = {"retry_on_timeout": True, **options}
+    return _Server(
+        hosts=[f"{url.scheme}://{host}{path}" for host in hosts],
+        name=f"{url.scheme}://{','.join(hosts)}{path}",
+        index=index,
+        options=_checked_options(options),
+    )
+
+
+def _checked_host(host: str, scheme: str) -> str:
+    """Return ``host:port`` of one of the hosts of an address.
+
+    :raises InputError: if it has no name or no port. The message lacks what follows the name: it may be a password.
+    """
+    name = host.partition(":")[0]
+    try:
+        url = urlsplit(f"{scheme}://{host}")
+        name, port = url.hostname or "", url.port
+    except ValueError:
+        raise InputError(f"the host {name!r} in the store's address has no valid port: {_FORMS}; {_ENCODE}") from None
+    if not name:
+        raise InputError(f"a host in the store's address has no name: {_FORMS}; {_ENCODE}")
+    name = f"[{name}]" if ":" in name else name
+    if port is None:
+        raise InputError(f"the address of {name} names no port: write {scheme}://{name}:9200/… (or :443)")
+    return f"{name}:{port}"
 
 
 def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -208,12 +241,12 @@ def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _make_client(client_class: Any, host: str, options: dict[str, Any]) -> Any:
+def _make_client(client_class: Any, server: _Server) -> Any:
     try:
-        return client_class(host, **options)
+        return client_class(server.hosts, **server.options)
     except (TypeError, ValueError, OSError, ImportError) as error:
         # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
-        raise InputError(f"the client for {host} can't be made: {error}") from error
+        raise InputError(f"the client for {server.name} can't be made: {error}") from error
 
 
 def _refuse_options(options: dict[str, Any]) -> None:

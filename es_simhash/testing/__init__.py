@@ -29,9 +29,10 @@ from es_simhash.testing.linear import LinearStore
 from es_simhash.testing.search_contract import SearchContract
 from es_simhash.testing.seen_contract import SeenContract
 from es_simhash.testing.set_up_contract import SetUpContract
+from es_simhash.testing.times_contract import TimesContract
 
 
-class StoreContract(SetUpContract, DocumentsContract, SearchContract, KeysContract, SeenContract):
+class StoreContract(SetUpContract, DocumentsContract, SearchContract, KeysContract, TimesContract, SeenContract):
     """All tests for a store. Subclass it, and define ``make_store`` and perhaps ``open_again``."""
 
 

@@ -302,6 +302,24 @@ class KeysContract(Suite):
         store.perform(SetUp(DEFAULT))
         assert store.perform(DescribeKeys()) == KeysState()
 
+    def test_a_store_that_is_set_up_with_keys_has_them_from_the_start(self) -> None:
+        store = self.make_store()
+        assert [store.perform(SetUp(DEFAULT, ("shingles", "other"))) for _ in range(2)] == ["created", "unchanged"]
+        assert store.perform(DescribeKeys()) == KeysState(("other", "shingles"), complete=True)
+        assert store.perform(SetUp(DEFAULT, ("more",))) == "unchanged"
+        assert store.perform(DescribeKeys()) == KeysState(("other", "shingles"), complete=True)
+
+    def test_a_store_that_was_set_up_without_keys_gets_none_by_another_set_up(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 1))
+        assert store.perform(SetUp(DEFAULT, ("shingles",))) == "unchanged"
+        assert store.perform(DescribeKeys()) == KeysState()
+
+    def test_of_two_programs_that_set_up_with_keys_at_the_same_moment_both_find_the_keys(self) -> None:
+        store = self.make_store()
+        at_the_same_moment([store, self.open_again(store)], [SetUp(DEFAULT, ("shingles",))] * 2)
+        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+
     def test_a_store_must_be_set_up_before_its_keys(self) -> None:
         store = self.make_store()
         requests: list[Request[Any]] = [SetUpKeys(("shingles",)), CompleteKeys()]

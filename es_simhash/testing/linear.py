@@ -16,6 +16,7 @@ from es_simhash.contract import (
     Candidates,
     Changed,
     ChangeUsers,
+    CheckTimeField,
     CompleteKeys,
     Count,
     Dependents,
@@ -51,6 +52,7 @@ from es_simhash.errors import NotSetUp
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
+from es_simhash.search.times import time_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -102,6 +104,7 @@ class LinearStore:
     def _set_up(self, request: SetUp) -> str:
         if self._scheme is None:
             self._scheme = request.scheme
+            self._keys = KeysState.of_new_store(request.keys)
             return "created"
         if self._scheme != request.scheme:
             raise scheme_mismatch(self._scheme, request.scheme, self.name)
@@ -137,8 +140,12 @@ class LinearStore:
 
     # --- documents by id -------------------------------------------------------------------------------------------
 
+    def _check_time_field(self, request: CheckTimeField) -> None:
+        """Do nothing: the time of a document is read from the document itself."""
+
     def _fetch(self, request: Fetch) -> dict[str, Row]:
-        return {id: self._rows[id][0] for id in request.ids if id in self._rows}
+        found = {id: self._rows[id] for id in request.ids if id in self._rows}
+        return {id: _with_time(row, source, request.time_field) for id, (row, source) in found.items()}
 
     def _fetch_fields(self, request: FetchFields) -> dict[str, dict[str, Any]]:
         found = {id: self._rows[id][1] for id in request.ids if id in self._rows}
@@ -177,7 +184,7 @@ class LinearStore:
         return id in self._rows and self._rows[id][0].version == version
 
     def _put(self, row: Row, source: str) -> None:
-        self._rows[row.id] = replace(row, version=self._next_version()), source
+        self._rows[row.id] = replace(row, version=self._next_version(), time=None), source
 
     def _put_link(self, id: str, link: Link) -> bool:
         """Change the links of a document, and return whether it still had the version."""
@@ -194,8 +201,22 @@ class LinearStore:
     # --- search ----------------------------------------------------------------------------------------------------
 
     def _candidates(self, request: Candidates) -> Found:
-        every = sorted((row for row, _ in self._searchable.values()), key=_write_order)
+        found: dict[str, Row] = {}
+        left_out: dict[int, int] = {}
+        for times in dict.fromkeys(probe.times for probe in request.probes):
+            numbers = [number for number, probe in enumerate(request.probes) if probe.times == times]
+            probes = tuple(request.probes[number] for number in numbers)
+            reply = self._candidates_in_times(replace(request, probes=probes), times)
+            found |= {row.id: row if request.with_keys else _without_keys(row) for row in reply.rows}
+            left_out |= {numbers[number]: count for number, count in reply.left_out.items()}
+        return Found(list(found.values()), left_out)
+
+    def _candidates_in_times(self, request: Candidates, times: tuple[int, int] | None) -> Found:
+        """Return the reply to a request whose Probes all have the same times."""
+        searchable = [_with_time(row, source, request.time_field) for row, source in self._searchable.values()]
+        every = sorted(searchable, key=_write_order)
         allowed = {row.id for row, _ in self._matching(request.filter)}.difference(request.without)
+        allowed &= {row.id for row in every if _in_times(row, times)}
         rows = [row for row in every if row.id in allowed]
         found, left_out = self._near(rows, request)
         queries = [probe.queries for probe in request.probes]
@@ -209,8 +230,8 @@ class LinearStore:
             found |= {row.id: row for row in ranked[: request.most]}
             if len(ranked) > request.most:
                 left_out[number] = left_out.get(number, 0) + len(ranked) - request.most
-        reply = [row if request.with_keys else _without_keys(row) for row in found.values()]
-        return Found(_one_per_digest(sorted(reply, key=_write_order)) if request.one_per_digest else reply, left_out)
+        reply = sorted(found.values(), key=_write_order)
+        return Found(_one_per_digest(reply) if request.one_per_digest else reply, left_out)
 
     def _near(self, rows: list[Row], request: Candidates) -> tuple[dict[str, Row], dict[int, int]]:
         """Return the Rows that digests and fingerprints find, and how many were left out by the index of the Probe."""
@@ -245,7 +266,7 @@ class LinearStore:
             and (row.digest or request.fields is not None)
             and (request.slice is None or zlib.crc32(row.id.encode()) % request.slice[1] == request.slice[0])
         ]
-        rows = [_without_keys(row) for row, _ in found]
+        rows = [_with_time(_without_keys(row), source, request.time_field) for row, source in found]
         if request.fields is None:
             return ScanPage(rows, None, [])
         return ScanPage(rows, None, [_select_fields(source, request.fields) for _, source in found])
@@ -302,6 +323,7 @@ _HANDLERS = dict(
         _handler(DescribeKeys, LinearStore._describe_keys),
         _handler(SetUpKeys, LinearStore._set_up_keys),
         _handler(CompleteKeys, LinearStore._complete_keys),
+        _handler(CheckTimeField, LinearStore._check_time_field),
         _handler(Fetch, LinearStore._fetch),
         _handler(FetchFields, LinearStore._fetch_fields),
         _handler(Write, LinearStore._write),
@@ -336,6 +358,14 @@ def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
     """Return the fields of a document; of a field with a dot, the object that it leads into."""
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in json.loads(source).items() if name in names}
+
+
+def _with_time(row: Row, source: str, field: str | None) -> Row:
+    return row if field is None else replace(row, time=time_or_none(json.loads(source), field))
+
+
+def _in_times(row: Row, times: tuple[int, int] | None) -> bool:
+    return times is None or (row.time is not None and times[0] <= row.time <= times[1])
 
 
 def _without_keys(row: Row) -> Row:

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Fetch, Link, Probe, Refresh, Relink, Scan, ask
-from es_simhash.errors import InputError
+from es_simhash.contract import Candidates, Fetch, Link, Refresh, Relink, Scan, ask
+from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
-from es_simhash.search.keys import KeyIndex
+from es_simhash.groups.time_window import Times
+from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 from es_simhash.verbs.rule import MOST_TEXTS
+from es_simhash.verbs.times import check_times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,8 +63,8 @@ class GroupReport:
     :param conflicts: the number of documents that other programs wrote or removed meanwhile; they stay as they are.
     :param largest: pairs (id of the head, number of members), the largest group first: the ten largest groups, and
         every group with a thousand members or more. A template, or a chain of many small differences, shows here.
-    :param left_out: the number of pairs of documents with common keys that were not compared, because one document
-        shares keys with too many.
+    :param left_out: about how many pairs of documents were not compared, because very many share keys or are near each
+        other.
     """
 
     documents: int
@@ -95,22 +97,34 @@ def group(
     :param filter: only documents that match it are compared.
     :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
     :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
-    :raises InputError: if texts confirm and a document has no text; the message names it. Nothing is written then.
+    :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
+        message names it. Nothing is written then.
     """
-    rows = yield from _read(filter, progress)
+    rows = yield from _read(filter, progress, rule.time_field)
+    if rule.window is not None:
+        yield from check_times(rows, rule.window.field)
     heads, originals, left_out = yield from _links(rows, rule, filter, head, progress)
     changed = 0
     conflicts: set[str] = set()
     named: set[str] = set()
     changes = _changes(rows, heads.tolist(), originals.tolist())
     while batch := dict(islice(changes, BATCH)):
-        lost = yield from ask(Relink(batch))
+        try:
+            lost = yield from ask(Relink(batch))
+        except StoreError as error:
+            left = len(batch) + sum(1 for _ in changes)
+            report = f"the links of {changed:,} documents were written, and those of {left:,} were not: group again"
+            raise unfinished(error, report) from error
         conflicts |= lost
         changed += len(batch) - len(lost)
         named.update(id for link in batch.values() for id in (link.group, link.duplicate_of) if id is not None)
         progress("written", len(batch))
-    yield from ask(Refresh())
-    yield from _repair({row.id: row.digest for row in rows if row.id in named}, rule, filter)
+    try:
+        yield from ask(Refresh())
+        yield from _repair({row.id: row.digest for row in rows if row.id in named}, rule, filter)
+    except StoreError as error:
+        report = f"the links of {changed:,} documents were written, but not checked afterwards: group again"
+        raise unfinished(error, report) from error
     sizes = np.bincount(heads, minlength=len(rows))
     reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]
     return GroupReport(
@@ -124,11 +138,11 @@ def group(
     )
 
 
-def _read(filter: Mapping[str, Any] | None, progress: Progress) -> Flow[list[Row]]:
+def _read(filter: Mapping[str, Any] | None, progress: Progress, time_field: str | None) -> Flow[list[Row]]:
     """Return all Rows in their write order."""
     yield from ask(Refresh())
     rows: list[Row] = []
-    scan: Scan | None = Scan(filter=filter)
+    scan: Scan | None = Scan(filter=filter, time_field=time_field)
     while scan is not None:
         page = yield from ask(scan)
         rows += page.rows
@@ -150,15 +164,17 @@ def _links(
         digests=[None if row.digest == rule.blank_digest else row.digest for row in rows],
         ids=[row.id for row in rows],
         groups=[row.group for row in rows],
+        times=None if rule.window is None else Times([row.time or 0 for row in rows], rule.window.length),
     )
     if rule.texts is None:
-        return *links(documents, rule.max_distance, head), 0
+        found, left_out = links(documents, rule.max_distance, head)
+        return *found, left_out
     if rule.keys:
         *near, left_out = yield from _pairs_by_keys(rows, rule, filter, progress)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
-        left_out = 0
-        confirmed = ConfirmedLinks(documents, rule.max_distance)
+        confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
+        left_out = confirmed.left_out
     yield from _confirm(rows, confirmed, rule.texts, progress)
     return *confirmed.result(head), left_out
 
@@ -195,18 +211,19 @@ def _pairs_by_keys(
     left_out = 0
     for start in range(0, len(rows), LOOK_UPS):
         some = rows[start : start + LOOK_UPS]
-        texts = yield from rule.texts.stored(row.id for row in some)
-        asking = [(row, text) for row in some if (text := texts.get(row.id)) is not None]
-        for _, text in asking:
-            if isinstance(text, InputError):
-                raise text
-        queries = [rule.queries(text.keys) for _, text in asking if not isinstance(text, InputError)]
-        probes = tuple(Probe(None, None, each) for each in queries)
-        found = yield from ask(Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1))
-        keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
-        for (row, _), some_queries in zip(asking, queries, strict=True):
-            for index, distance in rule.allowed(row.fingerprint, found.rows, keys.sharing(some_queries)[0].tolist()):
+        keys = yield from _stored_keys([row.id for row in some], rule.texts)
+        asking = [row for row in some if row.id in keys]
+        queries = [rule.queries(keys[row.id]) for row in asking]
+        probes = tuple(rule.probe(None, None, each, row.time) for row, each in zip(asking, queries, strict=True))
+        request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1, time_field=rule.time_field)
+        found = yield from ask(request)
+        index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
+        for row, some_queries in zip(asking, queries, strict=True):
+            others = index_of_keys.sharing(some_queries)[0].tolist()
+            for index, distance in rule.allowed(row.fingerprint, found.rows, others):
                 other = found.rows[index]
+                if rule.window is not None and (other.digest == row.digest or not rule.in_window(row.time, other.time)):
+                    continue
                 if other.id in position and other.id != row.id:
                     one, two = sorted((position[row.id], position[other.id]))
                     distances[one, two] = rule.bits + 1 if distance is None else distance
@@ -214,6 +231,27 @@ def _pairs_by_keys(
         progress("compared", len(some))
     pairs = np.array(list(distances), dtype=np.int64).reshape(-1, 2)
     return pairs, np.array(list(distances.values()), dtype=np.int64), left_out
+
+
+def _stored_keys(ids: Sequence[str], texts: Texts) -> Flow[dict[str, TextKeys]]:
+    """Return the keys of stored documents. Documents that do not exist (any more) are left out.
+
+    The store has the keys. Only the count filter of a short text needs the text itself.
+
+    :raises InputError: if a text is needed and the document has none; the message names the document.
+    """
+    rows = yield from ask(Fetch(tuple(ids)))
+    keys = {
+        id: TextKeys(tuple(sorted(row.keys)), row.length)
+        for id, row in rows.items()
+        if row.length is not None and row.length > LONGEST_WITH_GRAMS
+    }
+    stored = yield from texts.stored(id for id in rows if id not in keys)
+    for id, text in stored.items():
+        if isinstance(text, InputError):
+            raise text
+        keys[id] = text.keys
+    return keys
 
 
 def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:

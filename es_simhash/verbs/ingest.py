@@ -17,11 +17,11 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.contract import Candidates, Entry, Fetch, Refresh, Row, Write, Written, ask
-from es_simhash.drive import pauses
+from es_simhash.drive import DEADLINE, pauses
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
 from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_stale
-from es_simhash.verbs.neighbours import Neighbours, Original, probe
+from es_simhash.verbs.neighbours import Neighbours, Original
 from es_simhash.verbs.outcome import Document, Outcome
 from es_simhash.verbs.relink import relink
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 WINDOW = 20_000
 """The largest number of written documents that are compared in memory. Then the store makes them searchable."""
-DEADLINE = 300.0
-"""Seconds for which a request is retried while the store is busy or away."""
 
 REFUSED_ALIKE = 20
 """If the store refuses the first documents of a run for one reason, and writes none, the run ends after this many."""
@@ -159,7 +157,7 @@ class Ingest:
         self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, Row]
     ) -> Flow[LookedUp]:
         documents = [item for item in items if isinstance(item, Document)]
-        stored = yield from ask(Fetch(tuple(document.id for document in documents)))
+        stored = yield from ask(Fetch(tuple(document.id for document in documents), self._rule.time_field))
         changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
@@ -175,14 +173,19 @@ class Ingest:
         """Return the candidates for documents."""
         if not documents:
             return _Candidates([], {}, {})
-        probes = tuple(probe(self._alone(document), self._rule.queries(document.keys)) for document in documents)
+        rule = self._rule
+        probes = tuple(
+            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
+            for each in documents
+        )
         request = Candidates(
             probes,
-            self._rule.search_distance,
-            self._rule.bits,
+            rule.search_distance,
+            rule.bits,
             self._filter,
             one_per_digest=True,
-            per_fingerprint=self._rule.per_fingerprint,
+            per_fingerprint=rule.per_fingerprint,
+            time_field=rule.time_field,
         )
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self._filter is not None
@@ -220,7 +223,7 @@ class Ingest:
         """Return the Row of a document that duplicates nothing. The digest of an empty text is empty."""
         fingerprint = document.fingerprint
         row = Row(document.id, fingerprint.value, fingerprint.copy_digest or "", document.id, None, written=0)
-        return _with_keys(row, document)
+        return _completed(row, document)
 
     def _decide(
         self,
@@ -362,7 +365,7 @@ class Ingest:
             duplicate_of=decision.duplicate_of,
             written=decision.written,
         )
-        return _with_keys(row, document)
+        return _completed(row, document)
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
@@ -482,8 +485,11 @@ class Ingest:
         self._memory = Memory()
 
 
-def _with_keys(row: Row, document: Document) -> Row:
-    return row if document.keys is None else replace(row, keys=document.keys.values, length=document.keys.length)
+def _completed(row: Row, document: Document) -> Row:
+    """Return the Row with the keys and the time of its document."""
+    if document.keys is not None:
+        row = replace(row, keys=document.keys.values, length=document.keys.length)
+    return row if document.time is None else replace(row, time=document.time)
 
 
 def _differs(document: Document, stored: Row) -> bool:

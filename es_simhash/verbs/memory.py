@@ -105,8 +105,9 @@ def candidates_without_stale(
     without = {row.id for row in stale}
     without |= {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints}
     excluded = (*request.without, *sorted(without))
-    if any(probe.queries for probe in request.probes):
-        # The stale documents may have kept others out of the limited number, too. So everything is asked again.
+    if any(probe.queries or probe.times for probe in request.probes):
+        # The stale documents may have kept others out of the limited number, too, or stood for others in the times of
+        # some Probes. So everything is asked again.
         again = yield from candidates_without_stale(replace(request, without=excluded), hidden, keep_stale=keep_stale)
         return Found([*kept, *again.rows], again.left_out)
     probes = [Probe(None, digest) for digest in sorted(digests)]

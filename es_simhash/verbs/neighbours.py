@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from es_simhash.contract import Probe, Row
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex, hamming_distance
 from es_simhash.search.keys import KeyIndex
+from es_simhash.search.times import TimeRanges
 from es_simhash.verbs.memory import RecentSources
-from es_simhash.verbs.rule import MOST_NEAR_TEXTS, MOST_TEXTS
+from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, Row
     from es_simhash.search.keys import KeyQuery
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
 
 
+_NO_TIME = 1 << 61
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 NEAREST = 8
 """The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
@@ -125,7 +126,10 @@ class Neighbours:
     ) -> None:
         self._position = {row.id: position for position, row in enumerate(batch)}
         digests = {row.digest for row in batch}
-        first = _first_of_copies(stored, self._position, digests, rule.per_fingerprint)
+        ranges = None
+        if rule.window is not None:
+            ranges = TimeRanges(rule.window.around(row.time) for row in batch if row.time is not None)
+        first = _first_of_copies(stored, self._position, digests, rule.per_fingerprint, ranges)
         self._stored_count = len(first)
         self._rows = [*first, *batch]
         self._rule = rule
@@ -134,6 +138,9 @@ class Neighbours:
             self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
         else:
             self._fingerprints = FingerprintIndex([row.fingerprint for row in self._rows], rule.bits)
+        if rule.window is not None:
+            times = [_NO_TIME if row.time is None else row.time for row in self._rows]
+            self._times = np.array(times, dtype=np.int64)
         self._orders = np.array([row.written for row in self._rows], dtype=np.int64)
         self._replaceable = [index for index, row in enumerate(first) if row.id in self._position]
         self._copies: dict[str, list[int]] = defaultdict(list)
@@ -154,13 +161,21 @@ class Neighbours:
         row = self._rows[self._stored_count + position]
         if not self._rule.keys:
             indices, distances = self._fingerprints.within(row.fingerprint, self._rule.max_distance)
-            return _Near(indices, distances)
+            return self._in_window(_Near(indices, distances), position)
         indices, scores = self._keys.sharing(self._queries[position])
         if self._rule.limited:
             allowed = self._rule.allowed(row.fingerprint, self._rows, indices.tolist())
             near = np.isin(indices, [index for index, _ in allowed])
             indices, scores = indices[near], scores[near]
-        return _Near(indices, -scores)
+        return self._in_window(_Near(indices, -scores), position)
+
+    def _in_window(self, near: _Near, position: int) -> _Near:
+        """Return those of the Rows that are in the window around the time of one of the batch."""
+        if self._rule.window is None:
+            return near
+        own, theirs = self._times[self._stored_count + position], self._times[near.indices]
+        inside = (np.abs(theirs - own) <= self._rule.window.length) & (theirs != _NO_TIME)
+        return _Near(near.indices[inside], near.order[inside])
 
     def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
         """Fetch the texts that will probably be compared. From now on texts confirm.
@@ -252,10 +267,11 @@ class Neighbours:
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
         copies = np.array(self._copies[digest] if digest else [], dtype=np.intp)
-        exact = self._counted(_Near(copies, np.zeros_like(copies)), id, written, before, without)
+        in_window = self._in_window(_Near(copies, np.zeros_like(copies)), position)
+        exact = self._counted(in_window, id, written, before, without)
         near = self._near(position)
         others = self._counted(near.without(copies), id, written, before, without)
-        most = 1 if self._texts is None else MOST_TEXTS if self._rule.keys else MOST_NEAR_TEXTS
+        most = 1 if self._texts is None else MOST_TEXTS
         if self._texts is not None:
             self._count_left_out(id, others, most)
         return [
@@ -310,23 +326,34 @@ class Neighbours:
 
 
 def _first_of_copies(
-    rows: Iterable[Row], batch: Container[str], digests: Container[str], per_fingerprint: int | None
+    rows: Iterable[Row],
+    batch: Container[str],
+    digests: Container[str],
+    per_fingerprint: int | None,
+    ranges: TimeRanges | None,
 ) -> list[Row]:
     """Return the Rows that can be an original: of exact duplicates the first written is enough, and there may be many.
 
     :param batch: ids of the batch. Their Rows all stay, because the batch may replace their documents.
     :param digests: of the batch. The first Row with each of these stays.
     :param per_fingerprint: of the other Rows with one fingerprint so many stay, the first written. None for all.
+    :param ranges: the times in which the batch has duplicates; None for all. Rows outside are left out, and exact
+        duplicates in different parts of the ranges all stay.
     """
     kept: list[Row] = []
-    first: dict[tuple[str, int | None], Row] = {}
+    first: dict[Any, Row] = {}
     for row in rows:
         if row.id in batch:
             kept.append(row)
             continue
-        copy = first.setdefault((row.digest, row.fingerprint), row)
+        key: Any = (row.digest, row.fingerprint)
+        if ranges is not None:
+            if (part := ranges.part(row.time)) is None:
+                continue
+            key = (*key, part)
+        copy = first.setdefault(key, row)
         if (row.written, row.id) < (copy.written, copy.id):
-            first[row.digest, row.fingerprint] = row
+            first[key] = row
     if per_fingerprint is None:
         return [*kept, *first.values()]
     groups: defaultdict[int | None, list[Row]] = defaultdict(list)
@@ -340,11 +367,3 @@ def _first_of_copies(
         else:
             kept += same
     return kept
-
-
-def probe(row: Row, queries: tuple[KeyQuery, ...] = ()) -> Probe:
-    """Return the Probe for what is near a Row. A Row with an empty text has no digest to look for.
-
-    :param queries: conditions on the keys of documents that are near.
-    """
-    return Probe(row.fingerprint, row.digest or None, queries)

@@ -23,6 +23,7 @@ class Document:
     :param source: the whole document as JSON.
     :param place: where it came from, for messages: ``news.jsonl:12``.
     :param keys: keyword keys of the text; None if the store has no keys.
+    :param time: of the document, in milliseconds since 1970; None if the rule has no window.
     """
 
     id: str
@@ -30,6 +31,7 @@ class Document:
     source: str
     place: str
     keys: TextKeys | None = None
+    time: int | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import Candidates, Dependents, Fetch, Link, Relink, ask
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.memory import candidates_without_stale
-from es_simhash.verbs.neighbours import Neighbours, probe
+from es_simhash.verbs.neighbours import Neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -91,7 +91,7 @@ class _Plan:
             ids = sorted(found - self.gone)
             regrouped: set[str] = set()
             for start in range(0, len(ids), BATCH):
-                rows = yield from ask(Fetch(tuple(ids[start : start + BATCH])))
+                rows = yield from ask(Fetch(tuple(ids[start : start + BATCH]), self.rule.time_field))
                 rows = {id: planned.get(id, row) for id, row in rows.items()}
                 dependent = [row for row in rows.values() if _depends(row, originals, heads)]
                 decided = yield from self._decide(dependent, planned)
@@ -107,7 +107,7 @@ class _Plan:
         if not dependent:
             return {}
         named = tuple(sorted({row.duplicate_of for row in dependent if row.duplicate_of is not None} - self.gone))
-        originals = yield from ask(Fetch(named))
+        originals = yield from ask(Fetch(named, self.rule.time_field))
         held = yield from self._held(dependent, originals)
         undecided = [row for row in dependent if row.id not in held]
         neighbours = yield from self._neighbours(undecided)
@@ -133,7 +133,9 @@ class _Plan:
         rule = self.rule
         batch = [replace(row, digest="") if row.digest == rule.blank_digest else row for row in rows]
         queries = yield from self._queries(rows)
-        probes = tuple(probe(row, some) for row, some in zip(batch, queries, strict=True))
+        probes = tuple(
+            rule.probe(row.fingerprint, row.digest, some, row.time) for row, some in zip(batch, queries, strict=True)
+        )
         candidates: list[Row] = []
         if probes:
             request = Candidates(
@@ -144,6 +146,7 @@ class _Plan:
                 tuple(sorted(self.gone)),
                 one_per_digest=True,
                 per_fingerprint=rule.per_fingerprint,
+                time_field=rule.time_field,
             )
             candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
         stored = self.memory.over({row.id: row for row in candidates})

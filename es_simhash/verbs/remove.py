@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Refresh, Remove, Scan, ask
+from es_simhash.errors import StoreError, unfinished
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 
@@ -17,34 +18,45 @@ if TYPE_CHECKING:
 BATCH = 1_000
 
 
-def remove(
-    ids: Sequence[str],
-    rule: ResolvedRule,
-    versions: Mapping[str, Any] | None = None,
-    filter: Mapping[str, Any] | None = None,
-) -> Flow[set[str]]:
+def remove(ids: Sequence[str], rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[set[str]]:
     """Remove documents. Afterwards nothing is linked to them, and no later ingest finds them.
 
     A document that duplicated one of them gets another original, or stands alone. Links are changed first: after an
     interruption the documents still exist, and can be removed again.
 
     :param rule: the rule by which the other original is found.
-    :param versions: by id, for some of the documents: a document that has another version now stays.
     :param filter: only documents that match it become originals.
     :returns: the ids that were removed.
     """
     removed: set[str] = set()
     for start in range(0, len(ids), BATCH):
-        some = frozenset(ids[start : start + BATCH])
-        yield from ask(Refresh())
-        yield from relink(some, Memory(), rule, gone=some, filter=filter)
-        found = yield from ask(Remove(tuple(some), versions or {}))
-        removed |= found
-        yield from ask(Refresh())
-        # Others may have linked documents to these in the meantime.
-        if (yield from relink(found, Memory(), rule, gone=found, filter=filter)):
-            yield from ask(Refresh())
+        try:
+            yield from _remove_some(frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
+        except StoreError as error:
+            report = f"{len(removed):,} of {len(ids):,} documents were removed: remove all of them again"
+            raise unfinished(error, report) from error
     return removed
+
+
+def _remove_some(
+    ids: frozenset[str],
+    rule: ResolvedRule,
+    versions: Mapping[str, Any],
+    filter: Mapping[str, Any] | None,
+    removed: set[str],
+) -> Flow[None]:
+    """Remove some documents, and add their ids to ``removed``.
+
+    :param versions: by id, for some of the documents: a document that has another version now stays.
+    """
+    yield from ask(Refresh())
+    yield from relink(ids, Memory(), rule, gone=ids, filter=filter)
+    found = yield from ask(Remove(tuple(ids), versions))
+    removed.update(found)
+    yield from ask(Refresh())
+    # Others may have linked documents to these in the meantime.
+    if (yield from relink(found, Memory(), rule, gone=found, filter=filter)):
+        yield from ask(Refresh())
 
 
 def remove_matching(
@@ -60,17 +72,22 @@ def remove_matching(
     """
     count, conflicts = 0, True
     while conflicts:
-        conflicts, progressed = False, False
-        yield from ask(Refresh())
-        scan: Scan | None = Scan(filter=matching, fields=(), size=BATCH)
-        while scan is not None:
-            page = yield from ask(scan)
-            versions = {row.id: row.version for row in page.rows}
-            if versions:
-                removed = yield from remove(tuple(versions), rule, versions, filter)
+        before, conflicts = count, False
+        removed: set[str] = set()
+        try:
+            yield from ask(Refresh())
+            scan: Scan | None = Scan(filter=matching, fields=(), size=BATCH)
+            while scan is not None:
+                page = yield from ask(scan)
+                versions = {row.id: row.version for row in page.rows}
+                if versions:
+                    yield from _remove_some(frozenset(versions), rule, versions, filter, removed)
                 count += len(removed)
-                progressed |= bool(removed)
                 conflicts |= len(removed) < len(versions)
-            scan = scan.following(page)
-        conflicts &= progressed
+                removed = set()
+                scan = scan.following(page)
+        except StoreError as error:
+            done = count + len(removed)
+            raise unfinished(error, f"{done:,} documents were removed: remove the others again") from error
+        conflicts &= count > before
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import KeysState
+from es_simhash.contract import KeysState, Probe
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import SHINGLES, key_queries
 from es_simhash.similarity.confirm import Confirm
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from es_simhash.contract import Flow, Row
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.search.keys import KeyQuery, TextKeys
+    from es_simhash.search.times import Window
     from es_simhash.similarity.rule import DuplicateRule
 
 NO_KEYS = KeysState()
 MOST_TEXTS = 20
-"""The largest number of texts that are compared with a document: of documents that share the most and rarest keys."""
-MOST_NEAR_TEXTS = 100
-"""The largest number of texts that are compared with a document without keys: of the documents that are nearest."""
+"""The largest number of texts that are compared with a document: of the documents that share the most and rarest keys,
+or that are nearest."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class ResolvedRule:
     :param keys: candidates come from keys and digests. Texts always confirm, and fingerprints limit nothing unless
         ``limited``.
     :param limited: near-duplicates found by keys must be within ``max_distance`` too.
+    :param window: only documents in the window around a document's time can be its duplicates; None for all.
     """
 
     max_distance: int
@@ -46,6 +47,12 @@ class ResolvedRule:
     texts: Texts | None = None
     keys: bool = False
     limited: bool = False
+    window: Window | None = None
+
+    @property
+    def time_field(self) -> str | None:
+        """The field with the time of a document; None if times do not count."""
+        return None if self.window is None else self.window.field
 
     @property
     def search_distance(self) -> int:
@@ -57,16 +64,36 @@ class ResolvedRule:
         """How many documents with one fingerprint can matter to a document; None for all.
 
         They have the same distance, so the first written is the original. Where texts confirm, it may be a later one.
+        Where times count, each document has others in its window.
         """
-        if self.keys:
+        if self.keys or self.window is not None:
             return None
-        return 1 if self.texts is None else MOST_NEAR_TEXTS
+        return 1 if self.texts is None else MOST_TEXTS
 
     def queries(self, keys: TextKeys | None) -> tuple[KeyQuery, ...]:
         """Return the conditions on the keys of documents that are similar to a text."""
         if not self.keys or keys is None or self.texts is None:
             return ()
         return key_queries(keys, self.texts.confirm.least)
+
+    def probe(
+        self, fingerprint: int | None, digest: str | None, queries: tuple[KeyQuery, ...], time: int | None
+    ) -> Probe:
+        """Return the Probe for what is near a document.
+
+        :param digest: None or empty looks for no exact duplicates.
+        :param queries: conditions on the keys of documents that are near.
+        :param time: of the document. With a window a document without a time has no duplicates.
+        """
+        if self.window is None:
+            return Probe(fingerprint, digest or None, queries)
+        if time is None:
+            return Probe(None, None)
+        return Probe(fingerprint, digest or None, queries, self.window.around(time))
+
+    def in_window(self, one: int | None, other: int | None) -> bool:
+        """Return whether documents with these times can be duplicates of each other."""
+        return self.window is None or self.window.holds(one, other)
 
     def allowed(
         self, fingerprint: int | None, rows: Sequence[Row], sharing: Iterable[int]
@@ -83,7 +110,7 @@ class ResolvedRule:
         return [(index, bits) for index, bits in found if bits is not None and bits <= self.max_distance]
 
     def are_near(self, left: Row, right: Row) -> bool:
-        """Return whether two documents are within max_distance or exact duplicates. Texts are not compared."""
+        """Return whether two texts are within max_distance or exact duplicates. Texts and times are not compared."""
         if left.digest == right.digest != self.blank_digest:
             return True
         distance = hamming_distance(left.fingerprint, right.fingerprint)
@@ -103,6 +130,8 @@ class ResolvedRule:
         ]
 
     def _may_be_duplicates(self, left: Row, right: Row) -> bool:
+        if not self.in_window(left.time, right.time):
+            return False
         return self.are_near(left, right) or (self.keys and not self.limited)
 
 
@@ -125,4 +154,5 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
         texts,
         keys=texts is not None and by_keys,
         limited=rule.max_distance is not None,
+        window=rule.window,
     )

@@ -35,6 +35,8 @@ from es_simhash.errors import (
     NotSetUp,
     SimhashError,
     StoreError,
+    StoreUnavailable,
+    unfinished,
 )
 
 if TYPE_CHECKING:
@@ -155,9 +157,7 @@ def stats(config: SeenConfig, user: str) -> Flow[SeenStats]:
 # --- change ----------------------------------------------------------------------------------------------------
 
 
-def add(
-    config: SeenConfig, items: Items, now: int, deadline: float = SEEN_DEADLINE, *, rebuild: bool = False
-) -> Flow[SeenReport]:
+def add(config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild: bool = False) -> Flow[SeenReport]:
     """Add items to users' filters.
 
     :param now: seconds since 1970.
@@ -174,12 +174,12 @@ def add(
     return (yield from _change(config, tuple(items), change, deadline))
 
 
-def forget(config: SeenConfig, items: Items, deadline: float = SEEN_DEADLINE) -> Flow[SeenReport]:
+def forget(config: SeenConfig, items: Items, deadline: float) -> Flow[SeenReport]:
     """Make items unseen until they are added again. Returns for each user how many might have been seen."""
     return (yield from _change(config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline))
 
 
-def clear(config: SeenConfig, users: Sequence[str], deadline: float = SEEN_DEADLINE) -> Flow[SeenReport]:
+def clear(config: SeenConfig, users: Sequence[str], deadline: float) -> Flow[SeenReport]:
     """Forget everything that these users have seen. Their documents stay."""
 
     def change(seen: Seen, user: str) -> int:
@@ -194,7 +194,7 @@ def rotate(
     users: Sequence[str] | None,
     now: int,
     before: int | None,
-    deadline: float = SEEN_DEADLINE,
+    deadline: float,
 ) -> Flow[SeenReport]:
     """Start a generation for these users, or for all that have one. Returns 1 for each user.
 
@@ -214,13 +214,19 @@ def rotate(
     total = SeenReport({}, {})
     left: list[str] = []  # failed or not rotated: the store would list these users again and again
     while True:
-        yield from ask(Refresh())
-        some = yield from ask(ListUsers(limit, without=tuple(left)))
+        try:
+            yield from ask(Refresh())
+            some = yield from ask(ListUsers(limit, without=tuple(left)))
+        except StoreError as error:
+            done = f"{len(total.results):,} users were rotated: rotate the others with before={limit}"
+            raise unfinished(error, done) from error
         if not some:
             return total
         report = yield from _change(config, tuple(some), change, deadline)
         total.results.update(report.results)
         total.failed.update(report.failed)
+        if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
+            return total
         left += [user for user in some if not report.results.get(user)]
 
 
@@ -237,12 +243,17 @@ def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds:
     end = time.monotonic() + seconds
     for chunk in _chunks(users):
         left, waits = chunk, None
-        while left := (yield from _attempt(config, left, change, report)):
-            waits = waits or pauses_after_conflicts(end - time.monotonic())
-            if (pause := next(waits, None)) is None:
-                report.failed.update({user: _conflict(user, seconds) for user in left})
-                break
-            yield pause
+        try:
+            while left := (yield from _attempt(config, left, change, report)):
+                waits = waits or pauses_after_conflicts(end - time.monotonic())
+                if (pause := next(waits, None)) is None:
+                    report.failed.update({user: _conflict(user, seconds) for user in left})
+                    break
+                yield pause
+        except StoreUnavailable as error:  # until the deadline: no user after these can be changed
+            not_done = [user for user in users if user not in report.results and user not in report.failed]
+            report.failed.update({user: _unavailable(user, error) for user in not_done})
+            break
     return report
 
 
@@ -287,6 +298,10 @@ def _read(config: SeenConfig, state: UserState | None, user: str) -> Seen:
 
 def _refused(user: str, reason: str) -> StoreError:
     return StoreError(f"the seen items of user {user!r} were not stored: {reason}")
+
+
+def _unavailable(user: str, error: StoreUnavailable) -> StoreUnavailable:
+    return type(error)(f"the seen items of user {user!r} were not changed, or no answer says so: {error}")
 
 
 def _conflict(user: str, seconds: float) -> ConflictError:

@@ -12,19 +12,21 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import Scheme
 
 
-def set_up(scheme: Scheme) -> Flow[str]:
+def set_up(scheme: Scheme, keys: tuple[str, ...] = ()) -> Flow[str]:
     """Make what is missing: the index or the file, or the fields in an index that exists. A second call does nothing.
 
+    :param keys: kinds of keys that the store gets if it was not set up before.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
-    return (yield from ask(SetUp(scheme)))
+    return (yield from ask(SetUp(scheme, keys)))
 
 
-def set_up_existing(scheme: Scheme, name: str, *, embedded: bool) -> Flow[None]:
+def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> Flow[None]:
     """Add what is missing to a store that exists. No index and no file is made.
 
     :param embedded: the store is the program's own, so no other program puts documents there.
+    :param keys: kinds of keys that the store gets if it was not set up before.
     :raises NotSetUp: if there is no such index or file.
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
@@ -32,12 +34,13 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool) -> Flow[None]:
         yield from check(scheme, name)
     else:
         yield from ask(Count(Scan(fields=())))  # raises if there is no such index
-        yield from set_up(scheme)
+        yield from set_up(scheme, keys)
 
 
-def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow[bool]:
-    """Check that the store was set up with this Scheme, and return whether it was set up just now.
+def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False, keys: tuple[str, ...] = ()) -> Flow[None]:
+    """Check that the store was set up with this Scheme.
 
+    :param keys: kinds of keys that the store gets if it is set up now.
     :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
     :raises SchemeMismatch: if it was set up with another Scheme.
     """
@@ -45,9 +48,9 @@ def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False) -> Flow
     if stored is not None and stored != scheme:
         raise scheme_mismatch(stored, scheme, name)
     if stored is not None:
-        return False
+        return
     if not set_up_if_missing:
         raise NotSetUp(
             f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"
         )
-    return (yield from ask(SetUp(scheme))) != "unchanged"
+    yield from set_up(scheme, keys)

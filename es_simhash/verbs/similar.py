@@ -5,19 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Fetch, Probe, ask
+from es_simhash.contract import Candidates, Fetch, ask
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.search.keys import KeyIndex
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
+from es_simhash.verbs.times import check_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Row
-    from es_simhash.fingerprinting.fingerprinter import Fingerprint
+    from es_simhash.contract import Flow, Probe, Row
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
+    from es_simhash.search.keys import TextKeys
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
 
@@ -27,11 +29,13 @@ class Matches(list["Match"]):
 
     :param left_out: how many documents that share keys were not compared, because so many do. The list is complete if
         it is 0.
+    :param by_keys: keys found the candidates, so fingerprints limit nothing unless the rule has a ``max_distance``.
     """
 
-    def __init__(self, matches: Iterable[Match] = (), left_out: int = 0) -> None:
+    def __init__(self, matches: Iterable[Match] = (), left_out: int = 0, by_keys: bool = False) -> None:
         super().__init__(matches)
         self.left_out = left_out
+        self.by_keys = by_keys
 
     @property
     def complete(self) -> bool:
@@ -56,29 +60,29 @@ class Match:
 
 def similar(
     texts: Sequence[str],
-    fingerprints: Sequence[Fingerprint],
+    fingerprinter: Fingerprinter,
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
+    times: Sequence[int] | None = None,
 ) -> Flow[list[Matches]]:
     """Return for each text the stored documents that are duplicates of it.
 
-    :param fingerprints: of the texts.
+    :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
     :param filter: a filter that the documents must match.
     :returns: a list of Matches for each text: by distance, exact duplicates first, then by id.
     :raises InputError: naming a near-duplicate without a text to confirm.
     """
-    features = None if rule.texts is None else [rule.texts.confirm.features(text) for text in texts]
+    time_of: Sequence[int | None] = times or [None] * len(texts)
+    if rule.texts is None:
+        alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
+        return (yield from _near(tuple(alone), rule, filter))
+    # A text is normalised once, for its fingerprint and for what is compared of it.
+    features = [rule.texts.confirm.features(text) for text in texts]
     probes = tuple(
-        Probe(
-            fingerprint.value,
-            fingerprint.copy_digest,
-            rule.queries(features[index].keys) if rule.keys and features is not None else (),
-        )
-        for index, fingerprint in enumerate(fingerprints)
+        _probe(fingerprinter.fingerprint_normalised(own.normalised), rule, time, own.keys)
+        for own, time in zip(features, time_of, strict=True)
     )
     matches = yield from _near(probes, rule, filter)
-    if rule.texts is None or features is None:
-        return matches
     confirmed = []
     for own, some in zip(features, matches, strict=True):
         confirmed.append((yield from _confirmed(some, own, rule.texts)))
@@ -88,28 +92,37 @@ def similar(
 def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[Matches]:
     """Return the stored documents that are duplicates of a stored document, without that document.
 
-    :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm.
+    :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm, or no
+        time where times count.
     """
-    row = (yield from ask(Fetch((id,)))).get(id)
+    row = (yield from ask(Fetch((id,), rule.time_field))).get(id)
     if row is None:
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
     if not row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again")
+    if rule.window is not None:
+        yield from check_times([row], rule.window.field)
     own: StoredText = None
     if rule.texts is not None:
         own = (yield from rule.texts.stored([id])).get(id)
         if isinstance(own, InputError):
             raise own
     queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
-    [found] = yield from _near((Probe(row.fingerprint, row.digest, queries),), rule, filter, without=(id,))
+    digest = None if row.digest == rule.blank_digest else row.digest  # an empty text has no exact duplicates
+    probe = rule.probe(row.fingerprint, digest, queries, row.time)
+    [found] = yield from _near((probe,), rule, filter, without=(id,))
     if rule.texts is None:
         return found
     return (yield from _confirmed(found, own, rule.texts))
 
 
+def _probe(fingerprint: Fingerprint, rule: ResolvedRule, time: int | None, keys: TextKeys | None = None) -> Probe:
+    return rule.probe(fingerprint.value, fingerprint.copy_digest, rule.queries(keys), time)
+
+
 def _confirmed(matches: Matches, own: StoredText, texts: Texts) -> Flow[Matches]:
     """Return the Matches with similar texts. Some texts are fetched at a time, since there may be many Matches."""
-    confirmed = Matches(left_out=matches.left_out)
+    confirmed = Matches((), matches.left_out, matches.by_keys)
     for start in range(0, len(matches), BATCH):
         some = matches[start : start + BATCH]
         stored = yield from texts.stored(match.id for match in some if not match.exact)
@@ -127,7 +140,10 @@ def _near(
     without: tuple[str, ...] = (),
 ) -> Flow[list[Matches]]:
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
-    found = yield from ask(Candidates(probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS))
+    request = Candidates(
+        probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS, time_field=rule.time_field
+    )
+    found = yield from ask(request)
     rows = found.rows
     near: list[list[tuple[int, int | None]]]
     if rule.keys:
@@ -138,16 +154,27 @@ def _near(
         within = [fingerprints.within(probe.fingerprint, rule.max_distance) for probe in probes]
         near = [list(zip(indices.tolist(), bits.tolist(), strict=True)) for indices, bits in within]
     return [
-        Matches(_matches(probe, rows, some), found.left_out.get(index, 0))
+        Matches(_matches(probe, rows, some), found.left_out.get(index, 0), rule.keys)
         for index, (probe, some) in enumerate(zip(probes, near, strict=True))
     ]
 
 
 def _matches(probe: Probe, rows: Sequence[Row], near: Sequence[tuple[int, int | None]]) -> list[Match]:
-    found = {rows[index].id: Match(rows[index].id, distance, False) for index, distance in near}
+    found = {
+        rows[index].id: Match(rows[index].id, distance, False)
+        for index, distance in near
+        if _in_times(rows[index], probe)
+    }
     if probe.digest is not None:
-        found |= {row.id: Match(row.id, 0, True) for row in rows if row.digest == probe.digest}
+        copies = (row for row in rows if row.digest == probe.digest and _in_times(row, probe))
+        found |= {row.id: Match(row.id, 0, True) for row in copies}
     return sorted(found.values(), key=_rank)
+
+
+def _in_times(row: Row, probe: Probe) -> bool:
+    if probe.times is None:
+        return True
+    return row.time is not None and probe.times[0] <= row.time <= probe.times[1]
 
 
 def _rank(match: Match) -> tuple[bool, int, bool, str]:

@@ -335,7 +335,7 @@ def numbers(arguments, sample=1000):
             cells = [f"{np.mean([of(text).total() for text in chosen]):.1f}"]
             cells += [f"{np.mean([not numbers_agree(of(a), of(b)) for a, b in days]):.3f}"]
             cells += [f"{np.mean([numbers_agree(of(a), of(b)) for a, b in wrong]):.3f}"]
-            cells += [f"{np.mean([numbers_agree(of(a), of(b), contained=True) for a, b in cut]):.3f}"]
+            cells += [f"{np.mean([numbers_agree(of(a), of(b), (len(a), len(b))) for a, b in cut]):.3f}"]
             print(f"| {name} ({len(days)} with dates or digits) | {policy} | " + " | ".join(cells) + " |", flush=True)
 
 

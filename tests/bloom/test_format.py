@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 import tracemalloc
 from typing import Any
 
@@ -176,6 +177,31 @@ def test_a_hostile_header_costs_no_memory(data: bytes) -> None:
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
+
+
+def many_layers(number: int) -> bytes:
+    """A whole filter of small layers, all of them full, so that each look-up asks all of them."""
+    capacity = struct.unpack_from("<Q", WHOLE[0], 12)[0]
+    layer = struct.pack("<HQQQ", 64, 64, capacity, capacity)
+    header = WHOLE[0][:6] + struct.pack("<H", number) + WHOLE[0][8:HEAD]
+    return with_checksum(header + layer * number + b"\0\xff\0\xff\0\xff\0\xff" * number)
+
+
+def test_a_forged_filter_of_many_layers_is_refused_at_once() -> None:
+    started = time.monotonic()
+    for number in (101, 65_535):
+        with pytest.raises(FilterFormatError, match=f"{number} layers; 100 at most"):
+            BloomFilter.from_bytes(many_layers(number))
+    assert time.monotonic() - started < 1
+
+
+def test_a_forged_filter_of_the_most_layers_answers_in_time_and_does_not_grow() -> None:
+    read = BloomFilter.from_bytes(many_layers(100))
+    started = time.monotonic()
+    assert not any(read.contains_many(range(1_000)))
+    assert time.monotonic() - started < 5
+    with pytest.raises(InputError, match="is full: it has 100 layers"):
+        read.add("one more")
 
 
 def test_a_forged_filter_that_is_read_grows_in_proportion() -> None:

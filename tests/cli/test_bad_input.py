@@ -607,7 +607,7 @@ def test_a_file_that_another_process_writes_to_is_waited_for_and_then_named(
         holder.communicate()
     out, err = capsys.readouterr()
     said = "sqlite:///es-simhash.db: another process has been writing to it for 0.1 s: try again later"
-    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}\n"
+    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}; nothing more was read\n"
     assert "failed                      1" in out
     assert in_process(monkeypatch, "ingest", "news.jsonl") == 0, "once it is let go"
 
@@ -624,7 +624,7 @@ def test_a_file_that_is_read_only_is_named_and_can_still_be_searched(
     assert in_process(monkeypatch, "ingest", "news.jsonl") == 1
     out, err = capsys.readouterr()
     said = "sqlite:///es-simhash.db can't be written or opened: check the path and its permissions"
-    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}\n"
+    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}; nothing more was read\n"
     assert "failed                      1" in out
     assert in_process(monkeypatch, "similar", STORM, "--json") == 0
     assert json.loads(capsys.readouterr().out)["id"] == "n1"

@@ -125,6 +125,29 @@ def test_keys_find_a_copy_that_the_fingerprint_misses(tmp_path: Path) -> None:
     assert "already set up" in again.out
 
 
+@pytest.mark.parametrize("keys", [False, True])
+def test_a_text_that_finds_nothing_says_why_in_one_line(tmp_path: Path, keys: bool) -> None:
+    store = ("--store", "sqlite:///short.db")
+    es_simhash("init", "--html", *(["--keys", "shingles"] if keys else []), *store, cwd=tmp_path)
+    texts = {"empty": "", "markup": "<p>&nbsp;</p>", "dots": "……", "words": "暴雨致城区多处路段积水"}
+    lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
+    done = es_simhash("ingest", "--confirm", "0.8", "--json", *store, cwd=tmp_path, stdin=lines.encode())
+    assert [line["outcome"] for line in done.json[:4]] == ["new"] * 4
+    short = "the text is too short for a fingerprint"
+    for text, problem in (
+        ("<p> </p>", "the text is empty without its white space and markup: no document is a duplicate of it"),
+        ("", "the text is empty without its white space and markup: no document is a duplicate of it"),
+        ("！！", f"{'the text has no letter, digit or Han character' if keys else short}: only exact duplicates of it"),
+        ("积水", "no documents with a text similarity of 0.8 or more" if keys else f"{short}: only exact duplicates"),
+    ):
+        done = es_simhash("similar", text, "--confirm", "0.8", *store, cwd=tmp_path)
+        assert (done.code, done.out, done.err.count("\n")) == (0, "", 1)
+        assert done.err.startswith(problem)
+    for id in texts:
+        done = es_simhash("similar", "--id", id, "--confirm", "0.8", *store, cwd=tmp_path)
+        assert (done.code, done.out, done.err[:12]) == (0, "", "no documents")
+
+
 def test_html_is_compared_by_its_text(tmp_path: Path) -> None:
     plain = "市气象台发布暴雨橙色预警，部分路段积水"
     html = "<p>市气象台发布<b>暴雨</b>橙色预警，&nbsp;部分路段积水</p>"

@@ -11,10 +11,11 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.image import imread
 
-from es_simhash import Documents, Fingerprinter, Scheme
+from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.cli.plot import DPI, HEIGHT, WIDTH, plot
-from es_simhash.evaluation.evaluate import LabelledPair, evaluate, labelled
+from es_simhash.evaluation.evaluate import LabelledPair, Point, evaluate, labelled
 from es_simhash.fingerprinting.idf import IdfTable
+from es_simhash.fingerprinting.normalisation import word_characters
 from tests.cli import (
     HARVEST,
     ROOT,
@@ -28,6 +29,7 @@ from tests.cli import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
@@ -55,56 +57,97 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("options", "scheme", "confirm", "measure"),
+    ("options", "scheme", "rule"),
     [
-        ([], Scheme(), None, "jaccard"),
-        (["--confirm", "0.9"], Scheme(), 0.9, "jaccard"),
+        ([], Scheme(), DuplicateRule()),
+        (["--confirm", "0.9"], Scheme(), DuplicateRule(confirm=0.9)),
         (
-            ["--confirm", "0.97", "--similarity", "cosine", "--bits", "128", "--weights", "tf"],
+            ["--confirm", "0.97", "--similarity", "cosine", "--numbers-agree", "--bits", "128", "--weights", "tf"],
             Scheme(bits=128, weights="tf"),
-            0.97,
-            "cosine",
+            DuplicateRule(confirm=0.97, measure="cosine", numbers_agree=True),
         ),
     ],
 )
 def test_the_json_form_is_the_library_s_evaluation(
-    folder: Path, options: list[str], scheme: Scheme, confirm: float | None, measure: Any
+    folder: Path, options: list[str], scheme: Scheme, rule: DuplicateRule
 ) -> None:
     [shown] = es_simhash("evaluate", "pairs.jsonl", *options, "--json", cwd=folder).json
     ours = Fingerprinter(scheme)
-    made = evaluate((labelled(*pair, ours, measure) for pair in PAIRS), scheme, confirm)
-    points = [
-        asdict(point) | {"precision": point.precision, "recall": point.recall, "f1": point.f1} for point in made.points
-    ]
+    some = [labelled(*pair, ours, rule=rule) for pair in PAIRS]
+    made = evaluate(some, scheme)
+
+    def point(point: Point) -> dict[str, Any]:
+        return asdict(point) | {"precision": point.precision, "recall": point.recall, "f1": point.f1}
+
+    places = [f"pairs.jsonl:{line}" for line, pair in enumerate(some, 1) if any(pair is each for each in made.missed)]
+    assert [missed.pop("place") for missed in shown["missed"]] == places
+    assert [missed.pop("distance") for missed in shown["missed"]] == [pair.distance for pair in made.missed]
+    decisions = [asdict(pair.texts) | {"candidate": pair.texts.candidate} for pair in made.missed if pair.texts]
+    assert shown.pop("missed") == json.loads(json.dumps(decisions))
     assert shown == {
         "pairs": 7,
         "duplicates": 5,
         "rejected": 0,
         "without_fingerprint": {"pairs": 2, "duplicates": 2, "copies": 1},
-        "confirm": confirm,
-        "similarity": confirm and measure,
-        "points": points,
+        "confirm": rule.confirm,
+        "similarity": rule.confirm and rule.measure,
+        "numbers_agree": rule.numbers_agree,
+        "points": [point(each) for each in made.points],
+        "confirmed_points": [point(each) for each in made.confirmed_points],
+        "keys": made.keys and point(made.keys),
         "choose": made.chosen.max_distance,
         "distances": {"duplicates": list(made.duplicates), "different": list(made.different)},
         "scheme": scheme.version,
     }
 
 
-def test_the_text_form_is_a_table_that_marks_the_chosen_k_and_explains_it(folder: Path) -> None:
-    done = es_simhash("evaluate", "pairs.jsonl", "--confirm", "0.5", cwd=folder)
-    assert (done.code, done.err) == (0, "")
-    made = evaluate((labelled(*pair, Fingerprinter(), "jaccard") for pair in PAIRS), confirm=0.5)
-    head, *rows = done.out.splitlines()
-    assert head.split()[:4] == ["k", "precision", "recall", "F1"]
-    for point, row in zip(made.points, rows[:8], strict=True):
+SHORT_NOTE = (
+    "2 pairs (2 labelled as duplicates) without fingerprints (text too short): 1 pair of exact duplicates found at "
+    "every k, the others at no k"
+)
+
+
+def assert_shows(rows: list[str], points: Sequence[Point], chosen: Point | None = None) -> None:
+    for point, row in zip(points, rows, strict=True):
         counts = (point.true_positives, point.false_positives, point.false_negatives, point.true_negatives)
         figures = [f"{point.precision:.4f}", f"{point.recall:.4f}", f"{point.f1:.4f}", *map(str, counts)]
-        assert row.split() == [str(point.max_distance), *figures, *["<"] * (point == made.chosen)]
-    assert rows[8:] == [
+        max_distance = "-" if point.max_distance is None else str(point.max_distance)
+        assert row.split() == [max_distance, *figures, *["<"] * (point == chosen)]
+
+
+def test_the_text_form_is_a_table_that_marks_the_chosen_k_and_explains_it(folder: Path) -> None:
+    done = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    made = evaluate(labelled(*pair, Fingerprinter()) for pair in PAIRS)
+    head, *rows = done.out.splitlines()
+    assert head.split()[:4] == ["k", "precision", "recall", "F1"]
+    assert_shows(rows[:8], made.points, made.chosen)
+    choice = f"choose k = {made.chosen.max_distance}: the smallest k with the highest F1"
+    assert rows[8:] == [choice, SHORT_NOTE]
+
+
+def test_with_confirm_the_table_shows_fingerprints_texts_and_keys_and_the_duplicates_that_keys_miss(
+    folder: Path,
+) -> None:
+    done = es_simhash("evaluate", "pairs.jsonl", "--confirm", "0.5", "--numbers-agree", cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    made = evaluate(labelled(*pair, Fingerprinter(), confirm=0.5, numbers_agree=True) for pair in PAIRS)
+    assert made.keys is not None
+    rows = done.out.splitlines()
+    assert rows[0] == "fingerprints"
+    assert rows[1].split() == rows[11].split()
+    assert_shows(rows[2:10], made.points)
+    assert rows[10] == "fingerprints, and texts with a jaccard similarity of 0.5 or more"
+    assert_shows(rows[12:20], made.confirmed_points, made.chosen)
+    assert rows[20] == "keys, and texts with this similarity"
+    assert_shows(rows[21:22], [made.keys])
+    assert rows[22:] == [
         f"choose k = {made.chosen.max_distance}: the smallest k with the highest F1",
-        "a pair is found only if its texts have a jaccard similarity of 0.5 or more",
-        "2 pairs (2 labelled as duplicates) without fingerprints (text too short): 1 pair of exact duplicates found at "
-        "every k, the others at no k",
+        "texts with other numbers are not found (--numbers-agree)",
+        SHORT_NOTE,
+        "1 duplicate not found by keys:",
+        f"  pairs.jsonl:6  0 of 3 q-grams in common, 1 needed, and {len(word_characters(STORM))} word characters, "
+        "1 to 4 needed; similarity 0.0069, 0.5 needed; numbers only in A: 3, 50, 6",
     ]
 
 
@@ -149,7 +192,8 @@ def test_a_bad_line_is_reported_with_its_place_and_skipped(folder: Path) -> None
             "stdin:1: a pair has a similarity and no label: set the similarity from which a pair is a duplicate: "
             "--truth 0.8",
         ),
-        (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1"),
+        (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1, such as 0.8"),
+        (lines(*PAIRS), ["--numbers-agree"], "numbers_agree compares texts: set confirm too, such as confirm=0.8"),
         (lines(*PAIRS), ["--plot", "curve.pdf"], "cannot draw curve.pdf: name a .png or .svg file"),
         (lines(*PAIRS), ["--plot", "none/curve.png"], "cannot write none/curve.png: No such file or directory"),
     ],
@@ -264,7 +308,7 @@ def test_a_sample_of_a_store_without_near_documents_is_an_error(tmp_path: Path) 
         (["--sample", "5"], "--sample draws pairs from a store: name the store (--store URL)"),
         (["--sample", "5", "--store", "sqlite:///news.db", "pairs.jsonl"], "--sample only draws pairs"),
         (["--sample", "5", "--store", "sqlite:///news.db", "--confirm", "1"], "--sample only draws pairs"),
-        (["--confirm", "1.5", "pairs.jsonl"], "1.5 is not in the range 0<=x<=1"),
+        (["--confirm", "1.5", "pairs.jsonl"], "1.5 is not in the range 0<x<=1"),
     ],
 )
 def test_options_that_exclude_each_other_are_a_usage_error(tmp_path: Path, arguments: list[str], problem: str) -> None:

@@ -187,7 +187,10 @@ def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsea
         client.indices.create(index=index_name, mappings=theirs)
         done = es_simhash("init", "--store", address, cwd=tmp_path)
         mapping = client.indices.get_mapping(index=index_name)[index_name]["mappings"]
-    assert done.out == f"{address}: added the fields for fingerprints to the existing index\n"
+    assert (
+        done.out
+        == f"{address}: added the fields for fingerprints to the existing index; next run `es-simhash backfill`\n"
+    )
     assert mapping["properties"]["title"] == {"type": "keyword"}
     assert mapping["_meta"]["owner"] == "desk"
     assert es_simhash("ingest", "--store", address, cwd=tmp_path, stdin=line("n1")).code == 0

@@ -334,3 +334,26 @@ def test_another_scheme_is_refused_and_nothing_is_written(index: Index) -> None:
     with Documents(index.address, scheme=DEFAULT) as library, pytest.raises(SchemeMismatch, match=DEFAULT.version):
         list(library.backfill(FIELDS))
     assert index.versions() == before
+
+
+def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(index: Index) -> None:
+    documents = corpus(30)
+    index.fill(documents)
+    with Documents(index.address) as stored:
+        assert not [o for o in stored.backfill(FIELDS, confirm=0.8) if o.outcome == "failed"]
+        body = documents["doc-00000"]["content"]["body"]
+        [match, *_] = stored.similar(body[: int(len(body) * 0.9)], confirm=0.8, text_field="content.body")
+        assert match.id == "doc-00000"
+    with Documents(index.address) as stored:
+        assert stored.setup(keys=["shingles"]) == "unchanged"
+
+
+def test_keys_are_added_to_a_backfilled_index_by_init_and_a_backfill_of_everything(index: Index) -> None:
+    index.fill(corpus(30)).backfill()
+    with Documents(index.address) as stored:
+        assert stored.setup(keys=["shingles"]) == "added"
+        with pytest.raises(NotSetUp, match="backfill --again --text-field FIELD --store"):
+            list(stored.ingest([], confirm=0.8))
+        list(stored.backfill(FIELDS, again=True))
+        assert list(stored.ingest([], confirm=0.8)) == []
+        assert all(row.length for row in stored.fetch(["doc-00000", "doc-00001"]).values())

@@ -102,7 +102,7 @@ def ahead(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 def test_a_closed_sync_ingest_does_not_wait_for_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "read_ahead", lambda workers: 1)
     store = Away(1)
-    outcomes = Documents(store).ingest(documents(), batch_size=BATCH, deadline=DEADLINE)
+    outcomes = Documents(store, deadline=DEADLINE).ingest(documents(), batch_size=BATCH)
     next(outcomes)
     assert store.away.wait(5), "the next batch is being looked up"
     began = time.monotonic()
@@ -117,7 +117,7 @@ def test_a_closed_async_ingest_does_not_wait_for_the_deadline(monkeypatch: pytes
 
     async def main() -> float:
         store = AsyncAway(1, silent=silent)
-        outcomes = AsyncDocuments(store).ingest(documents(), batch_size=BATCH, deadline=DEADLINE)
+        outcomes = AsyncDocuments(store, deadline=DEADLINE).ingest(documents(), batch_size=BATCH)
         await anext(outcomes)
         while not store.away.is_set():
             await asyncio.sleep(0.01)
@@ -137,7 +137,7 @@ def test_a_cancelled_async_ingest_does_not_wait_for_the_deadline(ahead: int, sil
         taken: list[str | None] = []
 
         async def take() -> None:
-            async for outcome in AsyncDocuments(store).ingest(documents(), batch_size=BATCH, deadline=DEADLINE):
+            async for outcome in AsyncDocuments(store, deadline=DEADLINE).ingest(documents(), batch_size=BATCH):
                 taken.append(outcome.id)  # noqa: PERF401  # it is cancelled meanwhile
 
         task = asyncio.create_task(take())

@@ -19,7 +19,6 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, drive
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.client.seen_verbs import SeenVerbs
 from es_simhash.contract import Changed, ChangeUsers, FetchUsers, Request
 from es_simhash.errors import (
     ConflictError,
@@ -120,14 +119,14 @@ def stormed(store: Store, user: str, times: int) -> Watched:
 
 def test_a_storm_that_abates_before_the_deadline_loses_nothing(store: Store, ann: str) -> None:
     SeenItems(store).add(ann, ["before"])
-    report = SeenItems(stormed(store, ann, times=6)).add_many({ann: ["ours"]}, deadline=60)
+    report = SeenItems(stormed(store, ann, times=6), deadline=60).add_many({ann: ["ours"]})
     assert (report.results, report.failed) == ({ann: 1}, {})
     assert SeenItems(store).unseen(ann, ["before", "ours", *(f"theirs {n}" for n in range(6))]) == []
 
 
 def test_a_storm_past_the_deadline_is_an_error_that_names_the_user(store: Store, ann: str) -> None:
     SeenItems(store).add(ann, ["before"])
-    report = SeenItems(stormed(store, ann, times=-1)).add_many({ann: ["ours"]}, deadline=0.1)
+    report = SeenItems(stormed(store, ann, times=-1), deadline=0.1).add_many({ann: ["ours"]})
     error = report.failed[ann]
     assert (report.results, type(error), error.retryable) == ({}, ConflictError, True)
     assert f"user '{ann}' were not stored: other writers were faster for 0.1 s; try again" in str(error)
@@ -136,7 +135,7 @@ def test_a_storm_past_the_deadline_is_an_error_that_names_the_user(store: Store,
 def test_after_a_storm_past_the_deadline_nothing_is_half_written(store: Store, ann: str) -> None:
     SeenItems(store).add(ann, ["before"])
     watched = stormed(store, ann, times=-1)
-    SeenItems(watched).add_many({ann: [f"ours {n}" for n in range(500)]}, deadline=1)
+    SeenItems(watched, deadline=1).add_many({ann: [f"ours {n}" for n in range(500)]})
     assert watched.count(ChangeUsers) > 1
     ours = [f"ours {n}" for n in range(500)]
     assert SeenItems(store).unseen(ann, [*ours, "before", "theirs 0"]) == ours
@@ -144,18 +143,15 @@ def test_after_a_storm_past_the_deadline_nothing_is_half_written(store: Store, a
 
 def test_in_a_storm_on_one_user_the_others_are_stored_once(store: Store, ann: str) -> None:
     watched = stormed(store, ann, times=-1)
-    report = SeenItems(watched).add_many({f"{ann}-1": ["a"], ann: ["a"], f"{ann}-2": ["a"]}, deadline=0.1)
+    report = SeenItems(watched, deadline=0.1).add_many({f"{ann}-1": ["a"], ann: ["a"], f"{ann}-2": ["a"]})
     assert (report.results, list(report.failed)) == ({f"{ann}-1": 1, f"{ann}-2": 1}, [ann])
     writes = [set(op.states) for op in watched.asked if isinstance(op, ChangeUsers)]
     assert (len(writes[0]), writes[1:]) == (3, [{ann}] * (len(writes) - 1))
 
 
-def test_an_add_that_was_beaten_past_the_deadline_raises(
-    store: Store, ann: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(SeenVerbs.add_many.__kwdefaults__, "deadline", 0.1)
+def test_an_add_that_was_beaten_past_the_deadline_raises(store: Store, ann: str) -> None:
     with pytest.raises(ConflictError, match=f"user '{ann}' were not stored"):
-        SeenItems(stormed(store, ann, times=-1)).add(ann, ["ours"])
+        SeenItems(stormed(store, ann, times=-1), deadline=0.1).add(ann, ["ours"])
 
 
 def test_each_wait_between_two_attempts_is_of_a_random_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +193,7 @@ def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
 
     def writer(number: int) -> Generator[Any, Any, None]:
         for n in range(EACH):
-            report = yield from flows.add(config, {"ann": [f"{number}-{n}"]}, 1)
+            report = yield from flows.add(config, {"ann": [f"{number}-{n}"]}, 1, 30)
             assert (report.results, report.failed) == ({"ann": 1}, {})
 
     turns = [(0.0, number, writer(number), None) for number in range(WRITERS)]

@@ -1,8 +1,8 @@
 """The Elasticsearch that the tests use. The header of every run names it.
 
 It is the server at ELASTICSEARCH_TEST_URL. If the variable is not set, the suite starts a node, which needs a JDK and
-Maven. If there is neither, the tests that need a server are skipped; with ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI)
-they fail.
+Maven. ES_SIMHASH_TEST_RELEASE names its release: 7, 8 or 9. If there is no JDK or no Maven, the tests that need a
+server are skipped; with ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI) they fail.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 import pytest
 from elasticsearch import Elasticsearch
 
-from tests.es_node.node import VERSION, Node, NodeUnavailableError, check_available, running_node
+from tests.es_node.node import (
+    RELEASES,
+    Node,
+    NodeUnavailableError,
+    check_available,
+    chosen_release,
+    running_cluster,
+    running_node,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +47,7 @@ def elasticsearch_url() -> Iterator[str]:
         return
     if missing := _missing_for_own_node():
         skip_or_fail(f"no Elasticsearch: {URL_VARIABLE} is not set, and the suite cannot start a node: {missing}")
-    with running_node() as node:
+    with running_node(chosen_release()) as node:
         yield node.url
 
 
@@ -47,8 +55,17 @@ def elasticsearch_url() -> Iterator[str]:
 def mortal_node() -> Iterator[Node]:
     """Another node than the shared one, for tests that kill it. A test that kills it restarts it."""
     require_own_node()
-    with running_node() as node:
+    with running_node(chosen_release()) as node:
         yield node
+
+
+@pytest.fixture(scope="module")
+def mortal_cluster() -> Iterator[list[Node]]:
+    """Three nodes of release 7, for tests that kill them. A test that kills a node restarts it."""
+    require_own_node("7")
+    # Fewer waits than in production: a lost shard is copied at once, and a lost master is noticed soon.
+    with running_cluster(3, cluster__follower_lag__timeout="10s") as nodes:
+        yield nodes
 
 
 @pytest.fixture
@@ -71,8 +88,8 @@ def index_name(make_index: Callable[[], str]) -> str:
     return make_index()
 
 
-def require_own_node() -> None:
-    if missing := _missing_for_own_node():
+def require_own_node(release: str = "") -> None:
+    if missing := _missing_for_own_node(release):
         skip_or_fail(f"the suite cannot start a node: {missing}")
 
 
@@ -82,9 +99,9 @@ def skip_or_fail(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def _missing_for_own_node() -> str | None:
+def _missing_for_own_node(release: str = "") -> str | None:
     try:
-        check_available()
+        check_available(RELEASES[release] if release else chosen_release())
     except NodeUnavailableError as missing:
         return str(missing)
     return None
@@ -96,7 +113,7 @@ def _server() -> str:
         return f"{address.scheme}://{address.hostname}:{address.port}"  # without the password
     if missing := _missing_for_own_node():
         return f"none: {missing}"
-    return f"started by the suite when a test first needs it, Elasticsearch {VERSION}"
+    return f"started by the suite when a test first needs it, {chosen_release()}"
 
 
 def _versions() -> list[str]:

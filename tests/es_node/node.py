@@ -1,12 +1,14 @@
-"""A real Elasticsearch node without Docker: the jars of the server from Maven Central, and a small launcher in Java.
+"""Real Elasticsearch nodes without Docker: the jars of the server from Maven Central, and a small launcher in Java.
 
     python -m tests.es_node start --port 9200      start a node; print its address when it answers
     python -m tests.es_node kill                   kill it with SIGKILL
     python -m tests.es_node restart                start it again, with the same data and port
     python -m tests.es_node stop                   stop it
+    python -m tests.es_node start --release 8      a node of another release: 7, 8 or 9
 
-It needs a JDK (21 or later), and Maven for the first start. The jars and classes are kept in the cache folder. In
-Python, `running_node()` starts a node that ends with the process that started it, however that process ends.
+It needs Maven for the first start, and a JDK: 21 or later for the releases 8 and 9, 11 to 21 for release 7. The jars
+and classes are kept in the cache folder. In Python, `running_node()` starts a node, and `running_cluster()` starts
+several nodes of release 7. They end with the process that started them, however that process ends.
 
 The folder of a node holds all of its data, logs and its process id. Two nodes share only the jars, which are read-only.
 The node's process inherits a lock on the pid file in its folder. The lock shows whether the node runs.
@@ -23,29 +25,69 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-VERSION = "9.5.3"
-OLDEST_JDK = 21
 HERE = Path(__file__).resolve().parent
-SOURCES = [HERE / "Launch.java", HERE / "Network.java"]
-PLUGIN_DESCRIPTOR = f"""\
-name=network
-description=HTTP through the JDK
-version=1
-classname=Network
-java.version={OLDEST_JDK}
-elasticsearch.version={VERSION}
-"""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of Elasticsearch that can be started.
+
+    :param jdks: versions of the JDK that it runs on.
+    :param target: the version of Java for which the launcher is compiled.
+    :param log4j: version of log4j that it was released with, or a later one.
+    :param clustered: its network layer is published, so several nodes can form a cluster.
+    """
+
+    version: str
+    jdks: range
+    target: int
+    log4j: str
+    clustered: bool = False
+
+    def __str__(self) -> str:
+        return f"Elasticsearch {self.version}"
+
+    @property
+    def major(self) -> str:
+        return self.version.partition(".")[0]
+
+    @property
+    def sources(self) -> list[Path]:
+        names = ["Owner", "Launch7"] if self.clustered else ["Owner", "Launch", "Network"]
+        return [HERE / f"{name}.java" for name in names]
+
+    def source(self, path: Path) -> str:
+        """Return the text of a source without the lines for other releases."""
+        lines = path.read_text().splitlines(keepends=True)
+        return "".join(line for line in lines if not ONLY.search(line) or line.endswith(f"// only in {self.major}\n"))
+
+
+ONLY = re.compile(r"// only in \d+$")
+RELEASES = {
+    "7": Release("7.17.29", range(11, 22), 11, "2.17.1", clustered=True),
+    "8": Release("8.19.3", range(21, 100), 21, "2.19.0"),
+    "9": Release("9.5.3", range(21, 100), 21, "2.26.1"),
+}
+NEWEST = RELEASES["9"]
+RELEASE_VARIABLE = "ES_SIMHASH_TEST_RELEASE"
+
+
+def chosen_release() -> Release:
+    """Return the release that the suite starts: the one that ES_SIMHASH_TEST_RELEASE names, else the newest."""
+    return RELEASES[os.environ.get(RELEASE_VARIABLE) or "9"]
 
 
 class NodeError(Exception):
@@ -56,6 +98,17 @@ class NodeUnavailableError(NodeError):
     """This machine lacks something that a node needs. The message names it."""
 
 
+FLAGS = {
+    False: [
+        "--add-modules=jdk.incubator.vector",
+        "--enable-native-access=ALL-UNNAMED",
+        "-Dsun.net.httpserver.nodelay=true",  # without it each answer may wait 40 ms for an acknowledgement
+    ],
+    True: ["-XX:TieredStopAtLevel=1"],  # such a node is started often, and has little work
+}
+"""Flags of Java for releases whose nodes form no cluster, and for the others."""
+
+
 class Node:
     """One node.
 
@@ -63,10 +116,21 @@ class Node:
     :param port: 0 for any free port. The node keeps its port after the first start.
     :param heap: size of the Java heap.
     :param owned: True if the node ends with the process that started it; False if it runs until somebody stops it.
+    :param settings: of Elasticsearch, beside those that every node has.
     """
 
-    def __init__(self, folder: Path, *, port: int = 0, heap: str = "1g", owned: bool = True) -> None:
-        self.folder, self.port, self.heap, self.owned = folder, port, heap, owned
+    def __init__(
+        self,
+        folder: Path,
+        release: Release = NEWEST,
+        *,
+        port: int = 0,
+        heap: str = "1g",
+        owned: bool = True,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.folder, self.release, self.port, self.heap, self.owned = folder, release, port, heap, owned
+        self._settings = {} if settings is None else settings
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -84,7 +148,12 @@ class Node:
 
     def start(self, *, seconds: float = 120) -> None:
         """Start the node with the data of its folder. Return when it answers and its indices are available."""
-        java, jars = find_jdk(), build()
+        self.launch()
+        self.wait(seconds=seconds)
+
+    def launch(self) -> None:
+        """Start the process of the node."""
+        java, jars = find_jdk(self.release), build(self.release)
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with (self.folder / "pid").open("a+") as pid_file, self._log.open("ab") as log:
             if not _take(pid_file):
@@ -101,6 +170,9 @@ class Node:
             )
             pid_file.truncate(0)
             pid_file.write(str(self._process.pid))
+
+    def wait(self, *, seconds: float = 120) -> None:
+        """Wait until a started node answers, and its indices are available. If it does not, kill it."""
         try:
             self._wait_until_ready(time.monotonic() + seconds)
         except BaseException:
@@ -141,30 +213,41 @@ class Node:
             "-XX:+UseSerialGC",
             f"-Xmx{self.heap}",
             f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
-            "--add-modules=jdk.incubator.vector",
-            "--enable-native-access=ALL-UNNAMED",
-            "-Dsun.net.httpserver.nodelay=true",  # without it each answer may wait 40 ms for an acknowledgement
+            *FLAGS[self.release.clustered],
             f"-Des-node.owned={str(self.owned).lower()}",
             "-cp",
             f"{jars / 'lib'}/*:{jars / 'classes'}",
-            "Launch",
+            "Launch7" if self.release.clustered else "Launch",
             jars / "modules",
             self.folder,
-            str(self.port),
+            *(f"{key}={value}" for key, value in self._all_settings().items()),
         ]
+
+    def _all_settings(self) -> dict[str, Any]:
+        network = "netty4" if self.release.clustered else None
+        return {
+            "cluster.name": "es-node",
+            "node.name": "node-0",
+            "node.portsfile": "true",
+            "network.host": "127.0.0.1",
+            "http.port": self.port,
+            "http.type": network or "jdk",
+            "transport.type": network or "none",
+            **({} if "discovery.seed_hosts" in self._settings else {"discovery.type": "single-node"}),
+            "cluster.routing.allocation.disk.threshold_enabled": "false",
+            **self._settings,
+        }
 
     def _wait_until_ready(self, deadline: float) -> None:
         while time.monotonic() < deadline:
             if self.pid is None:
                 raise NodeError(
-                    f"Elasticsearch {VERSION} ended while it started; the last lines of its log:\n{self._log_tail()}"
+                    f"{self.release} ended while it started; the last lines of its log:\n{self._log_tail()}"
                 )
             if self._ports_file.exists() and _is_healthy(self._published_port()):
                 return
             time.sleep(0.2)
-        raise NodeError(
-            f"Elasticsearch {VERSION} did not start in time; the last lines of its log:\n{self._log_tail()}"
-        )
+        raise NodeError(f"{self.release} did not start in time; the last lines of its log:\n{self._log_tail()}")
 
     def _log_tail(self, lines: int = 20) -> str:
         log = self._log.read_text(errors="replace").splitlines()
@@ -186,8 +269,61 @@ class Node:
 
 
 @contextmanager
-def running_node(*, heap: str = "1g") -> Iterator[Node]:
+def running_node(release: Release = NEWEST, *, heap: str = "1g") -> Iterator[Node]:
     """Start a node without data. It runs until the end of the block, and never longer than this process."""
+    with _own_folder() as folder:
+        node = Node(folder, release, heap=heap)
+        try:
+            node.start()
+            yield node
+        finally:
+            node.kill()
+
+
+@contextmanager
+def running_cluster(count: int = 3, *, heap: str = "512m", **settings: Any) -> Iterator[list[Node]]:
+    """Start a cluster of release 7 without data. Its nodes run until the end of the block, as that of `running_node`.
+
+    :param settings: of each node, with ``__`` for a dot.
+    """
+    ports = _free_ports(count)
+    shared = {
+        "discovery.seed_hosts": ",".join(f"127.0.0.1:{port}" for port in ports),
+        "cluster.initial_master_nodes": ",".join(f"node-{number}" for number in range(count)),
+        **{name.replace("__", "."): value for name, value in settings.items()},
+    }
+    with _own_folder() as folder:
+        nodes = [
+            Node(
+                folder / f"node-{number}",
+                RELEASES["7"],
+                heap=heap,
+                settings={"node.name": f"node-{number}", "transport.port": port, **shared},
+            )
+            for number, port in enumerate(ports)
+        ]
+        try:
+            for node in nodes:
+                node.launch()
+            for node in nodes:
+                node.wait()
+            yield nodes
+        finally:
+            for node in nodes:
+                node.kill()
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """Make a folder that exists until the end of the block. If this process is killed, the next start removes it."""
     runs = cache_folder() / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     with _locked(runs.with_name("runs.lock")):
@@ -195,13 +331,10 @@ def running_node(*, heap: str = "1g") -> Iterator[Node]:
         folder = Path(tempfile.mkdtemp(prefix=time.strftime("%m%d-%H%M%S-"), dir=runs))
         owner = (folder / "owner").open("w")
         _take(owner)
-    node = Node(folder, heap=heap)
     with owner:
         try:
-            node.start()
-            yield node
+            yield folder
         finally:
-            node.kill()
             with _locked(runs.with_name("runs.lock")):
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -220,20 +353,20 @@ def cache_folder() -> Path:
 
 
 @functools.cache
-def find_jdk() -> Path:
-    """Return the home of the first JDK that is new enough: of JAVA_HOME, then /usr/lib/jvm, then the javac on PATH."""
+def find_jdk(release: Release = NEWEST) -> Path:
+    """Return the home of the first JDK that fits: of JAVA_HOME, then /usr/lib/jvm, then the javac on PATH."""
     homes = [Path(os.environ.get("JAVA_HOME") or "/nowhere"), *sorted(Path("/usr/lib/jvm").glob("*"))]
     if on_path := shutil.which("javac"):
         homes.append(Path(on_path).resolve().parent.parent)
     for home in homes:
-        release = home / "release"
-        if (home / "bin" / "javac").exists() and release.exists():
-            version = re.search(r'^JAVA_VERSION="(\d+)', release.read_text(), re.MULTILINE)
-            if version and int(version[1]) >= OLDEST_JDK:
+        description = home / "release"
+        if (home / "bin" / "javac").exists() and description.exists():
+            version = re.search(r'^JAVA_VERSION="(\d+)', description.read_text(), re.MULTILINE)
+            if version and int(version[1]) in release.jdks:
                 return home
-    raise NodeUnavailableError(
-        f"Elasticsearch {VERSION} needs a JDK of version {OLDEST_JDK} or later: install one, or set JAVA_HOME"
-    )
+    oldest, newest = release.jdks[0], release.jdks[-1]
+    versions = f"{oldest} or later" if newest > 90 else f"{oldest} to {newest}"
+    raise NodeUnavailableError(f"{release} needs a JDK of version {versions}: install one, or set JAVA_HOME")
 
 
 def find_maven() -> Path:
@@ -244,54 +377,71 @@ def find_maven() -> Path:
     )
 
 
-def check_available() -> None:
+def check_available(release: Release = NEWEST) -> None:
     """Check quickly whether this machine can start a node.
 
     :raises NodeUnavailableError: if it cannot.
     """
-    find_jdk()
-    if not _build_folder().exists():
+    find_jdk(release)
+    if not _build_folder(release).exists():
         find_maven()
 
 
-def build() -> Path:
+def build(release: Release = NEWEST) -> Path:
     """Download the jars and compile the launcher, if that is not done yet. Return their folder.
 
     The name of the folder contains a digest of the sources. It is complete when it appears. So a build does not disturb
     nodes that run.
     """
-    target = _build_folder()
+    target = _build_folder(release)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.parent / "build.lock"):
         if target.exists():
             return target
         draft = target.with_suffix(".part")
         shutil.rmtree(draft, ignore_errors=True)
-        _build_into(draft)
+        _build_into(draft, release)
         draft.rename(target)
     return target
 
 
-def _build_folder() -> Path:
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in [*SOURCES, HERE / "pom.xml"])).hexdigest()
-    return cache_folder() / "builds" / f"{VERSION}-{digest[:12]}"
+def _build_folder(release: Release) -> Path:
+    sources = [path.read_bytes() for path in [*release.sources, HERE / "pom.xml"]]
+    return cache_folder() / "builds" / f"{release.version}-{hashlib.sha256(b''.join(sources)).hexdigest()[:12]}"
 
 
-def _build_into(folder: Path) -> None:
-    lib, classes, network = folder / "lib", folder / "classes", folder / "modules" / "network"
-    for each in (lib, classes, network):
+def _build_into(folder: Path, release: Release) -> None:
+    lib, classes, sources = folder / "lib", folder / "classes", folder / "sources"
+    for each in (lib, classes, sources):
         each.mkdir(parents=True)
-    maven, jdk = find_maven(), find_jdk()
-    fetch = ["dependency:copy-dependencies", f"-DoutputDirectory={lib}", f"-Delasticsearch.version={VERSION}"]
-    _run(maven, "-q", "-B", "-f", HERE / "pom.xml", *fetch)
-    quiet = ["-nowarn", "-Xlint:none"]
-    _run(jdk / "bin" / "javac", *quiet, "--release", str(OLDEST_JDK), "-cp", f"{lib}/*", "-d", classes, *SOURCES)
-    plugin = sorted(classes.glob("Network*.class"))  # another class loader loads these
+    for path in release.sources:
+        (sources / path.name).write_text(release.source(path))
+    maven, jdk = find_maven(), find_jdk(release)
+    versions = [f"-Delasticsearch.version={release.version}", f"-Dlog4j.version={release.log4j}"]
+    profile = ["-P", "transport"] if release.clustered else []
+    _run(
+        *(maven, "-q", "-B", "-f", HERE / "pom.xml", *profile, *versions),
+        *("dependency:copy-dependencies", f"-DoutputDirectory={lib}"),
+    )
+    quiet = ["-nowarn", "-Xlint:none", "--release", str(release.target)]
+    _run(jdk / "bin" / "javac", *quiet, "-cp", f"{lib}/*", "-d", classes, *sorted(sources.glob("*.java")))
+    if not release.clustered:
+        _pack_network(folder, jdk, release)
+
+
+def _pack_network(folder: Path, jdk: Path, release: Release) -> None:
+    """Make a module of the network layer: another class loader loads it."""
+    classes, network = folder / "classes", folder / "modules" / "network"
+    network.mkdir(parents=True)
+    plugin = sorted(classes.glob("Network*.class"))
     members = [word for each in plugin for word in ("-C", classes, each.name)]
     _run(jdk / "bin" / "jar", "cf", network / "network.jar", *members)
     for class_file in plugin:
         class_file.unlink()
-    (network / "plugin-descriptor.properties").write_text(PLUGIN_DESCRIPTOR)
+    (network / "plugin-descriptor.properties").write_text(
+        "name=network\ndescription=HTTP through the JDK\nversion=1\nclassname=Network\n"
+        f"java.version={release.target}\nelasticsearch.version={release.version}\n"
+    )
 
 
 def _run(*command: str | Path) -> None:
@@ -341,8 +491,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--name", default="main", help="name of the node, if there are several")
     parser.add_argument("--port", type=int, default=0, help="port for start; the default is any free port")
     parser.add_argument("--heap", default="1g")
+    parser.add_argument("--release", choices=RELEASES, default="9", help="of Elasticsearch; the default is 9")
     args = parser.parse_args(arguments)
-    node = Node(cache_folder() / "nodes" / args.name, port=args.port, heap=args.heap, owned=False)
+    folder = cache_folder() / "nodes" / args.name
+    node = Node(folder, RELEASES[args.release], port=args.port, heap=args.heap, owned=False)
     try:
         if args.command == "start":
             if node.pid:

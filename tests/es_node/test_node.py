@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from elasticsearch import Elasticsearch
 
 from tests.es_node import fixtures
 from tests.es_node import node as node_module
-from tests.es_node.node import Node, NodeError, NodeUnavailableError, running_node
+from tests.es_node.node import NEWEST, RELEASES, Node, NodeError, NodeUnavailableError, running_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,19 +86,37 @@ def test_indices_are_deleted_after_the_test(elasticsearch_url: str, make_index: 
         client.indices.create(index=first)  # the second one is never made, and that is no error
 
 
+@pytest.mark.slow
+@pytest.mark.elasticsearch
+def test_a_killed_node_comes_back_to_its_cluster_and_keeps_its_data(mortal_cluster: list[Node]) -> None:
+    first, second, _ = mortal_cluster
+    with Elasticsearch(first.url) as client:
+        client.indices.create(index="kept", settings={"number_of_replicas": 2})
+        client.index(index="kept", id="1", document={"title": "新桥通车"})
+        assert client.info()["version"]["number"] == RELEASES["7"].version
+    second.kill()
+    second.restart()
+    with Elasticsearch(second.url) as client:
+        assert client.cluster.health(wait_for_nodes="3", wait_for_status="green", timeout="60s")["number_of_nodes"] == 3
+        assert client.get(index="kept", id="1", preference="_local")["_source"] == {"title": "新桥通车"}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_source_has_the_lines_of_its_release_alone(release: str) -> None:
+    text = "".join(RELEASES[release].source(path) for path in RELEASES[release].sources)
+    others = {"7", "8", "9"} - {release}
+    assert not any(f"// only in {other}" in text for other in others)
+    assert ("// only in" in text) == (release != "7")
+
+
 def test_missing_jdk_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(node_module, "OLDEST_JDK", 999)
-    node_module.find_jdk.cache_clear()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    try:
-        with pytest.raises(NodeUnavailableError, match="JDK of version 999 or later"):
-            node_module.find_jdk()
-    finally:
-        node_module.find_jdk.cache_clear()
+    with pytest.raises(NodeUnavailableError, match="JDK of version 999 or later"):
+        node_module.find_jdk(replace(NEWEST, jdks=range(999, 1001)))
 
 
 def test_missing_maven_matters_only_before_the_first_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(node_module, "find_jdk", lambda: tmp_path)
+    monkeypatch.setattr(node_module, "find_jdk", lambda release: tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NodeUnavailableError, match="no mvn on PATH"):

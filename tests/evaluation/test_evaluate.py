@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import doctest
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import assume, given
@@ -17,12 +18,18 @@ from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.compare import compare
 from es_simhash.similarity.measures import similarity
+from es_simhash.similarity.text_decision import TextDecision
+from tests.cli import STORM
 from tests.similarity.test_compare import LIKE, LONG, texts
 
 WIDE = Scheme(bits=128)
 each_scheme = pytest.mark.parametrize("scheme", [DEFAULT, WIDE], ids=["64", "128"])
 
-similarities = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+Way = Literal["fingerprints", "confirmed", "keys"]
+
+
+def texts_that(confirmed: bool, found_by_keys: bool) -> TextDecision:
+    return TextDecision(0.5, 0.5, (9, 9), (), (), True, (), confirmed, found_by_keys)
 
 
 @st.composite
@@ -30,22 +37,25 @@ def pairs(draw: st.DrawFn, bits: int = 64) -> LabelledPair:
     """Draw a pair. Exact duplicates have distance 0 or none; most distances are small enough to be predicted."""
     exact = draw(st.booleans())
     distances = st.just(0) if exact else st.integers(0, 20) | st.integers(0, bits)
-    return LabelledPair(draw(st.booleans()), draw(st.none() | distances), exact, draw(similarities))
+    texts = texts_that(draw(st.booleans()), draw(st.booleans()))
+    return LabelledPair(draw(st.booleans()), draw(st.none() | distances), exact, texts)
 
 
-def predicted(pair: LabelledPair, k: int, confirm: float | None) -> bool:
+def predicted(pair: LabelledPair, k: int | None, way: Way) -> bool:
     """Return whether a pair is predicted, by the definition."""
-    if confirm is not None and (pair.similarity is None or pair.similarity < confirm):
-        return False
+    assert pair.texts is not None
     if pair.exact:
         return True
-    return pair.distance is not None and pair.distance <= k
+    if k is None:
+        return pair.texts.found_by_keys
+    near = pair.distance is not None and pair.distance <= k
+    return near and (way == "fingerprints" or pair.texts.confirmed)
 
 
-def reference_counts(some: list[LabelledPair], k: int, confirm: float | None) -> tuple[int, int, int, int]:
+def reference_counts(some: list[LabelledPair], k: int | None, way: Way) -> tuple[int, int, int, int]:
     tp = fp = fn = tn = 0
     for pair in some:
-        if predicted(pair, k, confirm):
+        if predicted(pair, k, way):
             if pair.duplicate:
                 tp += 1
             else:
@@ -62,20 +72,24 @@ def has_both_labels(some: list[LabelledPair]) -> bool:
 
 
 @each_scheme
-@given(data=st.data(), confirm=st.none() | similarities)
-def test_the_counts_at_every_k_equal_the_reference(scheme: Scheme, data: st.DataObject, confirm: float | None) -> None:
+@given(data=st.data())
+def test_the_counts_at_every_k_and_of_keys_equal_the_reference(scheme: Scheme, data: st.DataObject) -> None:
     some = data.draw(st.lists(pairs(scheme.bits), min_size=2, max_size=30).filter(has_both_labels))
-    made = evaluate(iter(some), scheme, confirm)
-    assert [point.max_distance for point in made.points] == list(range(scheme.max_distance + 1))
-    for point in made.points:
-        counts = reference_counts(some, point.max_distance, confirm)
-        assert (point.true_positives, point.false_positives, point.false_negatives, point.true_negatives) == counts
+    made = evaluate(iter(some), scheme)
+    for points, way in ((made.points, "fingerprints"), (made.confirmed_points, "confirmed"), ((made.keys,), "keys")):
+        distances = [None] if way == "keys" else list(range(scheme.max_distance + 1))
+        assert [point and point.max_distance for point in points] == distances
+        for point in points:
+            assert point is not None
+            counts = reference_counts(some, point.max_distance, way)  # type: ignore[arg-type]
+            assert (point.true_positives, point.false_positives, point.false_negatives, point.true_negatives) == counts
+    assert list(made.missed) == [pair for pair in some if pair.duplicate and not predicted(pair, None, "keys")]
 
 
-@given(st.lists(pairs(), min_size=2, max_size=30).filter(has_both_labels), st.none() | similarities)
-def test_precision_recall_and_f1_are_their_definitions(some: list[LabelledPair], confirm: float | None) -> None:
-    for point in evaluate(some, confirm=confirm).points:
-        tp, fp, fn, _ = reference_counts(some, point.max_distance, confirm)
+@given(st.lists(pairs(), min_size=2, max_size=30).filter(has_both_labels))
+def test_precision_recall_and_f1_are_their_definitions(some: list[LabelledPair]) -> None:
+    for point in evaluate(some).points:
+        tp, fp, fn, _ = reference_counts(some, point.max_distance, "fingerprints")
         precision, recall = (Fraction(tp, tp + fp) if tp + fp else None), Fraction(tp, tp + fn)
         assert point.precision == (None if precision is None else float(precision))
         assert point.recall == float(recall)
@@ -85,11 +99,13 @@ def test_precision_recall_and_f1_are_their_definitions(some: list[LabelledPair],
             assert point.f1 == 0
 
 
-@given(st.lists(pairs(), min_size=2, max_size=30).filter(has_both_labels), st.none() | similarities)
-def test_the_chosen_k_is_the_smallest_with_the_highest_f1(some: list[LabelledPair], confirm: float | None) -> None:
-    made = evaluate(some, confirm=confirm)
-    best = max(point.f1 for point in made.points)
-    assert made.chosen.max_distance == min(point.max_distance for point in made.points if point.f1 == best)
+@pytest.mark.parametrize("compared", [False, True])
+@given(some=st.lists(pairs(), min_size=2, max_size=30).filter(has_both_labels))
+def test_the_chosen_k_is_the_smallest_with_the_highest_f1(compared: bool, some: list[LabelledPair]) -> None:
+    made = evaluate(some if compared else [replace(pair, texts=None) for pair in some])
+    points = made.confirmed_points if compared else made.points
+    best = max(point.f1 for point in points)
+    assert made.chosen == next(point for point in points if point.f1 == best)
 
 
 @given(st.lists(pairs(), min_size=2, max_size=30).filter(has_both_labels))
@@ -104,21 +120,26 @@ def test_every_pair_is_counted_at_its_distance_or_as_without_distance(some: list
     assert made.without_distance.copies == sum(pair.exact for pair in without)
 
 
-@given(st.lists(pairs(), min_size=2, max_size=20).filter(has_both_labels), similarities)
-def test_confirm_only_removes_predictions(some: list[LabelledPair], confirm: float) -> None:
-    for loose, strict in zip(evaluate(some).points, evaluate(some, confirm=confirm).points, strict=True):
+@given(st.lists(pairs(), min_size=2, max_size=20).filter(has_both_labels))
+def test_without_texts_only_fingerprints_are_evaluated(some: list[LabelledPair]) -> None:
+    made, plain = evaluate(some), evaluate(replace(pair, texts=None) for pair in some)
+    assert (plain.confirmed_points, plain.keys, plain.missed) == ((), None, ())
+    assert plain.points == made.points
+    for loose, strict in zip(made.points, made.confirmed_points, strict=True):
         assert strict.true_positives <= loose.true_positives
         assert strict.false_positives <= loose.false_positives
-    assert evaluate(some, confirm=0.0).points == evaluate(some).points
 
 
 @given(texts, texts, st.booleans(), st.sampled_from(["jaccard", "cosine"]))
 def test_a_labelled_pair_agrees_with_the_comparison_of_its_texts(a: str, b: str, duplicate: bool, measure: Any) -> None:
     assume(a and b)
-    pair, compared = labelled(a, b, duplicate, Fingerprinter(), measure), compare(a, b)
+    pair = labelled(a, b, duplicate, Fingerprinter(), confirm=0.8, measure=measure)
+    compared = compare(a, b, confirm=0.8, measure=measure)
     assert (pair.duplicate, pair.distance) == (duplicate, compared.distance)
     assert pair.exact == (compared.verdicts[0] == "exact_duplicate")
-    assert pair.similarity == getattr(compared, measure) == similarity(a, b, measure)
+    assert pair.texts is not None
+    assert pair.texts == compared.texts
+    assert pair.texts.similarity == getattr(compared, measure) == similarity(a, b, measure)
 
 
 def test_texts_too_short_for_a_fingerprint_are_predicted_only_as_exact_duplicates() -> None:
@@ -135,17 +156,34 @@ def test_texts_too_short_for_a_fingerprint_are_predicted_only_as_exact_duplicate
     assert (made.without_distance.pairs, made.without_distance.duplicates, made.without_distance.copies) == (5, 4, 1)
 
 
-def test_confirm_removes_a_pair_with_the_same_words_in_another_order() -> None:
+@pytest.mark.parametrize("more", [0, 0.001])
+def test_confirm_removes_a_pair_with_the_same_words_in_another_order(more: float) -> None:
     fingerprinter = Fingerprinter()
     one, other = LONG.split("，")
+    shuffled = f"{other}，{one}"
+    confirm = similarity(LONG, shuffled) + more
     some = [
-        labelled(LONG, LIKE, True, fingerprinter, "jaccard"),
-        labelled(LONG, f"{other}，{one}", False, fingerprinter, "jaccard"),  # the same words in another order
+        labelled(LONG, LIKE, True, fingerprinter, confirm=confirm),
+        labelled(LONG, shuffled, False, fingerprinter, confirm=confirm),
     ]
-    assert evaluate(some).points[0].false_positives == 1
-    assert some[1].similarity is not None
-    assert evaluate(some, confirm=some[1].similarity).points[0].false_positives == 1
-    assert evaluate(some, confirm=some[1].similarity + 0.001).points[0].false_positives == 0
+    made = evaluate(some)
+    assert made.points[0].false_positives == 1
+    assert made.confirmed_points[0].false_positives == (0 if more else 1)
+
+
+def test_a_notice_of_another_day_is_found_unless_numbers_must_agree() -> None:
+    notice = LONG + "本通知自2024年3月5日8时起施行。" + STORM
+    other, cut = notice.replace("3月5日8时", "3月6日9时"), notice[: int(len(notice) * 0.7)]
+
+    def keys(**rule: Any) -> tuple[int, int]:
+        pairs = [labelled(notice, cut, True, Fingerprinter(), **rule)]
+        made = evaluate([*pairs, labelled(notice, other, False, Fingerprinter(), **rule)])
+        assert made.keys is not None
+        return made.keys.true_positives, made.keys.false_positives
+
+    assert keys(confirm=0.8) == (0, 1)
+    assert keys(confirm=0.8, numbers_agree=True) == (0, 0)
+    assert keys(confirm=0.8, measure="containment", numbers_agree=True) == (1, 0)
 
 
 NEAR, FAR = LabelledPair(True, 1, False), LabelledPair(False, 30, False)
@@ -157,27 +195,36 @@ def test_without_predictions_precision_is_undefined_and_f1_is_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("some", "confirm", "problem"),
+    ("some", "problem"),
     [
-        ([], None, "no pairs to evaluate: label some duplicates and some pairs that are none"),
-        ([NEAR, NEAR], None, "all of the 2 pairs are labelled as duplicates: label some pairs that are none too"),
-        ([FAR], None, "none of the 1 pairs is labelled as duplicate: label some duplicates too"),
-        ([NEAR, FAR], 1.5, "confirm is 1.5: use a similarity from 0 to 1"),
-        ([NEAR, FAR], float("nan"), "confirm is nan: use a similarity from 0 to 1"),
-        ([NEAR, FAR], 0.5, "a pair has no similarity to confirm: pass a measure to labelled(), or no confirm"),
+        ([], "no pairs to evaluate: label some duplicates and some pairs that are none"),
+        ([NEAR, NEAR], "all of the 2 pairs are labelled as duplicates: label some pairs that are none too"),
+        ([FAR], "none of the 1 pairs is labelled as duplicate: label some duplicates too"),
+        (
+            [replace(NEAR, texts=texts_that(True, True)), FAR],
+            "the texts of some pairs were not compared: pass the same rule to labelled() for each pair",
+        ),
     ],
 )
-def test_pairs_that_cannot_be_evaluated_are_refused(
-    some: list[LabelledPair], confirm: float | None, problem: str
-) -> None:
+def test_pairs_that_cannot_be_evaluated_are_refused(some: list[LabelledPair], problem: str) -> None:
     with pytest.raises(InputError) as refused:
-        evaluate(some, confirm=confirm)
+        evaluate(some)
     assert str(refused.value) == problem
 
 
-def test_an_unknown_measure_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown similarity measure 'dice': use one of jaccard, containment, cosine"):
-        labelled(LONG, LIKE, True, Fingerprinter(), "dice")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ({"confirm": 0.8, "measure": "dice"}, "unknown similarity measure 'dice': use one of jaccard, containment"),
+        ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
+        ({"confirm": float("nan")}, "confirm is nan: use a similarity from 0 to 1"),
+        ({"confirm": 0}, "confirm is 0, which every text reaches: use a similarity above 0"),
+        ({"numbers_agree": True}, "numbers_agree compares texts: set confirm too"),
+    ],
+)
+def test_a_rule_that_is_not_allowed_is_refused(rule: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        labelled(LONG, LIKE, True, Fingerprinter(), **rule)
 
 
 def test_the_examples_in_the_docstrings_hold() -> None:

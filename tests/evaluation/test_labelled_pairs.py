@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import Documents, Fingerprinter, Scheme
+from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.errors import InputError
 from es_simhash.evaluation import labelled_pairs as module
 from es_simhash.evaluation.evaluate import LabelledPair, labelled
 from es_simhash.evaluation.labelled_pairs import PairReader
 from es_simhash.lines import raw_lines
-from es_simhash.similarity.measures import similarity
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, write
 from tests.cli import HARVEST, STORM, STORM_NEAR
@@ -48,9 +47,12 @@ def test_a_pair_is_a_duplicate_if_its_similarity_is_at_least_the_truth(likeness:
 
 
 @pytest.mark.parametrize("measure", ["jaccard", "cosine"])
-def test_a_pair_has_the_similarity_of_its_texts(measure: Any) -> None:
-    [pair] = read(PairReader(OURS, measure=measure), {"a": STORM, "b": STORM_NEAR, "duplicate": 1})
-    assert pair == labelled(STORM, STORM_NEAR, True, OURS, measure)
+def test_the_texts_of_a_pair_are_compared_by_the_rule(measure: Any) -> None:
+    rule = DuplicateRule(confirm=0.8, measure=measure, numbers_agree=True)
+    [pair] = read(PairReader(OURS, rule=rule), {"a": STORM, "b": STORM_NEAR, "duplicate": 1})
+    assert pair == labelled(STORM, STORM_NEAR, True, OURS, rule=rule)
+    assert isinstance(pair, LabelledPair)
+    assert pair.place == "pairs.jsonl:1"
 
 
 NO_LABEL = 'no label: write "duplicate": true or false, or "similarity": a number'
@@ -116,7 +118,7 @@ def test_an_unusable_line_is_reported_with_its_place_and_the_next_line_is_read(w
             "a pair has ids and no texts: name the store of the documents: --store URL",
         ),
         (
-            {"measure": "cosine", "fetch": lambda ids: {}},
+            {"rule": DuplicateRule(confirm=0.8), "fetch": lambda ids: {}},
             {"a_id": 1, "b_id": 2, "duplicate": 1},
             "a pair has ids and no texts to confirm by: add the texts 'a' and 'b', or omit --confirm",
         ),
@@ -166,9 +168,12 @@ def store() -> LinearStore:
 def test_ids_are_compared_by_their_stored_fingerprints(
     store: LinearStore, a: Any, b: Any, distance: int | None, exact: bool
 ) -> None:
-    reader = PairReader(OURS, measure="jaccard", fetch=Documents(store).fetch)
+    rule = DuplicateRule(confirm=0.8)
+    reader = PairReader(OURS, rule=rule, fetch=Documents(store).fetch)
     pair = {"a_id": a, "b_id": b, "a": STORM, "b": STORM_NEAR, "duplicate": True}
-    assert read(reader, pair) == [LabelledPair(True, distance, exact, similarity(STORM, STORM_NEAR))]
+    assert read(reader, pair) == [
+        LabelledPair(True, distance, exact, labelled(STORM, STORM_NEAR, True, OURS, rule=rule).texts)
+    ]
     reader = PairReader(OURS, fetch=Documents(store).fetch)
     assert read(reader, {"a_id": a, "b_id": b, "duplicate": 0}) == [LabelledPair(False, distance, exact)]
 

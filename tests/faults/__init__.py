@@ -64,13 +64,14 @@ def later(documents: Iterable[dict[str, Any]], seed: int = 2) -> list[dict[str, 
 
 def ingest(address: str, documents: Iterable[dict[str, Any]], kind: str = "sync", **options: Any) -> list[Outcome]:
     """All outcomes of one run."""
-    options = {"max_distance": MAX_DISTANCE, "batch_size": BATCH, "deadline": 60, **options}
+    deadline = options.pop("deadline", 60)
+    options = {"max_distance": MAX_DISTANCE, "batch_size": BATCH, **options}
     if kind == "sync":
-        with Documents(address) as client:
+        with Documents(address, deadline=deadline) as client:
             return list(client.ingest(documents, **options))
 
     async def run() -> list[Outcome]:
-        async with AsyncDocuments(address) as client:
+        async with AsyncDocuments(address, deadline=deadline) as client:
             return [outcome async for outcome in client.ingest(documents, **options)]
 
     return asyncio.run(run())

@@ -153,7 +153,7 @@ def test_every_other_verb_names_the_fault(server: Server, direct: str, fault: st
     begin, end, reason, _ = FAULTS[fault]
     kind = StoreUnavailable if fault == "full disk" else StoreError
     ingest(direct, NEWS, max_distance=0)
-    with Documents(direct) as documents, SeenItems(direct) as seen:
+    with Documents(direct, deadline=0.3) as documents, SeenItems(direct, deadline=0.3) as seen:
         seen.setup()
         seen.add("ann", [1])
         server.client.index(index=server.index, id="plain", document={"text": "x"}, refresh=True)
@@ -165,7 +165,7 @@ def test_every_other_verb_names_the_fault(server: Server, direct: str, fault: st
             lambda: seen.add("bob", [2]),
             lambda: seen.forget("ann", [1]),
             lambda: seen.remove("ann"),
-            lambda: list(documents.backfill("text", max_distance=0, deadline=0.3)),
+            lambda: list(documents.backfill("text", max_distance=0)),
         ]
         begin(server)
         for call in calls:

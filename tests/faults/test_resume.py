@@ -56,8 +56,8 @@ def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
     for _ in range(100):
         proxy.rule = gone_after(rng.randint(1, 2), done=rng.random() < 0.7)
         try:
-            with Documents(address, max_retries=0) as documents:
-                outcomes.extend(documents.ingest(after, checkpoint=str(tmp_path / "state"), deadline=0, **options))
+            with Documents(address, max_retries=0, deadline=0) as documents:
+                outcomes.extend(documents.ingest(after, checkpoint=str(tmp_path / "state"), **options))
         except StoreUnavailable:
             broken += 1
         else:

@@ -1,21 +1,28 @@
-"""Faults in the midst of group, backfill and remove: an error, and the same call completes it; never a wrong state."""
+"""Faults in the midst of each verb: it retries until the deadline; a call that broke off is completed by the next."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents
-from es_simhash.errors import StoreUnavailable
+from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+from es_simhash.contract import Scan
+from es_simhash.errors import StoreUnavailable, StoreUnreachable
+from es_simhash.stores.address import open_store
+from tests.cli import es_simhash
 from tests.es_node.proxy import Answer, Drop, times
 from tests.faults import BATCH, MAX_DISTANCE, contents, contents_of, ingest, later, news
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from tests.es_node.proxy import Fault, Proxy, Rule
+    from tests.es_node.proxy import Fault, Proxy, Request, Rule
 
 pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
@@ -26,29 +33,42 @@ FAULTS = [Answer(503), Drop(done=False), Drop(done=True)]
 
 
 def nth(count: int, fault: Fault) -> Rule:
-    """The first requests pass, and from the count on this happens to four: as often as the client tries it."""
+    """The first requests pass, and from the count on this happens to four: as often as the client tries it.
+
+    A point in time that cannot be closed is no fault: it expires.
+    """
     numbers = iter(range(10_000))
-    return lambda r: fault if r.verb in EVERY and count <= next(numbers) < count + 4 else None
+
+    def rule(request: Request) -> Fault | None:
+        counts = request.verb in EVERY and request.method != "DELETE"
+        return fault if counts and count <= next(numbers) < count + 4 else None
+
+    return rule
 
 
 def until_done(proxy: Proxy, fault: Fault, work: Callable[[], Any]) -> int:
-    """Call it until it is done, each call with the fault one request later; how many calls broke off."""
-    for broken in range(100):
-        proxy.rule = nth(broken, fault)
+    """Call it until nothing happens to it, each call with the fault one request later; how many calls broke off.
+
+    A lost page of a scan is read again from another point in time, so such a call does not break off.
+    """
+    broken = 0
+    for count in range(100):
+        proxy.rule = nth(count, fault)
         before = len(proxy.faults)
         try:
             work()
         except StoreUnavailable:
+            broken += 1
             continue
-        assert len(proxy.faults) < before + 4
-        proxy.rule = lambda request: None
-        return broken
+        if len(proxy.faults) == before:
+            proxy.rule = lambda request: None
+            return broken
     raise AssertionError("it never came to an end")
 
 
 @pytest.fixture
 def library(address: str) -> Iterator[Documents]:
-    with Documents(address) as library:
+    with Documents(address, deadline=0) as library:
         library.fetch([])  # it has asked for the mapping by now
         yield library
 
@@ -139,8 +159,8 @@ def test_each_document_has_one_outcome_of_a_backfill_that_was_not_answered(
 def test_a_backfill_that_broke_off_is_completed_by_the_next(
     bare: None, proxy: Proxy, address: str, fault: Fault
 ) -> None:
-    with Documents(address) as library:
-        assert until_done(proxy, fault, lambda: backfill(library, deadline=0)) > 3
+    with Documents(address, deadline=0) as library:
+        assert until_done(proxy, fault, lambda: backfill(library)) > 3
         assert contents_of(library).keys() == {document["id"] for document in NEWS}
         assert every_copy_is_known(library)
 
@@ -155,3 +175,150 @@ def test_a_backfill_asks_again_for_the_documents_themselves(
         assert len(proxy.faults) == 9
         assert {outcome.id for outcome in outcomes} == contents_of(library).keys()
         assert len(outcomes) == len(NEWS)
+
+
+# --- retries -------------------------------------------------------------------------------------------------------
+
+TEXT = NEWS[0]["text"]
+LOOK_UPS: dict[str, Callable[[Any], Any]] = {
+    "similar": lambda client: client.similar(TEXT, max_distance=MAX_DISTANCE),
+    "similar_to": lambda client: client.similar_to("0", max_distance=MAX_DISTANCE),
+    "fetch": lambda client: client.fetch(["0"]),
+    "missing": lambda client: client.missing(),
+    "group": lambda client: client.group(max_distance=MAX_DISTANCE),
+    "remove": lambda client: client.remove(["0"], max_distance=MAX_DISTANCE),
+    "remove_matching": lambda client: client.remove_matching({"ids": {"values": ["0"]}}, max_distance=MAX_DISTANCE),
+    "export": lambda client: client.export(),
+    "sample_pairs": lambda client: client.sample_pairs(3),
+}
+TURNS = 5
+"""The client itself sends a request four times. So the first request is retried by the verb, too."""
+
+
+def now_and_then(fault: Fault) -> Rule:
+    """Of each 10 requests the first 5 have the fault."""
+    numbers = iter(range(10_000))
+    return lambda request: (
+        fault if request.verb in [*EVERY, "_mapping", "_count"] and next(numbers) % 10 < TURNS else None
+    )
+
+
+def result_of(kind: str, address: str, verb: Callable[[Any], Any], classes: tuple[Any, Any]) -> Any:
+    if kind == "sync":
+        with classes[0](address, deadline=60) as client:
+            found = verb(client)
+            return list(found) if hasattr(found, "__next__") else found
+
+    async def run() -> Any:
+        async with classes[1](address, deadline=60) as client:
+            found = verb(client)
+            return [each async for each in found] if hasattr(found, "__anext__") else await found
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+@pytest.mark.parametrize("verb", LOOK_UPS)
+def test_every_verb_retries_a_request_until_the_deadline(
+    proxy: Proxy, address: str, direct: str, verb: str, kind: str
+) -> None:
+    ingest(direct, NEWS)
+    proxy.rule = now_and_then(Answer(503))
+    found = result_of(kind, address, LOOK_UPS[verb], (Documents, AsyncDocuments))
+    assert len(proxy.faults) >= TURNS
+    proxy.rule = lambda request: None
+    if verb == "remove":
+        assert contents(direct).keys() == {document["id"] for document in NEWS[1:]}
+    elif verb not in ("remove_matching", "group"):
+        again = result_of(kind, address, LOOK_UPS[verb], (Documents, AsyncDocuments))
+        assert sorted(map(repr, found)) == sorted(map(repr, again)) if isinstance(found, list) else found == again
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_seen_items_retry_a_request_until_the_deadline(
+    proxy: Proxy, elasticsearch_url: str, index_name: str, kind: str
+) -> None:
+    classes = (SeenItems, AsyncSeenItems)
+    with SeenItems(f"{elasticsearch_url}/{index_name}") as seen:
+        seen.setup()
+    address = f"{proxy.url}/{index_name}"
+    proxy.rule = now_and_then(Answer(503))
+    assert result_of(kind, address, lambda seen: seen.add("ann", ["a", "b"]), classes) == 2
+    assert result_of(kind, address, lambda seen: seen.unseen("ann", ["a", "c"]), classes) == ["c"]
+    assert result_of(kind, address, lambda seen: seen.rotate(), classes).failed == {}
+    assert len(proxy.faults) >= TURNS
+
+
+def test_a_point_in_time_that_cannot_be_closed_ends_no_verb(proxy: Proxy, address: str, direct: str) -> None:
+    ingest(direct, NEWS)
+    proxy.rule = lambda request: Answer(503) if request.method == "DELETE" else None
+    assert contents(address) == contents(direct)
+    assert proxy.faults
+
+
+def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:
+    with (
+        Documents("http://127.0.0.1:1,127.0.0.1:2/news") as documents,
+        pytest.raises(StoreUnreachable, match="reached"),
+    ):
+        documents.similar(TEXT)
+
+
+def test_a_change_of_many_users_says_which_are_not_done(
+    proxy: Proxy, elasticsearch_url: str, index_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("es_simhash.verbs.seen.USERS", 2)
+    with SeenItems(f"{proxy.url}/{index_name}", deadline=0.2) as seen:
+        seen.setup()
+        bulks = iter(range(10_000))
+        proxy.rule = lambda request: Drop(done=False) if request.verb == "_bulk" and next(bulks) > 0 else None
+        report = seen.add_many({f"user-{number}": ["a"] for number in range(6)})
+        proxy.rule = lambda request: None
+        assert report.results == {"user-0": 1, "user-1": 1}
+        assert list(report.failed) == ["user-2", "user-3", "user-4", "user-5"]
+        assert all(isinstance(error, StoreUnreachable) for error in report.failed.values())
+        assert "user 'user-5' were not changed" in str(report.failed["user-5"])
+        assert seen.add_many({user: ["a"] for user in report.failed}).results == dict.fromkeys(report.failed, 1)
+
+
+def test_seen_add_of_a_file_prints_what_is_done_and_where_it_stopped(
+    proxy: Proxy, elasticsearch_url: str, index_name: str, tmp_path: Path
+) -> None:
+    address = f"{proxy.url}/{index_name}"
+    with SeenItems(address) as seen:
+        seen.setup()
+    lines = "".join(json.dumps({"user": f"user-{number}", "items": ["a"]}) + "\n" for number in range(1_000))
+    (tmp_path / "log.jsonl").write_text(lines)
+    bulks = iter(range(10_000))
+    proxy.rule = lambda request: Drop(done=False) if request.verb == "_bulk" and next(bulks) > 0 else None
+    done = es_simhash("seen", "add", "log.jsonl", "--store", address, "--deadline", "0.2", cwd=tmp_path)
+    assert done.code == 1
+    assert done.out == "1,000 lines, 1,000 items, 500 not seen before\n500 users failed\n"
+    assert done.err.count("failed: the seen items of user") == 500
+    assert done.err.endswith("es-simhash: the store is away; no line after log.jsonl:1000 was read\n")
+
+
+# --- a point in time that is lost ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("losses", [1, 3])
+def test_a_scan_goes_on_exactly_after_its_point_in_time_was_lost(
+    elasticsearch_url: str, direct: str, losses: int
+) -> None:
+    ingest(direct, NEWS)
+    with closing(open_store(direct)) as store, Elasticsearch(elasticsearch_url) as client:
+        client.indices.put_settings(index=direct.rpartition("/")[2], settings={"refresh_interval": "-1"})
+        scan: Scan | None = Scan(size=4)
+        found: list[str] = []
+        for page_number in range(10_000):
+            page = store.perform(scan)
+            found += [row.id for row in page.rows]
+            if (scan := scan.following(page)) is None:
+                break
+            if page_number % 3 == 1 and losses:
+                losses -= 1
+                client.close_point_in_time(id=page.after.point_in_time)
+                # The order of the next point in time is another one.
+                client.update(index=direct.rpartition("/")[2], id=found[0], doc={"more": losses}, refresh=True)
+        assert not losses
+        assert sorted(found) == sorted(document["id"] for document in NEWS)

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.groups import links as module
+from es_simhash.groups import time_window
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
+from es_simhash.groups.time_window import Times
 from es_simhash.testing.documents import flip
 
 if TYPE_CHECKING:
@@ -45,36 +47,40 @@ def nearness_of(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | N
 
 
 def reference_links(
-    texts: list[Any], groups: list[str], max_distance: int, head: str, disagree: set[frozenset[Any]] = frozenset()
+    texts: list[Any],
+    groups: list[str],
+    max_distance: int,
+    head: str,
+    disagree: set[frozenset[Any]] = frozenset(),
+    times: Times | None = None,
 ) -> tuple[list[int], list[int]]:
-    def near(one: Any, other: Any, max_distance: int) -> tuple[bool, int] | None:
-        return None if frozenset((one[1], other[1])) in disagree else nearness_of(one, other, max_distance)
+    def near(one: int, other: int) -> tuple[bool, int] | None:
+        if times is not None and abs(times.values[one] - times.values[other]) > times.length:
+            return None
+        if frozenset((texts[one][1], texts[other][1])) in disagree:
+            return None
+        return nearness_of(texts[one], texts[other], max_distance)
 
     count = len(texts)
     originals = []
     for position in range(count):
         found = [
-            (*nearness, earlier)
-            for earlier in range(position)
-            if (nearness := near(texts[position], texts[earlier], max_distance)) is not None
+            (*nearness, earlier) for earlier in range(position) if (nearness := near(position, earlier)) is not None
         ]
         originals.append(min(found)[2] if found else -1)
     members = [{position} for position in range(count)]
     for position in range(count):
         for other in range(position):
-            if (
-                near(texts[position], texts[other], max_distance) is not None
-                and members[position] is not members[other]
-            ):
+            if near(position, other) is not None and members[position] is not members[other]:
                 members[position] |= members[other]
                 for each in members[other]:
                     members[each] = members[position]
     return [_head(sorted(members[position]), groups, head) for position in range(count)], originals
 
 
-def group_input(texts: list[Any], groups: list[str]) -> GroupInput:
+def group_input(texts: list[Any], groups: list[str], times: Times | None = None) -> GroupInput:
     fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
-    return GroupInput(fingerprints, 64, digests, [str(position) for position in range(len(texts))], groups)
+    return GroupInput(fingerprints, 64, digests, [str(position) for position in range(len(texts))], groups, times)
 
 
 def _head(members: list[int], groups: list[str], head: str) -> int:
@@ -84,13 +90,37 @@ def _head(members: list[int], groups: list[str], head: str) -> int:
     return members[0 if head == "earliest" else -1]
 
 
-@given(drawn=st.lists(st.tuples(texts, st.integers(0, 20)), max_size=20), max_distance=st.integers(0, 7))
+@st.composite
+def windows(draw: st.DrawFn) -> Times | None:
+    """None, or times for 20 documents that are often equal or on the edge of the window."""
+    length = draw(st.none() | st.sampled_from([0, 1, 5, 10**13]))
+    if length is None:
+        return None
+    return Times(draw(st.lists(st.integers(-12, 12), min_size=20, max_size=20)), length)
+
+
+def cut(times: Times | None, count: int) -> Times | None:
+    return None if times is None else Times(times.values[:count], times.length)
+
+
+@given(
+    drawn=st.lists(st.tuples(texts, st.integers(0, 20)), max_size=20),
+    max_distance=st.integers(-1, 7),
+    times=windows(),
+    look_ups=st.sampled_from([1, 5, 1_000_000]),
+)
 @settings(max_examples=300, deadline=None)
 @pytest.mark.parametrize("head", HEADS)
-def test_links_equal_the_reference(drawn: list[Any], max_distance: int, head: str) -> None:
+def test_links_equal_the_reference(
+    drawn: list[Any], max_distance: int, times: Times | None, look_ups: int, head: str
+) -> None:
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
-    heads, originals = links(group_input(texts, groups), max_distance, head)
-    assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head)
+    times = cut(times, len(texts))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time_window, "_LOOK_UPS", look_ups)
+        (heads, originals), left_out = links(group_input(texts, groups, times), max_distance, head)
+    assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head, times=times)
+    assert left_out == 0
 
 
 @given(
@@ -99,14 +129,22 @@ def test_links_equal_the_reference(drawn: list[Any], max_distance: int, head: st
     agreeing=st.randoms(use_true_random=False),
     pairs_a_request=st.integers(1, 4) | st.just(250),
     pairs_a_chunk=st.integers(1, 9) | st.just(50_000),
+    times=windows(),
 )
 @settings(max_examples=300, deadline=None)
 @pytest.mark.parametrize("head", HEADS)
 def test_confirmed_links_equal_the_reference(
-    drawn: list[Any], max_distance: int, agreeing: Any, pairs_a_request: int, pairs_a_chunk: int, head: str
+    drawn: list[Any],
+    max_distance: int,
+    agreeing: Any,
+    pairs_a_request: int,
+    pairs_a_chunk: int,
+    times: Times | None,
+    head: str,
 ) -> None:
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
-    documents = group_input(texts, groups)
+    times = cut(times, len(texts))
+    documents = group_input(texts, groups, times)
     kinds = sorted(set(map(str, documents.digests)))
     disagree = {frozenset(pair) for pair in combinations(kinds, 2) if agreeing.random() < 0.5}
     with pytest.MonkeyPatch.context() as patch:
@@ -115,7 +153,8 @@ def test_confirmed_links_equal_the_reference(
         confirmed = ConfirmedLinks(documents, max_distance)
         decide_all(confirmed, documents.digests, disagree)
         heads, originals = confirmed.result(head)
-    assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head, disagree)
+    expected = reference_links(texts, groups, max_distance, head, disagree, times)
+    assert (heads.tolist(), originals.tolist()) == expected
 
 
 def decide_all(confirmed: ConfirmedLinks, digests: Sequence[str | None], disagree: set[frozenset[Any]]) -> None:
@@ -142,11 +181,11 @@ def test_two_texts_that_belong_together_already_are_not_compared() -> None:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_blank_texts_are_alone(head: str) -> None:
-    heads, originals = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
+    (heads, originals), _ = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
     assert (heads.tolist(), originals.tolist()) == ([0, 1, 2], [-1, -1, -1])
 
 
 def test_an_exact_duplicate_comes_before_an_earlier_text_with_the_same_fingerprint() -> None:
     documents = GroupInput([7, 7, 7], 64, ["other", "same", "same"], list("abc"), list("abc"))
-    _, originals = links(documents, 3, "earliest")
+    (_, originals), _ = links(documents, 3, "earliest")
     assert originals.tolist() == [-1, 0, 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,6 +220,18 @@ def test_another_option_is_refused(path: Path, option: dict[str, Any]) -> None:
     ingest(store, path)
     with pytest.raises(InputError, match=f"was created with {next(iter(option))} .*: run again with the same options"):
         ingest(store, path, **option)
+
+
+def test_another_window_is_refused(path: Path) -> None:
+    store = set_up(LinearStore())
+    dated = [{**document, "date": "2024"} for document in INPUT]
+    window: dict[str, Any] = {"within": timedelta(days=7), "time_field": "date"}
+    ingest(store, path, dated, **window)
+    for other in ({"within": timedelta(days=8)}, {"time_field": "day"}):
+        with pytest.raises(InputError, match=f"was created with {next(iter(other))} '(7 days, 0:00:00|date)', not"):
+            ingest(store, path, dated, **{**window, **other})
+    with pytest.raises(InputError, match=r"was created with (within|time_field) .* not None"):
+        ingest(store, path, dated)
 
 
 def test_another_store_is_refused(path: Path, tmp_path: Path) -> None:

@@ -5,24 +5,32 @@ from __future__ import annotations
 import doctest
 from fractions import Fraction
 from math import isclose
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from es_simhash import Documents, DuplicateRule
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.idf import IdfTable
-from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.shingles import SHINGLE
 from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
 from es_simhash.fingerprinting.weights import weigh
+from es_simhash.search.keys import text_keys
 from es_simhash.similarity import compare as module
 from es_simhash.similarity.compare import compare
-from es_simhash.similarity.measures import cosine, jaccard, shingles
+from es_simhash.similarity.measures import MEASURES, Measure, cosine, jaccard, shingles
+from es_simhash.similarity.text_decision import SharedKeys
+from es_simhash.testing import LinearStore
 from tests.fingerprinting.test_normalisation import is_word_character, plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts, plain_tokenize
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import MaxDistance
 
 texts = mixed_texts | st.sampled_from(SENTENCES)
 some_weights = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 1 << 60), max_size=6)
@@ -154,6 +162,50 @@ def test_a_fingerprinter_compares_by_its_own_tables() -> None:
 def test_blank_texts_have_similarity_1_and_are_no_duplicates(a: str, b: str) -> None:
     made = compare(a, b)
     assert (made.distance, made.jaccard, made.cosine, set(made.verdicts)) == (None, 1, 1, {"different"})
+
+
+NOTICE = LONG + "三月五日停水，共涉及12个小区，请居民提前储水，水压恢复后先放水再使用，谢谢配合。"
+CHANGED = NOTICE.replace("三月五日", "3月6日")
+
+
+@pytest.mark.parametrize("max_distance", [None, 3, "digest"])
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("numbers_agree", [False, True])
+@settings(max_examples=15)
+@given(a=texts | st.sampled_from([NOTICE, LONG]), b=texts | st.sampled_from([CHANGED, NOTICE[:70]]))
+def test_the_verdicts_are_those_of_a_store(
+    max_distance: MaxDistance, measure: Measure, numbers_agree: bool, a: str, b: str
+) -> None:
+    rule = DuplicateRule(max_distance=max_distance, confirm=0.8, measure=measure, numbers_agree=numbers_agree)
+    made = compare(a, b, rule=rule)
+    for keys, verdict in (([], made.verdict), (["shingles"], made.verdict_with_keys)):
+        with Documents(LinearStore()) as documents:
+            documents.setup(keys=keys)
+            list(documents.ingest([{"id": 1, "text": a}]))
+            [outcome] = documents.ingest([{"id": 2, "text": b}], rule=rule)
+        assert ("different" if outcome.outcome == "new" else outcome.outcome) == verdict
+
+
+@given(a=texts | st.just(NOTICE), b=texts | st.just(CHANGED), measure=st.sampled_from(MEASURES))
+def test_the_verdicts_do_not_depend_on_which_text_comes_first(a: str, b: str, measure: Measure) -> None:
+    one, other = (compare(*pair, confirm=0.8, measure=measure, numbers_agree=True) for pair in ((a, b), (b, a)))
+    assert (one.verdict, one.verdict_with_keys) == (other.verdict, other.verdict_with_keys)
+
+
+def test_a_comparison_counts_the_shared_keys_and_names_the_numbers_that_differ() -> None:
+    made = compare(NOTICE, CHANGED, confirm=0.8, numbers_agree=True).texts
+    assert made is not None
+    assert (made.only_a, made.only_b, made.numbers_agree) == (("5",), ("6",), False)
+    ours, theirs = (text_keys(word_characters(normalise(text))) for text in (NOTICE, CHANGED))
+    [bands] = made.keys
+    common = set(ours.values) & set(theirs.values)
+    assert bands == SharedKeys("bands", len(common), 1, 25, None, candidate=True)
+    assert (made.candidate, made.confirmed, made.found_by_keys) == (True, False, False)
+    short = compare(LONG, LONG[:9], confirm=0.8).texts
+    assert short is not None
+    assert [(keys.kind, keys.candidate) for keys in short.keys] == [("q-grams", False)]
+    assert short.similarity_with_keys < 0.8
+    assert compare(NOTICE, CHANGED).texts is None
 
 
 def test_a_text_that_is_no_string_is_refused() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.similarity.confirm import Confirm
+from es_simhash.similarity.confirm import Confirm, TextFeatures, have_agreeing_numbers
 from es_simhash.similarity.measures import MEASURES, Measure, similarity
 
 FINGERPRINTER = Fingerprinter()
@@ -86,3 +86,16 @@ def test_texts_are_compared_under_the_choices_of_the_scheme(measure: Measure) ->
     assert similarity(one, other, measure, fingerprinter) == 1.0
     plain = Scheme(script="as_written")
     assert similarity("臺北市氣象臺發佈", "台北市气象台发布", measure, plain) < 1.0
+
+
+NOTICES = st.lists(st.sampled_from(["三月", "5月", "12", "一百", "停水", "通知", "，"]), max_size=6).map("".join)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@given(one=NOTICES, other=NOTICES)
+def test_whether_numbers_agree_does_not_depend_on_which_text_comes_first(
+    measure: Measure, one: str, other: str
+) -> None:
+    a, b = (TextFeatures(text, FINGERPRINTER) for text in (one, other))
+    assert have_agreeing_numbers(a, b, measure) == have_agreeing_numbers(b, a, measure)
+    assert have_agreeing_numbers(a, b, measure) or a.numbers != b.numbers

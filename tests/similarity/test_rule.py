@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -26,7 +27,8 @@ def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
 
 def test_its_repr_is_the_call_that_makes_it() -> None:
     rule = DuplicateRule(max_distance=7, confirm=0.8, text_field="body")
-    values = "max_distance=7, confirm=0.8, measure='jaccard', numbers_agree=False, text_field=('body',)"
+    values = "max_distance=7, confirm=0.8, measure='jaccard', numbers_agree=False, "
+    values += "within=None, time_field=None, text_field=('body',)"
     assert repr(rule) == f"DuplicateRule({values})"
     assert eval(repr(rule)) == rule
 
@@ -47,9 +49,20 @@ def test_its_fields_are_keywords_only() -> None:
         ({"max_distance": False}, "max_distance is False: use 0 to 15"),
         ({"max_distance": "text"}, "max_distance is 'text': use 0 to 15"),
         ({"confirm": -0.1}, "confirm is -0.1: use a similarity from 0 to 1"),
+        ({"confirm": 0}, "confirm is 0, which every text reaches: use a similarity above 0"),
         ({"confirm": True}, "confirm is True: use a similarity from 0 to 1"),
         ({"confirm": "0.8"}, "confirm is '0.8': use a similarity from 0 to 1"),
         ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),
+        ({"within": 7}, "within is 7: use a timedelta from 0 to 36500 days"),
+        ({"within": timedelta(days=-1), "time_field": "date"}, "use a timedelta from 0 to 36500 days"),
+        ({"within": timedelta(days=36_501), "time_field": "date"}, "use a timedelta from 0 to 36500 days"),
+        ({"within": timedelta(days=7)}, "within compares times: set time_field too"),
+        ({"time_field": "date"}, "time_field names the time of a document: set within too"),
+        (
+            {"within": timedelta(days=7), "time_field": "a..b"},
+            "time_field is 'a..b': name the field that holds the time",
+        ),
+        ({"within": timedelta(days=7), "time_field": ["a"]}, r"time_field is \['a'\]: name the field"),
         ({"text_field": ""}, "text_field is '': name the field that holds the text"),
         ({"text_field": []}, r"text_field is \[\]: name the field that holds the text"),
     ],

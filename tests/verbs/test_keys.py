@@ -49,8 +49,11 @@ def documents(draw: st.DrawFn) -> list[dict[str, Any]]:
     return made
 
 
-def reference(items: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
-    """The slow reference: each document is compared with every document before it."""
+def reference(items: list[dict[str, Any]], hours: int | None = None) -> list[tuple[str, str | None]]:
+    """The slow reference: each document is compared with every document before it.
+
+    :param hours: only documents whose ``hour`` differs by at most so many are compared.
+    """
     confirm = Confirm(CONFIRM, "jaccard", FINGERPRINTER, short_by_levenshtein=True)
     features = [confirm.features(item["text"]) for item in items]
     fingerprints = [FINGERPRINTER.fingerprint(item["text"]) for item in items]
@@ -58,6 +61,8 @@ def reference(items: list[dict[str, Any]]) -> list[tuple[str, str | None]]:
     for later, (ours, print_) in enumerate(zip(features, fingerprints, strict=True)):
         found: list[tuple[bool, int, int]] = []
         for earlier in range(later):
+            if hours is not None and abs(items[earlier]["hour"] - items[later]["hour"]) > hours:
+                continue
             if fingerprints[earlier].digest == print_.digest:
                 found.append((False, 0, earlier))
                 continue

@@ -51,11 +51,11 @@ class Crashing:
 
 
 def remove(store: Store, checkpoint: str) -> None:
-    Documents(store).remove([CUT])
+    Documents(store, deadline=0).remove([CUT])
 
 
 def ingest(store: Store, checkpoint: str) -> None:
-    list(Documents(store).ingest([{"id": CUT, "text": OTHER}], checkpoint=checkpoint, deadline=0))
+    list(Documents(store, deadline=0).ingest([{"id": CUT, "text": OTHER}], checkpoint=checkpoint))
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])

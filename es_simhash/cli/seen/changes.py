@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,11 +15,11 @@ from es_simhash.cli.options import client_options, json_option, store_options
 from es_simhash.cli.output import count_of, print_json
 from es_simhash.cli.seen.lines import apply_lines
 from es_simhash.client import SeenItems
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, SimhashError
 from es_simhash.ingest.ids import FirstPlaces
 
 if TYPE_CHECKING:
-    from collections import Counter
+    from collections.abc import Callable
 
     from es_simhash.cli.seen.lines import Batch
     from es_simhash.verbs.seen import SeenReport
@@ -46,7 +47,7 @@ def add(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: An
         if user is not None:
             _print_changed(items.add(user, arguments), as_json, "not seen before")
         else:
-            _finish(apply_lines(_paths(arguments), items.add_many, as_json), as_json, "not seen before")
+            _apply(_paths(arguments), items.add_many, as_json, "not seen before")
 
 
 @click.command(cls=Command)
@@ -69,7 +70,7 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store:
         if user is not None:
             _print_changed(items.forget(user, arguments), as_json, "forgotten")
         else:
-            _finish(apply_lines(_paths(arguments), items.forget_many, as_json), as_json, "forgotten")
+            _apply(_paths(arguments), items.forget_many, as_json, "forgotten")
 
 
 @click.command(cls=Command)
@@ -98,7 +99,7 @@ def rebuild(files: tuple[str, ...], as_json: bool, **store: Any) -> None:
             report.failed.update(added.failed)
             return report
 
-        _finish(apply_lines(_paths(files), change, as_json), as_json, "added")
+        _apply(_paths(files), change, as_json, "added")
 
 
 def _paths(arguments: tuple[str, ...]) -> tuple[str, ...]:
@@ -112,22 +113,33 @@ def _print_changed(changed: int, as_json: bool, change: str) -> None:
         click.echo(f"{count_of(changed, 'item')} {change}")
 
 
-def _finish(counts: Counter[str], as_json: bool, change: str) -> None:
-    """Print the counts, and exit with the code that they call for.
+def _apply(paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_json: bool, changed: str) -> None:
+    """Apply a change to the lines of files, print the counts, and exit with the code that they call for.
 
-    :param change: what happened to the changed items, such as ``forgotten``.
+    :param changed: what happened to the changed items, such as ``forgotten``.
     """
-    if as_json:
-        print_json(counts)
-    else:
-        lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
-        click.echo(f"{lines}, {items}, {counts['changed']:,} {change}")
-        for name, noun in (("rejected", "line"), ("failed", "user")):
-            if counts[name]:
-                click.echo(f"{count_of(counts[name], noun)} {name}")
+    counts = Counter({"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0})
+    try:
+        apply_lines(paths, change, as_json, counts)
+    except SimhashError:
+        if counts["lines"]:
+            _print_counts(counts, as_json, changed)
+        raise
+    _print_counts(counts, as_json, changed)
     if not counts["lines"]:
         raise InputError('no lines in the input: give JSON lines {"user", "items"}')
     if counts["rejected"] == counts["lines"]:
         sys.exit(STOPPED_BY_ERROR)
     if counts["rejected"] or counts["failed"]:
         sys.exit(SOME_NOT_DONE)
+
+
+def _print_counts(counts: Counter[str], as_json: bool, changed: str) -> None:
+    if as_json:
+        print_json(counts)
+        return
+    lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
+    click.echo(f"{lines}, {items}, {counts['changed']:,} {changed}")
+    for name, noun in (("rejected", "line"), ("failed", "user")):
+        if counts[name]:
+            click.echo(f"{count_of(counts[name], noun)} {name}")

@@ -12,7 +12,7 @@ from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.seen import user_id
 from es_simhash.cli.input import progress_bar, read_lines
 from es_simhash.cli.output import print_json
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.lines import parsed
 
 if TYPE_CHECKING:
@@ -99,12 +99,15 @@ def by_user(entries: Iterable[Entry]) -> Batch:
     return dict(batch)
 
 
-def apply_lines(paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_json: bool) -> Counter[str]:
+def apply_lines(
+    paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_json: bool, counts: Counter[str]
+) -> None:
     """Apply a change to all lines of the files, batch by batch, and report rejected lines and failed users.
 
-    :returns: counts: ``lines``, ``rejected`` lines, ``items`` in good lines, ``changed`` items, and ``failed`` users.
+    :param counts: are increased: ``lines``, ``rejected`` lines, ``items`` in good lines, ``changed`` items, and
+        ``failed`` users.
+    :raises StoreUnavailable: if the store is away until the deadline. The message names the last line that was read.
     """
-    counts: Counter[str] = Counter(lines=0, rejected=0, items=0, changed=0, failed=0)
     with progress_bar(paths) as progress:
         for entries in each_batch(map(parsed, read_lines(paths, progress))):
             for entry in entries:
@@ -120,7 +123,9 @@ def apply_lines(paths: tuple[str, ...], change: Callable[[Batch], SeenReport], a
             counts["failed"] += len(report.failed)
             for user, error in report.failed.items():
                 report_failed(user, batch[user], str(error), as_json)
-    return counts
+            for error in report.failed.values():
+                if isinstance(error, StoreUnavailable):
+                    raise StoreUnavailable(f"the store is away; no line after {entries[-1].place} was read")
 
 
 def report_rejected(entry: Entry, as_json: bool) -> None:

@@ -13,9 +13,10 @@ from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport import SerializationError, TlsError
 from elasticsearch import ApiError, ConnectionTimeout, TransportError, UnsupportedProductError
 
-from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnavailable, TooLarge, WrongServer
+from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, TooLarge, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call, Dialect
-from es_simhash.stores.elasticsearch.responses import BUSY, error_from_body, index_fault_of, reason
+from es_simhash.stores.elasticsearch.failures import passes
+from es_simhash.stores.elasticsearch.responses import error_from_body, index_fault_of, reason
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
@@ -34,9 +35,9 @@ def _translate(error: Exception, name: str) -> SimhashError:
             "certificate with ca_certs (--ca-certs), or use http:// if the server has no TLS"
         )
     if isinstance(error, ConnectionTimeout):
-        return StoreUnavailable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
+        return StoreUnreachable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
     if isinstance(error, TransportConnectionError):
-        return StoreUnavailable(
+        return StoreUnreachable(
             f"{name} can't be reached ({_first_line(error)}): check that it is running, and check the address"
         )
     if isinstance(error, UnsupportedProductError | SerializationError):
@@ -54,8 +55,8 @@ def _api_error(error: ApiError, name: str) -> SimhashError:
         return fault
     if status == 403:
         return AccessDenied(f"{name} does not permit this to your user: {reason(error.body)}")
-    if status in BUSY:
-        return StoreUnavailable(f"{name} is too busy or not ready (HTTP {status}): try again later")
+    if passes(error.body, status):
+        return error_from_body(error.body, status, name)
     if status == 413:
         return TooLarge(
             f"{name} takes no request of this size (http.max_content_length): split it, or leave fields out"

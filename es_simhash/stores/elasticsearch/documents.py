@@ -10,6 +10,7 @@ from es_simhash.contract import (
     Describe,
     Fetch,
     FetchFields,
+    KeysState,
     Refresh,
     Relink,
     Remove,
@@ -19,8 +20,10 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import TooLarge
 from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.failures import passes
+from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, is_retryable, item_reason
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
 from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, if_version, set_up, stored_documents
 
@@ -37,12 +40,14 @@ def _describe(request: Describe, index: Index) -> Steps[Scheme | None]:
 
 
 def _set_up(request: SetUp, index: Index) -> Steps[str]:
-    return (yield from set_up(DOCUMENTS, request.scheme, index))
+    keys = {KEY: KeysState.of_new_store(request.keys).to_dict()} if request.keys else {}
+    return (yield from set_up(DOCUMENTS, request.scheme, index, keys))
 
 
 def _fetch(request: Fetch, index: Index) -> Steps[dict[str, Row]]:
-    documents = yield from stored_documents(request.ids, ("simhash",), index)
-    return {document["_id"]: to_row(document) for document in documents}
+    time_fields = () if request.time_field is None else (request.time_field,)
+    documents = yield from stored_documents(request.ids, ("simhash", *time_fields), index)
+    return {document["_id"]: to_row(document, request.time_field) for document in documents}
 
 
 def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[str, Any]]]:
@@ -89,7 +94,7 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
         ((kind, result),) = item.items()
         if kind == "update" and result["status"] in CONFLICT:
             conflicts.add(id)
-        elif is_retryable(result, result["status"]):
+        elif passes(result, result["status"]):
             busy.add(id)
         elif result["status"] >= 300:
             refused[id] = f"the server refused it: {item_reason(result['error'])}"

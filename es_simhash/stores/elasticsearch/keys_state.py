@@ -41,10 +41,11 @@ def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
 def _set_up_keys(request: SetUpKeys, index: Index) -> Steps[str]:
     def change(states: _States) -> Steps[_States]:
         kinds = set(request.kinds).union(*(state.kinds for state in states.values()))
-        if len(set(states.values())) == 1 and all(kinds == set(state.kinds) for state in states.values()):
+        # Indices of one alias get one state. If theirs differ, each may lack the keys that another one has.
+        common = next(iter(states.values())) if len(set(states.values())) == 1 else KeysState()
+        if kinds <= set(common.kinds):
             return {}
-        extended = KeysState(tuple(sorted(kinds)), (yield from _is_empty(index)))
-        return dict.fromkeys(states, extended)
+        return dict.fromkeys(states, common.with_kinds(kinds, complete=(yield from _is_empty(index))))
 
     return "added" if (yield from _change(change, index)) else "unchanged"
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from es_simhash.bloom.seen import SeenConfig
@@ -16,6 +17,7 @@ from es_simhash.fingerprinting.scheme import Scheme
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 META = "es_simhash"
 """Our key in the ``_meta`` of a mapping."""
 
@@ -42,15 +44,21 @@ class Part(Generic[C]):
     mismatch: Callable[[C, C, str], SimhashError]
     error: type[SimhashError]
 
-    def mapping(self, config: C) -> dict[str, Any]:
-        """Return the mapping of the file, with this configuration in its ``_meta``."""
+    def mapping(self, config: C, new: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
+        """Return the mapping of the file, with this configuration in its ``_meta``.
+
+        :param new: what else our ``_meta`` has.
+        """
         mapping: dict[str, Any] = json.loads(_read_file(self.file(config)))["mappings"]
-        mapping["_meta"][META][self.key] = config.to_dict()
+        mapping["_meta"][META] |= {self.key: config.to_dict(), **new}
         return mapping
 
-    def addition(self, existing: Mapping[str, Any], config: C) -> dict[str, Any]:
-        """Return what to add to an existing mapping: our field, and its ``_meta`` with our configuration added."""
-        ours = self.mapping(config)
+    def addition(self, existing: Mapping[str, Any], config: C, new: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
+        """Return what to add to an existing mapping: our field, and its ``_meta`` with our configuration added.
+
+        :param new: what else our ``_meta`` gets, if it has no configuration yet.
+        """
+        ours = self.mapping(config, new if self._configured(existing) is None else NOTHING)
         meta = existing.get("_meta", {})
         return {
             "properties": ours["properties"],

@@ -8,27 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import IncompleteAnswer, InputError, SimhashError, StoreError, StoreUnavailable
+from es_simhash.errors import IncompleteAnswer, InputError, SimhashError, StoreError
+from es_simhash.stores.elasticsearch.failures import passes, unavailable
 from es_simhash.stores.elasticsearch.index_faults import index_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-BUSY = frozenset({429, 502, 503, 504})
-"""HTTP statuses of a server that is too busy or not ready."""
-_RETRYABLE = frozenset(
-    {
-        "no_shard_available_action_exception",
-        "unavailable_shards_exception",
-        "es_rejected_execution_exception",
-        "circuit_breaking_exception",
-        "node_closed_exception",
-        "node_disconnected_exception",
-        "node_not_connected_exception",
-        "process_cluster_event_timeout_exception",
-    }
-)
-"""Types of errors after which the same request may work later, although their status does not say so."""
 
 _POSITION = re.compile(r": \[\d+:\d+\] ")
 """Line and column in the JSON of a document."""
@@ -46,8 +31,8 @@ def error_from_body(body: Any, status: int, name: str) -> SimhashError:
     fault = index_fault_of(body, status, name)
     if fault is not None:
         return fault
-    if is_retryable(body, status):
-        return StoreUnavailable(f"{name} is too busy or not ready ({reason(body)}): try again later")
+    if passes(body, status):
+        return unavailable(body, status, reason(body) if _error(body) else "", name)
     if status == 400 and {kind, _root_type(body)} & _BAD_QUERY:
         return InputError(f"{name} does not understand the query: {reason(body)}: check the filter")
     return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")
@@ -70,11 +55,6 @@ def check_items(items: Iterable[Mapping[str, Any]], name: str) -> None:
                 raise fault
 
 
-def is_retryable(body: Any, status: int) -> bool:
-    """Return whether the same request may work later. An item of a bulk request has the form of a body, too."""
-    return status in BUSY or _type(body) in _RETRYABLE
-
-
 def check_complete(body: Mapping[str, Any], name: str) -> None:
     """Check that every shard answered, and that the search reached its end.
 
@@ -85,9 +65,12 @@ def check_complete(body: Mapping[str, Any], name: str) -> None:
         raise IncompleteAnswer(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
     shards = body["_shards"]
     if shards["failed"]:
-        failures = shards.get("failures", [])
-        first = reason({"error": failures[0].get("reason", {})}) if failures else "no reason given"
-        raise IncompleteAnswer(f"{name}: {shards['failed']} of {shards['total']} shards failed: {first}")
+        failures = [{"error": failure.get("reason")} for failure in shards.get("failures", [])]
+        first = reason(failures[0]) if failures else "no reason given"
+        raise IncompleteAnswer(
+            f"{name}: {shards['failed']} of {shards['total']} shards failed: {first}",
+            retryable=not failures or any(passes(failure, 200) for failure in failures),
+        )
 
 
 def item_reason(error: Mapping[str, Any]) -> str:

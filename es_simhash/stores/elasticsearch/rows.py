@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Row
 from es_simhash.fingerprinting.encoding import from_longs, hex_segments, segment_count, to_longs
+from es_simhash.search.times import time_or_none
 from es_simhash.stores.elasticsearch.steps import if_version
+from es_simhash.stores.elasticsearch.times import time_from_doc_values
 
 if TYPE_CHECKING:
     from es_simhash.contract import Entry
@@ -19,20 +21,35 @@ ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplic
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too."""
+ROW_OPTIONS: dict[str, Any] = {
+    "docvalue_fields": ROW_FIELDS,
+    "seq_no_primary_term": True,
+    "track_total_hits": False,
+}
+"""Options of a search whose hits become Rows without keys."""
 
 
-def to_row(document: dict[str, Any]) -> Row:
+def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
     """Return the Row of a document.
 
     :param document: a hit of a search with the doc values of ROW_FIELDS, perhaps of KEY_FIELDS too, or a document with
         its ``_source``.
+    :param time_field: the field with the time, for a Row with its time.
     """
+    time = None
     if "fields" in document:
-        simhash = {name.removeprefix("simhash."): values[0] for name, values in document["fields"].items()}
-        keys = document["fields"].get("simhash.keys", ())
+        fields = document["fields"]
+        if time_field is not None:
+            time = time_from_doc_values(fields.get(time_field, []))
+        ours = ((name, values[0]) for name, values in fields.items() if name != time_field)
+        simhash = {name.removeprefix("simhash."): value for name, value in ours}
+        keys = fields.get("simhash.keys", ())
     else:
-        simhash = document.get("_source", {}).get("simhash") or {}
+        source = document.get("_source", {})
+        simhash = source.get("simhash") or {}
         keys = simhash.get("keys") or ()
+        if time_field is not None:
+            time = time_or_none(source, time_field)
     longs = [simhash[name] for name in _LONGS if simhash.get(name) is not None]
     return Row(
         id=document["_id"],
@@ -44,6 +61,7 @@ def to_row(document: dict[str, Any]) -> Row:
         version=(document["_seq_no"], document["_primary_term"]),
         keys=tuple(keys),
         length=simhash.get("length"),
+        time=time,
     )
 
 

@@ -1,4 +1,4 @@
-"""Handlers of the requests that search documents: Candidates, Dependents, Scan and Count."""
+"""Handlers of the requests that search documents: Candidates and Dependents."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Count, Dependents, Found, Scan, ScanPage
+from es_simhash.contract import Candidates, Dependents, Found
 from es_simhash.errors import SimhashError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.query_plan import query_plan
 from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
+from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
-from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, to_row
+from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, to_row
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
+from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from es_simhash.contract import Probe, Row
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.contract.documents import KeySearch
     from es_simhash.stores.elasticsearch.calls import Index, Steps
 
 PAGE = 1_000
@@ -45,20 +47,10 @@ LARGEST_GROUP = 100
 """Hits of documents with one high half of 128 bits."""
 KEEP_ALIVE = "2m"
 """How long a point in time lives after each page of Candidates."""
-SCAN_PAGE = 10_000
-"""Documents in a page of Scan, if the request does not say."""
-SCAN_KEEP_ALIVE = "10m"
-"""How long a point in time lives after each page of Scan."""
 TERMS = 10_000
 """Ids in one query of Dependents. A server takes 65,536."""
 
-_ROW_OPTIONS: dict[str, Any] = {
-    "docvalue_fields": ROW_FIELDS,
-    "seq_no_primary_term": True,
-    "track_total_hits": False,
-}
-"""Options of a search whose hits become Rows without keys."""
-_KEYED_ROW_OPTIONS = _ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
+_KEYED_ROW_OPTIONS = ROW_OPTIONS | {"docvalue_fields": [*ROW_FIELDS, *KEY_FIELDS]}
 """Options of a search whose hits become Rows with keys."""
 _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
@@ -70,11 +62,11 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     rows: dict[str, Row] = {}
     left_out: Counter[int] = Counter()
     batches = yield from _probe_batches(request, index)
-    key_queries = request.key_queries()
-    asked = [_search(request, probes) for probes in batches] + [_key_search(request, some) for some in key_queries]
-    of_probes: list[Sequence[Probe] | None] = [*batches, *[None] * len(key_queries)]
-    numbers: list[Sequence[int]] = [*[()] * len(batches), *key_queries.values()]
-    for some in chunks(list(zip(asked, of_probes, numbers, strict=True)), SEARCHES):
+    ranges = yield from ranges_of(request, index)
+    asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int]]]
+    asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges)]
+    asked += [(_key_search(request, some, ranges), None, numbers) for some, numbers in request.key_queries().items()]
+    for some in chunks(asked, SEARCHES):
         bodies = yield from _multi_search([search for search, _, _ in some], index)
         for (search, probes, sharing), body in zip(some, bodies, strict=True):
             hits = body["hits"]["hits"]
@@ -83,12 +75,12 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
                     left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - request.most))
                 hits = hits[: request.most]
             elif len(hits) == search["size"]:
-                if request.per_fingerprint is None:
+                if request.per_fingerprint is None or ranges is not None:
                     hits = yield from _all_hits(search["query"], index, _row_options(request))
                 else:
                     hits, crowds = yield from _crowded(request, probes, request.per_fingerprint, index)
                     left_out.update(request.left_out_of(crowds))
-            rows |= {hit["_id"]: to_row(hit) for hit in hits}
+            rows |= {hit["_id"]: to_row(hit, request.time_field) for hit in hits}
     return Found(list(rows.values()), dict(left_out))
 
 
@@ -184,6 +176,8 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
 def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
     """Return the Probes with a digest or a fingerprint in batches, one for each query.
 
+    The Probes of a batch have about the same times (:func:`~es_simhash.stores.elasticsearch.times.by_times`).
+
     A query for several fingerprints also finds documents that are near none of them: one segment is near one
     fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
     """
@@ -200,30 +194,61 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Pro
         size = min(UNION, max(1, UNION_VALUES // plan.values))
         while size > 1 and documents * plan.share(size) > UNION_CANDIDATES:
             size = size * 3 // 4
-    return list(chunks(probes, size))
+    if request.time_field is None:
+        return list(chunks(probes, size))
+    return [batch for some in by_times(probes) for batch in chunks(some, size)]
 
 
-def _search(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
-    """Return the body of a search by the digests and the fingerprints of some of the Probes."""
+def _searches(request: Candidates, probes: Sequence[Probe], ranges: Ranges | None) -> Iterator[dict[str, Any]]:
+    """Yield the bodies of the searches by the digests and the fingerprints of some of the Probes.
+
+    One search is enough, unless one document stands for all with its digest and the Probes have different times. Then
+    a document outside the times that all Probes have in common stands for itself alone.
+
+    :param probes: all with times, or all without.
+    """
+    times = [probe.times for probe in probes if probe.times is not None]
+    if ranges is None or not times:
+        yield _search(request, probes)
+    elif not request.one_per_digest:
+        yield _search(request, probes, [ranges.outer(times)], collapse=False)
+    else:
+        common, others = ranges.split(times)
+        if common is not None:
+            yield _search(request, probes, [common], collapse=True)
+        if others:
+            yield _search(request, probes, [_any_of(others)], collapse=False)
+
+
+def _search(
+    request: Candidates, probes: Sequence[Probe], ranges: Sequence[dict[str, Any]] = (), *, collapse: bool | None = None
+) -> dict[str, Any]:
+    """Return the body of a search by the digests and the fingerprints of some of the Probes.
+
+    :param ranges: clauses for the times of the documents.
+    :param collapse: of documents with one digest, find the one that was written first; by default as the request says.
+    """
     should: list[dict[str, Any]] = []
     if fingerprints := request.fingerprints(probes):
         should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
-    query = _restricted(request, {"filter": [_any_of(should)]})
+    query = _restricted(request, {"filter": [_any_of(should), *ranges]})
     search = {"query": query, "size": PAGE, "_source": False, **_row_options(request)}
-    if request.one_per_digest:
+    if request.one_per_digest if collapse is None else collapse:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
 
 
-def _key_search(request: Candidates, queries: Sequence[KeyQuery]) -> dict[str, Any]:
+def _key_search(request: Candidates, asked: KeySearch, ranges: Ranges | None) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
     """
+    queries, times = asked
+    in_times = [] if ranges is None or times is None else [ranges.outer([times])]
     search = {
-        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": []}),
+        "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": in_times}),
         "sort": ["_score", _FIRST_WRITTEN],
         "size": request.most + 1,
         "_source": False,
@@ -243,7 +268,7 @@ def _restricted(request: Candidates, clauses: dict[str, list[Any]]) -> dict[str,
 
 
 def _row_options(request: Candidates) -> dict[str, Any]:
-    return _KEYED_ROW_OPTIONS if request.with_keys else _ROW_OPTIONS
+    return with_time(_KEYED_ROW_OPTIONS if request.with_keys else ROW_OPTIONS, request.time_field)
 
 
 def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
@@ -255,12 +280,12 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
             {"terms": {"simhash.group": sorted(heads)}},
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
-        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **_ROW_OPTIONS}
+        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **ROW_OPTIONS}
         body = yield Call("search", search)
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
-            hits = yield from _all_hits(query, index, _ROW_OPTIONS)
+            hits = yield from _all_hits(query, index, ROW_OPTIONS)
         for row in map(to_row, hits):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
@@ -271,62 +296,18 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-# --- scan ----------------------------------------------------------------------------------------------------------
-
-
-def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
-    size = request.size or SCAN_PAGE
-    if request.after is None:
-        point_in_time, options = (yield from _open_point_in_time(index, SCAN_KEEP_ALIVE)), {}
-    else:
-        point_in_time, options = request.after[0], {"search_after": request.after[1]}
-    if request.slice is not None:
-        # Slices of the ids. The server's own slices depend on the point in time, and each part has another one.
-        part, parts = request.slice
-        options = {**options, "slice": {"field": "_id", "id": part, "max": parts}}
-    # To the server an empty list means all fields.
-    options = {**_ROW_OPTIONS, **options, "size": size, "source": list(request.fields) if request.fields else False}
-    page = yield from _page(_scan_query(request), point_in_time, SCAN_KEEP_ALIVE, options, index)
-    hits = page["hits"]["hits"]
-    rows = [to_row(hit) for hit in hits]
-    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
-    if len(hits) == size:
-        return ScanPage(rows, (page["pit_id"], hits[-1]["sort"]), sources)
-    yield index.dialect.close_point_in_time(page["pit_id"])
-    return ScanPage(rows, None, sources)
-
-
-def _count(request: Count, index: Index) -> Steps[int]:
-    body = yield Call("count", {"index": index.index, "query": _scan_query(request.scan)})
-    count: int = body["count"]
-    return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
-
-
-def _scan_query(request: Scan) -> dict[str, Any]:
-    query: dict[str, Any] = {"filter": [request.filter] if request.filter else []}
-    has_digest = {"exists": {"field": "simhash.digest"}}
-    if request.missing:
-        query["must_not"] = [has_digest]
-    elif request.fields is None:
-        query["filter"].append(has_digest)
-    return {"bool": query}
-
-
-# --- pages ---------------------------------------------------------------------------------------------------------
-
-
 def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) -> Steps[list[dict[str, Any]]]:
     """Return all hits of a query, page by page from one point in time.
 
-    :param row_options: _ROW_OPTIONS or _KEYED_ROW_OPTIONS.
+    :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
     :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
     """
-    point_in_time = yield from _open_point_in_time(index, KEEP_ALIVE)
+    point_in_time = yield from open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
     options = {**row_options, "size": PAGE, "source": False}
     try:
         while True:
-            page = yield from _page(query, point_in_time, KEEP_ALIVE, options, index)
+            page = yield from read_page(query, point_in_time, KEEP_ALIVE, options, index)
             point_in_time = page["pit_id"]
             hits += page["hits"]["hits"]
             if len(page["hits"]["hits"]) < PAGE:
@@ -338,41 +319,15 @@ def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) 
                 )
             options = {**options, "search_after": hits[-1]["sort"]}
     except SimhashError:
-        yield index.dialect.close_point_in_time(point_in_time)
+        yield from close_point_in_time(point_in_time, index)
         raise
-    yield index.dialect.close_point_in_time(point_in_time)
+    yield from close_point_in_time(point_in_time, index)
     return hits
-
-
-def _open_point_in_time(index: Index, keep_alive: str) -> Steps[str]:
-    body = yield index.dialect.open_point_in_time(index.index, keep_alive)
-    id: str = body[index.dialect.point_in_time_key]
-    return id
-
-
-def _page(
-    query: dict[str, Any], point_in_time: str, keep_alive: str, options: dict[str, Any], index: Index
-) -> Steps[dict[str, Any]]:
-    """Return the body of the response with one page of hits."""
-    body: dict[str, Any] = yield Call(
-        "search",
-        {
-            "query": query,
-            "sort": [{index.dialect.tie_breaker: "asc"}],
-            "pit": {"id": point_in_time, "keep_alive": keep_alive},
-            "allow_partial_search_results": False,
-            **options,
-        },
-    )
-    check_complete(body, index.name)
-    return body
 
 
 HANDLERS = dict(
     [
         handler(Candidates, _candidates),
         handler(Dependents, _dependents),
-        handler(Scan, _scan),
-        handler(Count, _count),
     ]
 )

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import NotSetUp, StoreError, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call
+from es_simhash.stores.elasticsearch.mapping import NOTHING
 from es_simhash.stores.elasticsearch.responses import check_items, error_from_body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.stores.elasticsearch.calls import Index, Steps
     from es_simhash.stores.elasticsearch.mapping import C, Part
@@ -30,30 +31,31 @@ def describe(part: Part[C], index: Index) -> Steps[C | None]:
     return None if mappings is None else part.stored(mappings, index.name)
 
 
-def set_up(part: Part[C], config: C, index: Index) -> Steps[str]:
+def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTHING) -> Steps[str]:
     """Make the index, or add the part to an index that exists.
 
     The server makes an index once, so of two programs that make it at the same moment one gets the error. The server
     has no condition for a change of a mapping. So after a part was added, the configuration is read again: a program
     that finds the configuration of another one raises the error.
 
+    :param new: what else our part of ``_meta`` gets, if the part was not set up before.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SimhashError: the part's error for a mismatch, if the index has another configuration.
     """
     mappings = yield from read_mappings(index)
     if mappings is None:
         try:
-            yield Call("indices.create", {"index": index.index, "mappings": part.mapping(config)})
+            yield Call("indices.create", {"index": index.index, "mappings": part.mapping(config, new)})
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
-            return (yield from set_up(part, config, index))  # another program was faster
+            return (yield from set_up(part, config, index, new))  # another program was faster
         return "created"
     if part.stored(mappings, index.name) == config:
         return "unchanged"
     part.check(mappings, config, index.name)
     for each, mapping in mappings.items():
-        yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config)})
+        yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config, new)})
     part.check((yield from read_mappings(index)) or {}, config, index.name)
     return "added"
 

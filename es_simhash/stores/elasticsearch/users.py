@@ -24,8 +24,9 @@ from es_simhash.contract import (
 from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError
 from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, is_retryable, item_reason
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
 from es_simhash.stores.elasticsearch.steps import (
     CONFLICT,
     bulk,
@@ -73,7 +74,7 @@ def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
         for item in body["items"]:
             (result,) = item.values()
             # A document that was removed after it was read is a conflict too. The next read does not find it.
-            if result["status"] in CONFLICT or is_retryable(result, result["status"]):
+            if result["status"] in CONFLICT or passes(result, result["status"]):
                 conflicts.add(result["_id"])
             elif result["status"] >= 300:
                 refused[result["_id"]] = item_reason(result["error"])

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.files import create_for_owner
+from es_simhash.search.times import stored_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,6 +97,7 @@ class Database:
                     if not self._is_ours(connection):  # another process may have been faster
                         connection.execute(f"PRAGMA application_id = {APPLICATION}")
             _use_write_ahead_log(connection)
+            connection.create_function("time_of", 2, stored_time, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         except BaseException:
             connection.close()
@@ -122,22 +124,20 @@ class Database:
         with self.use() as connection:
             return read_meta(connection)
 
-    def make(
-        self, statements: Sequence[str], meta: Mapping[str, str], check: Callable[[Mapping[str, str]], None]
-    ) -> str:
+    def make(self, statements: Sequence[str], meta: Callable[[Mapping[str, str]], Mapping[str, str]]) -> str:
         """Make missing tables, and describe them in the table ``meta``, in one transaction.
 
         :param statements: they make the tables and indexes that are missing.
-        :param meta: keys and values for the table ``meta``. Keys that it already has keep their values.
-        :param check: called with the table ``meta`` before anything is changed. If it raises, nothing is changed.
+        :param meta: is called with the table ``meta`` before anything is changed, and returns keys and values for it.
+            Keys that the table already has keep their values. If it raises, nothing is changed.
         :returns: ``created`` (the file was empty), ``added`` (tables were missing) or ``unchanged``.
         """
         with self.transaction() as connection:
-            check(read_meta(connection))
+            ours = meta(read_meta(connection))
             before = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             for statement in (_META, *statements):
                 connection.execute(statement)
-            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", meta.items())
+            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", ours.items())
             after = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         return "created" if not before else "added" if after > before else "unchanged"
 

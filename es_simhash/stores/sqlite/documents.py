@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import (
     Annotate,
     Candidates,
+    CheckTimeField,
     CompleteKeys,
     Count,
     Dependents,
@@ -58,13 +59,16 @@ def _describe(request: Describe, database: Database) -> Scheme | None:
 
 
 def _set_up(request: SetUp, database: Database) -> str:
-    def check(meta: Mapping[str, str]) -> None:
-        stored = _scheme(meta, database.name)
-        if stored is not None and stored != request.scheme:
-            raise scheme_mismatch(stored, request.scheme, database.name)
+    def meta(stored: Mapping[str, str]) -> dict[str, str]:
+        scheme = _scheme(stored, database.name)
+        if scheme is not None and scheme != request.scheme:
+            raise scheme_mismatch(scheme, request.scheme, database.name)
+        ours = {"documents": FORMAT, "scheme": json.dumps(request.scheme.to_dict())}
+        if scheme is None and request.keys:
+            ours["keys"] = json.dumps(KeysState.of_new_store(request.keys).to_dict())
+        return ours
 
-    meta = {"documents": FORMAT, "scheme": json.dumps(request.scheme.to_dict())}
-    return database.make(tables(request.scheme.bits), meta, check)
+    return database.make(tables(request.scheme.bits), meta)
 
 
 def _scheme(meta: Mapping[str, str], name: str) -> Scheme | None:
@@ -120,11 +124,15 @@ def _write_keys_state(state: KeysState, connection: Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.to_dict())])
 
 
+def _check_time_field(request: CheckTimeField, database: Database) -> None:
+    """Do nothing: the time of a document is read from the document itself."""
+
+
 # --- read ----------------------------------------------------------------------------------------------------------
 
 
 def _fetch(request: Fetch, database: Database) -> dict[str, Row]:
-    columns = row_columns(_bits(database), keys=True)
+    columns = row_columns(_bits(database), keys=True, time_field=request.time_field)
     sql = f"SELECT {columns} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
         rows = [to_row(values) for values in connection.execute(sql, [json.dumps(request.ids)])]
@@ -151,7 +159,7 @@ def _dependents(request: Dependents, database: Database) -> set[str]:
 def _scan(request: Scan, database: Database) -> ScanPage:
     size = request.size or _PAGE
     condition, parameters = _scan_condition(request)
-    columns = row_columns(_bits(database))
+    columns = row_columns(_bits(database), time_field=request.time_field)
     sql = (
         f"SELECT {columns}, source FROM documents "
         f"WHERE written > ? AND written <= ? AND {condition} ORDER BY written LIMIT {size}"
@@ -298,6 +306,7 @@ HANDLERS = dict(
         handler(DescribeKeys, _describe_keys),
         handler(SetUpKeys, _set_up_keys),
         handler(CompleteKeys, _complete_keys),
+        handler(CheckTimeField, _check_time_field),
         handler(Fetch, _fetch),
         handler(FetchFields, _fetch_fields),
         handler(Candidates, find_candidates),

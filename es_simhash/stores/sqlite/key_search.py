@@ -15,7 +15,7 @@ import numpy as np
 
 from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.stores.sqlite.filters import to_sql
-from es_simhash.stores.sqlite.schema import row_columns, to_row
+from es_simhash.stores.sqlite.schema import row_columns, time_expression, to_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from es_simhash.contract import Candidates, Row
     from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.sqlite.database import Database
+
+    Times = tuple[int, int]
 
 _READ_IF_ONE_IS_ENOUGH = 500
 """Entries of one key that are read, if a query asks for one common key. A key of a template may have many more."""
@@ -37,12 +39,14 @@ class _Fulfilling:
     """The documents that fulfil one query.
 
     :param documents: their write orders.
-    :param entries: for each key the write orders of the documents that have it.
+    :param entries: for each key the write orders of the documents that have it; only of those in the times.
+    :param sizes: for each key how many documents have it, whatever their times.
     :param was_cut: a key has more entries, which were not read.
     """
 
     documents: NDArray[np.int64]
     entries: list[NDArray[np.int64]]
+    sizes: list[int]
     was_cut: bool
 
 
@@ -57,13 +61,15 @@ class KeySearch:
         self._database = database
         self._entries: dict[tuple[str, int], NDArray[np.int64]] = {}
 
-    def sharing(self, queries: Sequence[KeyQuery]) -> tuple[list[Row], int]:
+    def sharing(self, queries: Sequence[KeyQuery], times: Times | None) -> tuple[list[Row], int]:
         """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are.
 
         If entries were not read, there may be more others, and the number is at least 1.
+
+        :param times: the first and the last time of the documents; None for all documents.
         """
         most = self._request.most
-        found = [some for query in queries if (some := self._fulfilling(query)) is not None]
+        found = [some for query in queries if (some := self._fulfilling(query, times)) is not None]
         if not found:
             return [], 0
         documents = np.unique(np.concatenate([some.documents for some in found]))
@@ -72,23 +78,29 @@ class KeySearch:
         left_out = self._count(ranked) - most if len(rows) == most < len(ranked) else 0
         return rows, max(left_out, int(any(some.was_cut for some in found)))
 
-    def _fulfilling(self, query: KeyQuery) -> _Fulfilling | None:
+    def _fulfilling(self, query: KeyQuery, times: Times | None) -> _Fulfilling | None:
         most = _READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else _READ
-        entries = [array for key in query.keys if len(array := self._entries_of(key, most))]
+        every_entry = {key: array for key in query.keys if len(array := self._entries_of(key, most))}
+        sizes = {key: len(array) for key, array in every_entry.items()}
+        if times is not None:
+            in_times = {key: self._entries_in_times(key, most, times) for key in every_entry}
+            every_entry = {key: array for key, array in in_times.items() if len(array)}
+        entries = list(every_entry.values())
         if not entries:
             return None
         every, counts = np.unique(np.concatenate(entries), return_counts=True)
         documents = every[counts >= query.minimum]
         if query.lengths is not None:
             documents = self._with_length(documents, query.lengths)
-        return _Fulfilling(documents, entries, any(len(array) == most for array in entries))
+        was_cut = any(len(array) == most for array in entries)
+        return _Fulfilling(documents, entries, [sizes[key] for key in every_entry], was_cut)
 
     def _ranked(self, documents: NDArray[np.int64], found: Sequence[_Fulfilling]) -> NDArray[np.int64]:
         """Return the documents by their scores, the highest first, then by write order."""
         best = np.zeros(len(documents))
         for some in found:
             every, place = np.unique(np.concatenate(some.entries), return_inverse=True)
-            rarities = [rarity(len(array), self._total) for array in some.entries]
+            rarities = [rarity(size, self._total) for size in some.sizes]
             scores = np.bincount(place, np.repeat(rarities, [len(array) for array in some.entries])).round(ROUNDED_TO)
             where = np.searchsorted(documents, some.documents)
             best[where] = np.maximum(best[where], scores[np.searchsorted(every, some.documents)])
@@ -102,6 +114,16 @@ class KeySearch:
                 found = connection.execute(sql, [key, most]).fetchall()
             array = self._entries[key, most] = np.array(found, dtype=np.int64).reshape(-1)
         return array
+
+    def _entries_in_times(self, key: str, most: int, times: Times) -> NDArray[np.int64]:
+        """Return the write orders of the first documents in some times with a key."""
+        assert self._request.time_field is not None
+        sql = (
+            "SELECT written FROM keys CROSS JOIN documents USING (written) "
+            f"WHERE key = ? AND {time_expression(self._request.time_field)} BETWEEN ? AND ? ORDER BY written LIMIT ?"
+        )
+        with self._database.use() as connection:
+            return np.array(connection.execute(sql, [key, *times, most]).fetchall(), dtype=np.int64).reshape(-1)
 
     @cached_property
     def _total(self) -> int:
@@ -135,7 +157,7 @@ class KeySearch:
     def _rows(self, ranked: Sequence[int]) -> Iterator[Row]:
         """Yield the Rows of these write orders that match the request, in this order; one for each digest if asked."""
         condition, parameters = condition_of(self._request)
-        columns = row_columns(self._request.bits, keys=True)
+        columns = row_columns(self._request.bits, keys=True, time_field=self._request.time_field)
         sql = f"SELECT {columns} FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND {condition}"
         digests: set[str] = set()
         size = self._request.most + 1

@@ -85,19 +85,27 @@ def tables(bits: int) -> list[str]:
     ]
 
 
-def row_columns(bits: int, *, keys: bool = False) -> str:
+def row_columns(bits: int, *, keys: bool = False, time_field: str | None = None) -> str:
     """Return the columns that :func:`to_row` reads, for a SELECT.
 
     :param keys: for Rows with their keys and lengths.
+    :param time_field: the field with the time, for Rows with their times.
     """
     longs = ", ".join(long_columns(bits))
-    return f'id, digest, "group", duplicate_of, written, length, {"keys" if keys else "NULL"}, {longs}'
+    time = "NULL" if time_field is None else time_expression(time_field)
+    return f'id, digest, "group", duplicate_of, written, length, {"keys" if keys else "NULL"}, {time}, {longs}'
+
+
+def time_expression(field: str) -> str:
+    """Return an SQL expression for the time of a document. NULL is a document without a time."""
+    name = field.replace("'", "''")
+    return f"time_of(source, '{name}')"
 
 
 def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
-    id, digest, group, duplicate_of, written, length, keys, *longs = values
+    id, digest, group, duplicate_of, written, length, keys, time, *longs = values
     version = (written, digest, group, duplicate_of, length)
     fingerprint = None if longs[0] is None else from_longs(longs)
-    row = Row(id, fingerprint, digest, group, duplicate_of, written, version)
+    row = Row(id, fingerprint, digest, group, duplicate_of, written, version, time=time)
     return row if keys is None else replace(row, keys=tuple(json.loads(keys)), length=length)

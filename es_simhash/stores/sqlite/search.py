@@ -13,6 +13,7 @@ neighbours has an index: four indexes for 64 bits, eight for 128.
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from es_simhash.contract import Found
 from es_simhash.fingerprinting.encoding import segment_count, to_array
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
+from es_simhash.search.times import TimeRanges
 from es_simhash.stores.sqlite.key_search import KeySearch, condition_of
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions, row_columns, to_row
 
@@ -35,10 +37,12 @@ _BATCH = 16
 def find_candidates(request: Candidates, database: Database) -> Found:
     """Return the reply to Candidates."""
     near, left_out = _near(request, database)
+    if request.time_field is not None:
+        near = _in_times(near, request)
     rows = {row.id: row for row in near}
     keys = KeySearch(request, database)
-    for queries, probes in request.key_queries().items():
-        sharing, more = keys.sharing(queries)
+    for (queries, times), probes in request.key_queries().items():
+        sharing, more = keys.sharing(queries, times)
         rows |= {row.id: row for row in sharing}
         if more:
             left_out |= {probe: left_out.get(probe, 0) + more for probe in probes}
@@ -75,13 +79,27 @@ def _near(request: Candidates, database: Database) -> tuple[list[Row], dict[int,
 
 def _rows_of(subquery: str, parameters: list[Any], request: Candidates) -> tuple[str, list[Any]]:
     """Return a SELECT of the rows with these write orders that match the request; its parameters."""
-    columns = row_columns(request.bits, keys=request.with_keys)
-    if request.one_per_digest:
+    columns = row_columns(request.bits, keys=request.with_keys, time_field=request.time_field)
+    one_per_digest = request.one_per_digest and request.time_field is None
+    if one_per_digest:
         # In SQLite, a column beside min() has its value of the row with the minimum.
         columns = columns.replace("written", "min(written) AS written")
     condition, condition_parameters = condition_of(request)
     sql = f"SELECT {columns} FROM documents WHERE written IN ({subquery}) AND {condition}"
-    return sql + (" GROUP BY digest" if request.one_per_digest else ""), [*parameters, *condition_parameters]
+    return sql + (" GROUP BY digest" if one_per_digest else ""), [*parameters, *condition_parameters]
+
+
+def _in_times(rows: list[Row], request: Candidates) -> list[Row]:
+    """Return the Rows in the times of a Probe; if ``one_per_digest``, of each digest the first in each part."""
+    times = [probe.times for probe in request.probes if probe.fingerprint is not None or probe.digest is not None]
+    ranges = TimeRanges(each for each in times if each is not None)
+    anywhere = None in times
+    found: dict[Any, Row] = {}
+    for row in sorted(rows, key=attrgetter("written")):
+        part = ranges.part(row.time)
+        if part is not None or anywhere:
+            found.setdefault((row.digest, part) if request.one_per_digest else row.id, row)
+    return list(found.values())
 
 
 def _near_fingerprints(request: Candidates, database: Database) -> tuple[str, list[Any]]:

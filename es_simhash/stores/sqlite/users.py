@@ -59,12 +59,13 @@ def _describe_seen(request: DescribeSeen, database: Database) -> SeenConfig | No
 def _set_up_seen(request: SetUpSeen, database: Database) -> str:
     values = request.config.to_dict()
 
-    def check(meta: Mapping[str, str]) -> None:
-        stored = _config(meta, database.name)
-        if stored is not None and stored != request.config:
-            raise seen_mismatch(stored, values, database.name)
+    def meta(stored: Mapping[str, str]) -> dict[str, str]:
+        config = _config(stored, database.name)
+        if config is not None and config != request.config:
+            raise seen_mismatch(config, values, database.name)
+        return {"users": FORMAT, "seen": json.dumps(values)}
 
-    return database.make(_TABLES, {"users": FORMAT, "seen": json.dumps(values)}, check)
+    return database.make(_TABLES, meta)
 
 
 def _config(meta: Mapping[str, str], name: str) -> SeenConfig | None:

@@ -183,6 +183,19 @@ def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_
         performed(SetUpSeen(ours), index_with({}), {}, index_with(SEEN.mapping(theirs)))
 
 
+def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_that_was_set_up() -> None:
+    keys = {"kinds": ["shingles"], "complete": True}
+    request = SetUp(OURS, ("shingles",))
+    calls, _ = performed(request, NotSetUp("no such index"), {})
+    assert calls[1].arguments["mappings"]["_meta"][META]["keys"] == keys
+    calls, _ = performed(request, index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert calls[1].arguments["_meta"][META]["keys"] == keys
+    incomplete = DOCUMENTS.mapping(OURS)
+    del incomplete["properties"]["simhash"]["properties"]["s0"]
+    calls, _ = performed(request, index_with(incomplete), {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert "keys" not in calls[1].arguments["_meta"][META]
+
+
 def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
     mapping = DOCUMENTS.mapping(OURS)
     mapping["_meta"] = {"owner": "news", META: {**mapping["_meta"][META], "seen": SeenConfig().to_dict()}}

@@ -1,0 +1,136 @@
+"""Handlers of the requests that read all documents, page by page: Scan and Count.
+
+The pages come from one point in time. If that is lost with its node, another one is opened. There the hits have another
+order, so it is read from the start, without the documents that were returned already.
+
+A part of the documents (``slice``) is a part of their ids, because the server's own slices depend on the point in time,
+and each part has another one. Elasticsearch 9 selects the part itself. Releases 7 and 8 refuse to: then every page is
+read, and the other parts are left out here.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from es_simhash.contract import Count, Scan, ScanPage
+from es_simhash.errors import StoreError
+from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.failures import ShardsAway
+from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
+from es_simhash.stores.elasticsearch.responses import check_complete
+from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, to_row
+from es_simhash.stores.elasticsearch.times import with_time
+
+if TYPE_CHECKING:
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+PAGE = 10_000
+"""Documents in a page, if the request does not say."""
+KEEP_ALIVE = "10m"
+"""How long a point in time lives after each page."""
+MOST_SLICES = 1024
+"""The most slices that a server accepts by default."""
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Where a Scan goes on.
+
+    :param point_in_time: its id.
+    :param last: the sort values of the last hit; None to begin at the start.
+    :param select: select the part of the request here, because the server does not.
+    :param returned: hashes of the ids that were returned, in one array for each page: 8 bytes a document.
+    :param again: hashes of the ids to leave out, because they were returned before a point in time was lost.
+    """
+
+    point_in_time: str
+    last: Any = None
+    select: bool = False
+    returned: tuple[array[int], ...] = ()
+    again: frozenset[int] = frozenset()
+
+
+def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
+    position: _Position = request.after or (yield from _start(request, index))
+    try:
+        page = yield from _page(request, position, index)
+    except ShardsAway:
+        if request.after is None:
+            raise
+        again = position.again.union(*position.returned)
+        opened = yield from open_point_in_time(index, KEEP_ALIVE)
+        position = replace(position, point_in_time=opened, last=None, again=again)
+        page = yield from _page(request, position, index)
+    every = page["hits"]["hits"]
+    hits = [hit for hit in every if _belongs(hit["_id"], request, position)]
+    rows = [to_row(hit, request.time_field) for hit in hits]
+    sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
+    if len(every) < _size(request):
+        yield from close_point_in_time(page["pit_id"], index)
+        return ScanPage(rows, None, sources)
+    returned = (*position.returned, array("q", [hash(hit["_id"]) for hit in hits]))
+    after = replace(position, point_in_time=page["pit_id"], last=every[-1]["sort"], returned=returned)
+    return ScanPage(rows, after, sources)
+
+
+def _start(request: Scan, index: Index) -> Steps[_Position]:
+    position = _Position((yield from open_point_in_time(index, KEEP_ALIVE)))
+    if request.slice is None:
+        return position
+    # A server that refuses slices of the ids accepts one that is a whole shard. None of so many slices is.
+    options = {"size": 0, "slice": {"field": "_id", "id": 0, "max": MOST_SLICES}, "terminate_after": 1}
+    try:
+        yield from read_page({"match_all": {}}, position.point_in_time, KEEP_ALIVE, options, index)
+    except StoreError as error:
+        if "cannot slice on [_id]" not in str(error):
+            raise
+        return replace(position, select=True)
+    return position
+
+
+def _size(request: Scan) -> int:
+    return request.size or PAGE
+
+
+def _belongs(id: str, request: Scan, position: _Position) -> bool:
+    """Return whether a hit is one of the documents to return."""
+    if position.select and request.slice is not None:
+        part, parts = request.slice
+        if crc32(id.encode()) % parts != part:
+            return False
+    return not position.again or hash(id) not in position.again
+
+
+def _page(request: Scan, position: _Position, index: Index) -> Steps[dict[str, Any]]:
+    # To the server an empty list means all fields.
+    row_options = with_time(ROW_OPTIONS, request.time_field)
+    options = {**row_options, "size": _size(request), "source": list(request.fields) if request.fields else False}
+    if position.last is not None:
+        options["search_after"] = position.last
+    if request.slice is not None and not position.select:
+        part, parts = request.slice
+        options["slice"] = {"field": "_id", "id": part, "max": parts}
+    return (yield from read_page(_query(request), position.point_in_time, KEEP_ALIVE, options, index))
+
+
+def _count(request: Count, index: Index) -> Steps[int]:
+    body = yield Call("count", {"index": index.index, "query": _query(request.scan)})
+    check_complete(body, index.name)
+    count: int = body["count"]
+    return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
+
+
+def _query(request: Scan) -> dict[str, Any]:
+    query: dict[str, Any] = {"filter": [request.filter] if request.filter else []}
+    has_digest = {"exists": {"field": "simhash.digest"}}
+    if request.missing:
+        query["must_not"] = [has_digest]
+    elif request.fields is None:
+        query["filter"].append(has_digest)
+    return {"bool": query}
+
+
+HANDLERS = dict([handler(Scan, _scan), handler(Count, _count)])

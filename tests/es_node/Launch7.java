@@ -1,0 +1,33 @@
+import java.util.List;
+import java.util.Map;
+import org.elasticsearch.common.settings.Settings;
+import org.elasticsearch.node.InternalSettingsPreparer;
+import org.elasticsearch.node.Node;
+import org.elasticsearch.transport.Netty4Plugin;
+
+/**
+ * One node of a real Elasticsearch 7.17, with the network layer of the distribution, so several
+ * nodes form a cluster. It lacks the modules that {@code Launch} lacks.
+ *
+ * <p>Arguments: as for {@code Launch}; MODULES is not used.
+ */
+public class Launch7 extends Node {
+    private Launch7(Settings settings) {
+        super(
+            InternalSettingsPreparer.prepareEnvironment(settings, Map.of(), null, () -> settings.get("node.name")),
+            List.of(Netty4Plugin.class), true);
+    }
+
+    public static void main(String[] args) throws Exception {
+        if (Boolean.getBoolean("es-node.owned")) Owner.outlivesTheNode();
+        Settings.Builder settings = Settings.builder().put("path.home", args[1]);
+        for (int i = 2; i < args.length; i++) settings.put(args[i].split("=", 2)[0], args[i].split("=", 2)[1]);
+        try {
+            new Launch7(settings.build()).start();
+        } catch (Throwable e) {
+            e.printStackTrace();
+            System.exit(1);
+        }
+        Thread.currentThread().join();
+    }
+}
