@@ -353,7 +353,7 @@ def unused_port() -> int:
         return port
 
 
-FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port/index"
+FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port[,host:port…]/index"
 ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
 
 # An address ({server} is the host and port of the server of that name), and what is said of it.
@@ -365,7 +365,10 @@ BAD_ADDRESSES = {
     "no kind": ("desk:hunter2@127.0.0.1:9200/news", f"no store is known for '…@127.0.0.1:9200/news': {FORMS}"),
     "no host": ("desk:hunter2", f"no store is known for '…': {FORMS}"),
     "no host, with an index": ("desk:hunter2/news", f"no store is known for '…': {FORMS}"),
-    "no host after http": ("http://desk:hunter2/news", f"the address 'http://…' is invalid: {FORMS}"),
+    "no host after http": (
+        "http://es:hunter2/news",
+        f"the host 'es' in the store's address has no valid port: {FORMS}",
+    ),
     "two slashes": ("sqlite://desk:hunter2@news.db", "names no file: use sqlite:///path/to.db"),
     "no port": (
         "http://desk:hunter2@es.example/news",
