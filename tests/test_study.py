@@ -1,9 +1,10 @@
-"""The study that chooses the Scheme: its truth is complete, its pairs are all there are, and it runs."""
+"""The studies: their truth is complete, their pairs are all there are, and they run."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -16,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from es_simhash import Fingerprinter, Scheme
-from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
 from es_simhash.similarity.measures import jaccard, levenshtein
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.slow
 STUDY = Path(__file__).parents[1] / "scripts" / "study"
 
 sys.path.append(str(STUDY))  # its modules import each other by name
-truth, near, short = map(import_module, ("truth", "near", "short"))
+truth, near, cases, million = map(import_module, ("truth", "near", "cases", "million"))
 
 STORM = "气象今晨发布暴雨橙色预警城区部分路段已经出现积水交警提醒市民提前规划路线注意出行安全"
 WORDS = [STORM[start : start + 2] for start in range(0, len(STORM), 2)]
@@ -53,17 +54,25 @@ def _texts(count: int, seed: int = 1) -> list[str]:
 )
 @example(texts=["abcde", "abcdefghijklm", "abcdefghijklmn"], threshold=0.9)
 def test_the_join_finds_what_comparing_each_with_each_does(texts: list[str], threshold: float) -> None:
-    every = [(a, b, jaccard(texts[a], texts[b])) for a, b in combinations(range(len(texts)), 2)]
-    assert truth.join(texts, threshold) == [pair for pair in every if pair[2] >= threshold]
+    assert _joined(texts, threshold) == _similar(texts, threshold)
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
 def test_the_join_finds_the_same_among_longer_texts(threshold: float) -> None:
     texts = _texts(200)
-    every = [(a, b, jaccard(texts[a], texts[b])) for a, b in combinations(range(len(texts)), 2)]
-    found = truth.join(texts, threshold)
-    assert found == [pair for pair in every if pair[2] >= threshold]
+    found = _joined(texts, threshold)
+    assert found == _similar(texts, threshold)
     assert len(found) > 20
+
+
+def _joined(texts: list[str], threshold: float) -> list[tuple[int, int, float]]:
+    pairs, similarities = truth.join(truth.shingle_sets(texts), threshold)
+    return [(a, b, similarity) for (a, b), similarity in zip(pairs.tolist(), similarities.tolist(), strict=True)]
+
+
+def _similar(texts: list[str], threshold: float) -> list[tuple[int, int, float]]:
+    every = [(a, b, jaccard(texts[a], texts[b])) for a, b in combinations(range(len(texts)), 2)]
+    return [pair for pair in every if pair[2] >= threshold]
 
 
 FEW_BITS = st.none() | st.lists(st.integers(0, 127), max_size=9).map(lambda bits: sum(1 << bit for bit in set(bits)))
@@ -93,29 +102,31 @@ def test_its_fingerprints_are_those_of_the_scheme(tokens: str) -> None:
             assert near.shortened(made[weights], bits) == expected
 
 
-def test_short_texts_are_paired_by_their_edit_distance() -> None:
-    texts = [text[:length] for text, length in zip(_texts(400), [10, 15, 20, 35, 50] * 80, strict=False)]
-    texts = list(dict.fromkeys(texts))
-    every = {a * len(texts) + b: levenshtein(texts[a], texts[b]) for a, b in combinations(range(len(texts)), 2)}
-    pairs, similarities = truth.edit_pairs(texts, 0.8)
-    found = dict(zip(pairs.tolist(), similarities, strict=True))
-    assert found == {code: alike for code, alike in every.items() if alike >= 0.8}
-
-
-def test_a_policy_keeps_the_pairs_within_k_whose_texts_agree() -> None:
+def test_the_truth_of_short_texts_is_every_other_text_with_the_similarity() -> None:
     texts = _texts(60)
-    for policy in (policy for policy in short.POLICIES if policy.scheme):
-        prints = Fingerprinter(policy.scheme).fingerprints(texts)
-        close = {
-            a * len(texts) + b: policy.confirm(texts[a], texts[b]) if policy.confirm else 1.0
-            for a, b in combinations(range(len(texts)), 2)
-            if prints[a].distance(prints[b]) <= policy.k
-        }
-        candidates = short.candidates(texts, policy)
-        assert sorted(candidates.tolist()) == sorted(close)
-        kept = short.confirmed(texts, candidates, policy)
-        assert len(kept)
-        assert sorted(kept.tolist()) == sorted(code for code, alike in close.items() if alike >= 0.8)
+    queries = [texts[3], texts[5][1:], texts[8][:-2]]
+    expected = [
+        {place for place, text in enumerate(texts) if 0.8 <= levenshtein(_words(query), _words(text)) < 1}
+        for query in queries
+    ]
+    assert any(expected)
+    assert million.truth(texts, queries) == expected
+
+
+def _words(text: str) -> str:
+    return word_characters(normalise(text))
+
+
+def test_a_kind_of_copies_differs_from_its_original_as_its_name_says() -> None:
+    text = "据新华社报道，3月15日有1200人参加了“植树节”活动。市民说，今年的树苗长得很好！GDP增长5.2%。" * 5
+    made = {name: copied(text) for name, (copied, _) in cases.Copies([text, text[::-1]], 1).kinds().items()}
+    assert all(copy != text for copy in made.values())
+    for name in ("line break every 20 characters", "space between all characters", "no punctuation", ", . ;"):
+        assert all(_words(copy) == _words(text) for kind, copy in made.items() if name in kind)
+    assert made["first 70 %"] == text[: int(len(text) * 0.7)]
+    assert text in made["in a frame that is 20 % of the page"]
+    assert sorted(made["sentences shuffled"]) == sorted(text)
+    assert re.sub("[0-9三十五]", "", made["**other numbers: another day's notice**"]) == re.sub("[0-9]", "", text)
 
 
 @pytest.fixture
@@ -124,24 +135,21 @@ def corpora(tmp_path: Path) -> list[str]:
     for name, seed in (("one", 1), ("other", 2)):
         path = tmp_path / f"{name}.jsonl"
         with path.open("w", encoding="utf-8") as lines:
-            for number, text in enumerate(_texts(40, seed)):
-                document = {"id": number, "text": text, **({"title": text[:30]} if name == "one" else {})}
-                lines.write(json.dumps(document, ensure_ascii=False) + "\n")
+            for number, text in enumerate(_texts(60, seed)):
+                lines.write(json.dumps({"id": number, "text": text}, ensure_ascii=False) + "\n")
         named.append(f"{name}={path}")
     return named
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(STUDY), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, timeout=120)
+def _run(script: str, *arguments: str) -> str:
+    command = [sys.executable, str(STUDY / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, timeout=240).stdout
 
 
-@pytest.mark.slow
-def test_it_runs(corpora: list[str], tmp_path: Path) -> None:
-    done = _run(*corpora, "--unrelated", "20", "--json", str(tmp_path / "study.json"))
-    assert "### one: " in done.stdout
-    assert "The best worst case" in done.stdout
-    assert "MinHashLSH" in done.stdout or "no other library is measured" in done.stderr
+def test_the_study_of_schemes_runs(corpora: list[str], tmp_path: Path) -> None:
+    done = _run("__main__.py", *corpora, "--unrelated", "20", "--json", str(tmp_path / "study.json"))
+    assert "### one: " in done
+    assert "The best worst case" in done
     rows = [json.loads(line) for line in (tmp_path / "study.json").read_text().splitlines()]
     settings = len(TOKENS) * len(WEIGHTS) * sum(largest + 1 for largest in near.MAX_DISTANCE.values())
     for corpus in ("one", "other", "unrelated"):
@@ -150,12 +158,32 @@ def test_it_runs(corpora: list[str], tmp_path: Path) -> None:
         assert row["corpus"] == "unrelated" or 0 <= row["precision"] <= row["related"] <= 1
 
 
-@pytest.mark.slow
-def test_it_runs_on_short_texts(corpora: list[str], tmp_path: Path) -> None:
-    done = _run("--short", *corpora, "--json", str(tmp_path / "short.json"))
-    assert "### Recall by length" in done.stdout
-    rows = [json.loads(line) for line in (tmp_path / "short.json").read_text().splitlines()]
-    measured = [policy for policy in short.POLICIES if policy.scheme or "MinHashLSH" in done.stdout]
-    assert [row["title"] for row in rows] == [policy.title for policy in measured] * 2
-    for row in rows:
-        assert "levenshtein" not in row["policy"] or row["precision"] == 1
+def test_the_study_of_decisions_runs_and_keys_miss_no_pair(corpora: list[str]) -> None:
+    done = _run("decisions.py", "--corpus", corpora[0], "--corpus", corpora[1], "--only", "one", "--only", "other")
+    assert "## one: " in done
+    assert "## F1 on every corpus" in done
+    keys = [line for line in done.splitlines() if line.startswith("| keys, confirm 0.8 | 1.0000 | 1.0000 | 1.0000")]
+    assert len(keys) == 2
+
+
+def test_the_study_of_kinds_of_copies_runs(corpora: list[str]) -> None:
+    done = _run("cases.py", "--texts", corpora[0].partition("=")[2], "--sample", "10")
+    rows = [line for line in done.splitlines() if line.startswith("| ") and not line.startswith("| copy")]
+    assert len(rows) >= 15  # the texts have no digits, and OpenCC may not be installed
+    assert all(row.count("|") == len(cases.SETTINGS) + 3 for row in rows)
+
+
+def test_the_study_of_a_million_short_texts_runs(corpora: list[str]) -> None:
+    done = _run("million.py", "--texts", corpora[0].partition("=")[2], "--queries", "20")
+    assert "recall 1.0000, precision 1.0000" in done
+    assert "look-ups a second" in done
+
+
+@pytest.mark.elasticsearch
+def test_the_study_of_a_million_short_texts_runs_on_elasticsearch(
+    corpora: list[str], elasticsearch_url: str, index_name: str
+) -> None:
+    texts, store = corpora[0].partition("=")[2], ["--store", elasticsearch_url, "--index", index_name]
+    done = _run("million.py", "--texts", texts, "--queries", "20", *store)
+    assert "recall 1.0000, precision 1.0000" in done
+    assert "bytes a document" in done

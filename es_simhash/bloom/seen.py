@@ -52,7 +52,10 @@ def user_id(user: object) -> str:
     """
     if isinstance(user, bool) or not isinstance(user, str | int):
         raise InputError(f"the user {user!r} is a {type(user).__name__}: use a string or an integer")
-    user = str(user)
+    try:
+        user = str(user)
+    except ValueError as error:
+        raise InputError(f"the user is an integer with too many digits ({error}): use a string") from error
     check_surrogates(user, "the user")
     size = len(user.encode())
     if not 1 <= size <= MAX_USER or "\0" in user:

@@ -26,6 +26,7 @@ from es_simhash.cli.idf import idf
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
 from es_simhash.cli.interrupt import Stopped
+from es_simhash.cli.output import echo, printable, show_log_lines
 from es_simhash.cli.remove import remove
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
@@ -82,17 +83,19 @@ def _run() -> int:
     """Run the command, and return its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not have all characters of an id
+    show_log_lines()
     try:
         code = cli.main(prog_name="es-simhash", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt) as error:
-        click.echo("es-simhash: interrupted", err=True)
+        echo("es-simhash: interrupted", err=True)
         second = error.__cause__ or error
         return second.exit_code if isinstance(second, Stopped) else INTERRUPTED
     except click.ClickException as error:
+        vars(error)["message"] = printable(error.message)  # it may quote an argument
         error.show()
         return error.exit_code
     except SimhashError as error:
-        click.echo(f"es-simhash: {error}", err=True)
+        echo(f"es-simhash: {error}", err=True)
         return STOPPED_BY_ERROR
     return code or 0
 

@@ -14,6 +14,7 @@ from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.help import Command
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
+from es_simhash.cli.output import echo
 from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.verbs.outcome import Counts
@@ -100,6 +101,6 @@ def backfill(
                 raise
     print_counts(counts, 0, time.monotonic() - started, as_json)
     if interruptible.signal is not None:
-        click.echo("es-simhash: interrupted; run the same command again to continue", err=True)
+        echo("es-simhash: interrupted; run the same command again to continue", err=True)
         sys.exit(interruptible.exit_code)
     exit_unless_all_done(counts.not_taken, counts.total)

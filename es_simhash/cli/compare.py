@@ -11,7 +11,7 @@ from es_simhash.cli.decision import decision_json, keys_line, numbers_line, rule
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import json_option, pair_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.fingerprinting.encoding import SEGMENT_BITS
 from es_simhash.fingerprinting.shingles import SHINGLE
@@ -67,7 +67,7 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], rule: DuplicateRule,
         print_json(_json_form(comparison, rule))
         return
     for line in _text_form(comparison, rule):
-        click.echo(line)
+        echo(line)
 
 
 def _json_form(comparison: Comparison, rule: DuplicateRule) -> dict[str, Any]:

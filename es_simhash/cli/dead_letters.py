@@ -41,10 +41,11 @@ class DeadLetters:
             # No buffer: a write that failed is not repeated when the file is closed.
             self._file: FileIO = open(path, "ab", buffering=0, opener=open_for_owner)  # noqa: SIM115  close() closes it
             self._end_last_line()
-        if note is not None and note["dead_letters"] == self._real_path and note["end"] < self.note["end"]:
-            self._noted_end = note["end"]
+        named, end = _checked_note(note)
+        if named == self._real_path and end < self.note["end"]:
+            self._noted_end = end
             with self._errors(InputError), open(path, "rb") as file:
-                file.seek(note["end"])
+                file.seek(end)
                 self._appended_before.update(map(_digest, file))
 
     @property
@@ -108,6 +109,22 @@ class DeadLetters:
         except OSError as error:
             reason = error.strerror or error
             raise kind(f"cannot write dead letters to {display(self._path)}: {reason}") from error
+
+
+def _checked_note(note: Any) -> tuple[str | None, int]:
+    """Return the path and the end of a note; None and 0 if there is no note.
+
+    :raises InputError: if the note is damaged.
+    """
+    if note is None:
+        return None, 0
+    named, end = (note.get("dead_letters"), note.get("end")) if isinstance(note, dict) else (None, None)
+    if not isinstance(named, str) or type(end) is not int or end < 0:
+        raise InputError(
+            "the checkpoint is damaged, its note on the dead letters cannot be read: name another file (--resume), and "
+            "ingest everything again"
+        )
+    return named, end
 
 
 def check_not_input(path: str, inputs: Iterable[str]) -> None:

@@ -20,7 +20,7 @@ from es_simhash.cli.options import (
     text_field_option,
     text_rule_options,
 )
-from es_simhash.cli.output import count_of, display, print_json
+from es_simhash.cli.output import count_of, display, echo, print_json
 from es_simhash.cli.plot import check_plot, plot
 from es_simhash.cli.scheme import make_fingerprinter, open_documents, scheme_options
 from es_simhash.errors import InputError
@@ -132,7 +132,7 @@ def evaluate(
         print_json(json_form(evaluation, rule, pairs.rejected))
     else:
         for line in table_lines(evaluation, rule):
-            click.echo(line)
+            echo(line)
     if pairs.rejected:
         sys.exit(SOME_NOT_DONE)
 
@@ -156,7 +156,7 @@ class _Pairs:
                 if isinstance(pair, str):
                     self.rejected += 1
                     progress.clear()
-                    click.echo(f"rejected: {pair}", err=True)
+                    echo(f"rejected: {pair}", err=True)
                 else:
                     used += 1
                     yield pair
@@ -175,4 +175,4 @@ def _print_sample(documents: Documents, size: int, fields: list[str], filter: di
         within = documents.fingerprinter().scheme.max_distance
         raise InputError(f"no two documents in {documents.name} are within {within} bits of each other")
     by_distance = ", ".join(f"{count} at {count_of(distance, 'bit')}" for distance, count in drawn.items())
-    click.echo(f"{count_of(sum(drawn.values()), 'pair')}: {by_distance}", err=True)
+    echo(f"{count_of(sum(drawn.values()), 'pair')}: {by_distance}", err=True)

@@ -9,7 +9,7 @@ import click
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import json_option
-from es_simhash.cli.output import print_json
+from es_simhash.cli.output import echo, print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 
 
@@ -46,7 +46,7 @@ def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: An
         )
         return
     too_short = f"none: fewer than {scheme.min_features} features (text too short), only exact duplicates can be found"
-    click.echo(f"fingerprint  {result.hex or too_short}")
-    click.echo(f"segments     {' '.join(result.segments)}".rstrip())
-    click.echo(f"features     {result.features}")
-    click.echo(f"digest       {result.digest}")
+    echo(f"fingerprint  {result.hex or too_short}")
+    echo(f"segments     {' '.join(result.segments)}".rstrip())
+    echo(f"features     {result.features}")
+    echo(f"digest       {result.digest}")

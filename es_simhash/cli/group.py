@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.groups.links import HEADS
 from es_simhash.verbs.group import GIANT
@@ -59,14 +59,14 @@ def group(
         print_json(asdict(report))
         return
     groups = f"{count_of(report.groups, 'group')} with {count_of(report.members, 'member')}"
-    click.echo(f"{count_of(report.documents, 'document')}, {groups}")
-    click.echo(f"updated the group or the original of {count_of(report.changed, 'document')}")
+    echo(f"{count_of(report.documents, 'document')}, {groups}")
+    echo(f"updated the group or the original of {count_of(report.changed, 'document')}")
     if report.conflicts:
         conflicts = count_of(report.conflicts, "document")
-        click.echo(f"skipped {conflicts} that another program changed in the meantime: run the command again")
+        echo(f"skipped {conflicts} that another program changed in the meantime: run the command again")
     for head, size in report.largest:
         if size >= GIANT:
-            click.echo(f"very large group: {head} has {size:,} members. Is it a template, or a chain of small changes?")
+            echo(f"very large group: {head} has {size:,} members. Is it a template, or a chain of small changes?")
 
 
 def show_stages(bar: tqdm[Any]) -> Progress:

@@ -10,7 +10,7 @@ from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths, progress_bar, read_lines
 from es_simhash.cli.options import text_field_option
-from es_simhash.cli.output import count_of, display
+from es_simhash.cli.output import count_of, display, echo, print_utf8
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies
 from es_simhash.fingerprinting.tokens import TOKENS
@@ -61,13 +61,13 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
             except InputError as error:
                 rejected += 1
                 progress.clear()
-                click.echo(f"rejected: {line.place}: {error}", err=True)
+                echo(f"rejected: {line.place}: {error}", err=True)
     if not frequencies.documents:
         raise InputError(f"no documents in {', '.join(map(display, paths))}: give one JSON object per line")
     table = frequencies.table()
     for row in table.lines():
-        click.echo(row.encode())
-    click.echo(_summary(frequencies, len(table.units)), err=True)
+        print_utf8(row)
+    echo(_summary(frequencies, len(table.units)), err=True)
     if rejected:
         sys.exit(SOME_NOT_DONE)
 

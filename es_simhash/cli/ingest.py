@@ -15,7 +15,7 @@ from es_simhash.cli.help import Command
 from es_simhash.cli.input import check_different_files, input_paths, progress_bar, read_lines
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
-from es_simhash.cli.output import display
+from es_simhash.cli.output import display, echo
 from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
@@ -145,10 +145,10 @@ def ingest(
 
 def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...], interruptible: Interruptible) -> None:
     if stopped is not None:
-        click.echo(f"es-simhash: {stopped}", err=True)
+        echo(f"es-simhash: {stopped}", err=True)
         sys.exit(STOPPED_AT_DUPLICATE)
     if interruptible.signal is not None:
-        click.echo("es-simhash: interrupted", err=True)
+        echo("es-simhash: interrupted", err=True)
         sys.exit(interruptible.exit_code)
     if not counts.total:
         raise InputError(f"no documents in {', '.join(map(display, paths))}: give one JSON object per line")

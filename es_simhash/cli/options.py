@@ -282,6 +282,8 @@ def parse_filter(context: click.Context, parameter: click.Parameter, value: str 
         filter = json.loads(value)
     except ValueError as error:
         raise click.BadParameter(f"not JSON ({error}): {example}") from error
+    except RecursionError as error:
+        raise click.BadParameter(f"nested too deeply: {example}") from error
     if not isinstance(filter, dict):
         raise click.BadParameter(f"not a JSON object: {example}")
     return filter

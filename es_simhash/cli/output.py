@@ -1,16 +1,61 @@
-"""What the commands print: JSON lines, counts with their nouns, names of files."""
+"""What the commands print: lines, JSON lines, counts with their nouns, names of files.
+
+Ids, texts and the reasons of a server may hold control characters, which a terminal obeys. So everything that a command
+prints goes through :func:`echo` or :func:`print_json`, which escape them.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
+import re
 from typing import Any
 
 import click
 
+# Control characters (C0, DEL, C1), line and paragraph separators, and the characters that change the direction of the
+# text around them (Unicode, UAX #9; "Trojan Source", CVE-2021-42574).
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Return a text for one line of a terminal: control characters are escaped, such as ``\\x1b`` or ``\\u202e``."""
+    return _CONTROLS.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print one line. Control characters are escaped.
+
+    :param err: print on standard error.
+    """
+    click.echo(printable(text), err=err)
+
 
 def print_json(value: Any) -> None:
-    """Print one line of JSON on standard output, always in UTF-8."""
-    click.echo(json.dumps(value, ensure_ascii=False).encode())
+    """Print one line of JSON on standard output, always in UTF-8. Control characters have their JSON escapes."""
+    line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
+    print_utf8(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", line))
+
+
+def print_utf8(line: str) -> None:
+    """Print a line for another program on standard output: always in UTF-8, and as it is."""
+    click.echo(line.encode())
+
+
+def show_log_lines() -> None:
+    """Escape control characters in the warnings that Python prints on standard error."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(_LineFormatter())
+
+
+class _LineFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def count_of(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ import click
 
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, parse_filter, rule_options, store_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
 
 if TYPE_CHECKING:
@@ -57,4 +57,4 @@ def remove(
     if as_json:
         print_json({"removed": removed})
     else:
-        click.echo(f"removed {count_of(removed, 'document')}")
+        echo(f"removed {count_of(removed, 'document')}")

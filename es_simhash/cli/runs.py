@@ -9,7 +9,7 @@ import click
 
 from es_simhash.cli.help import RUN, option
 from es_simhash.cli.options import collect_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT
 
@@ -94,7 +94,7 @@ class OutcomePrinter:
             known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
             bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
             skipped = "" if outcome.stored else "  (not stored)"
-            click.echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
+            echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
 
     def __enter__(self) -> Self:
         return self
@@ -105,7 +105,7 @@ class OutcomePrinter:
     def _print_counted(self) -> None:
         if self._for_same_reason:
             self._progress.clear()
-            click.echo(f"failed: {count_of(self._for_same_reason, 'more document')}, for the same reason", err=True)
+            echo(f"failed: {count_of(self._for_same_reason, 'more document')}, for the same reason", err=True)
             self._for_same_reason = 0
 
     def _print_reason(self, outcome: Outcome, reason: str) -> None:
@@ -116,7 +116,7 @@ class OutcomePrinter:
         self._print_counted()
         self._last_reason = why if outcome.outcome == "failed" else None
         self._progress.clear()
-        click.echo(f"{outcome.outcome}: {reason}", err=True)
+        echo(f"{outcome.outcome}: {reason}", err=True)
 
 
 def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> None:
@@ -130,14 +130,14 @@ def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> 
         return
     total = counts.total
     rate = f", {(total - before) / seconds:,.0f} a second" if seconds > 1 else ""
-    click.echo(f"{count_of(total - before, 'document')} in {seconds:.1f} s{rate}")
+    echo(f"{count_of(total - before, 'document')} in {seconds:.1f} s{rate}")
     if before:
-        click.echo(f"{total:,} including earlier runs with the same --resume file")
+        echo(f"{total:,} including earlier runs with the same --resume file")
     for name, label in _COUNT_LABELS.items():
         if counts.outcomes[name]:
-            click.echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
+            echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
     if counts.without_fingerprint:
-        click.echo(
+        echo(
             f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): without keys only exact "
             "duplicates of them can be found"
         )

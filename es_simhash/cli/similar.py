@@ -10,7 +10,7 @@ import click
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import read_text
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json, printable
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.fingerprinting.normalisation import word_characters
 
@@ -68,23 +68,22 @@ def similar(
             matches = documents.similar(query, time=time, filter=filter, rule=rule)
             note = _note(query, fingerprinter, matches.by_keys)
     if note is not None:
-        click.echo(note, err=True)
+        echo(note, err=True)
     if as_json:
         for match in matches:
             print_json({name: value for name, value in asdict(match).items() if value is not None})
     elif matches:
-        width = max(len("id"), *(len(match.id) for match in matches))
-        click.echo(f"{'id':<{width}}  distance{'' if rule.confirm is None else '  similarity'}  exact")
-        for match in matches:
+        ids = [printable(match.id) for match in matches]
+        width = max(len("id"), *map(len, ids))
+        echo(f"{'id':<{width}}  distance{'' if rule.confirm is None else '  similarity'}  exact")
+        for id, match in zip(ids, matches, strict=True):
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             distance = "-" if match.distance is None else match.distance
-            click.echo(f"{match.id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
+            echo(f"{id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     elif note is None:
-        click.echo(_nothing_found(rule, fingerprinter.scheme, matches.by_keys), err=True)
+        echo(_nothing_found(rule, fingerprinter.scheme, matches.by_keys), err=True)
     if not matches.complete:
-        click.echo(
-            f"{count_of(matches.left_out, 'document')} with common keys not compared: very many share them", err=True
-        )
+        echo(f"{count_of(matches.left_out, 'document')} with common keys not compared: very many share them", err=True)
 
 
 def _note(text: str, fingerprinter: Fingerprinter, by_keys: bool) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.search.filters import matches
+from es_simhash.search.filters import check_json, matches
 from es_simhash.search.keys import KINDS
 from es_simhash.search.times import checked_time
 
@@ -56,15 +57,25 @@ def checked_slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:
 def checked_ids(ids: Iterable[Any]) -> list[str]:
     """Return ids as strings.
 
-    :raises InputError: for an id that is no string and no whole number, or for one string in place of a list.
+    :raises InputError: for an id that is no string and no whole number, or has a lone surrogate or too many digits;
+        for one string in place of a list.
     """
     if isinstance(ids, str | bytes):
         raise InputError(f"the ids are one string, {ids!r}: put it in a list")
     checked = list(ids)
     for id in checked:
         if isinstance(id, bool) or not isinstance(id, str | int) or id == "":
-            raise InputError(f"{id!r} cannot be an id: use a string or a whole number")
-    return list(map(str, checked))
+            raise InputError(f"{reprlib.repr(id)} cannot be an id: use a string or a whole number")
+    return list(map(_checked_id, checked))
+
+
+def _checked_id(id: str | int) -> str:
+    try:
+        text = str(id)
+    except ValueError as error:
+        raise InputError(f"an id is an integer with too many digits ({error}): use a string") from error
+    check_surrogates(text, f"the id {text!r}")
+    return text
 
 
 def checked_texts(texts: Iterable[str]) -> list[str]:
@@ -102,13 +113,14 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], rule: Dupl
 
 
 def check_filter(filter: object, name: str = "filter") -> None:
-    """Check that a filter is a dict. The store checks the rest.
+    """Check that a filter is a dict that can be sent to a store. The store checks its meaning.
 
     :param name: of the argument, for the message.
     :raises InputError: if it is something else.
     """
     if not isinstance(filter, Mapping):
-        raise InputError(f"{name} is {filter!r}: use a filter, such as {{'term': {{'lang': 'zh'}}}}")
+        raise InputError(f"{name} is {reprlib.repr(filter)}: use a filter, such as {{'term': {{'lang': 'zh'}}}}")
+    check_json(filter)
 
 
 def check_optional_filter(filter: object) -> None:

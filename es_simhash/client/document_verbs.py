@@ -79,10 +79,11 @@ class DocumentVerbs:
 
         A second call does nothing.
 
-        :param keys: kinds of keyword keys that each document gets: ``shingles``. With them, ``confirm`` finds
-            duplicates of its similarity, whatever the distance of their fingerprints; docs/keys.md says how many it
-            finds. Keys can be added to a store that has documents: then a ``backfill`` of all documents with ``again``
-            must add the keys to them.
+        :param keys: kinds of keyword keys that each document gets. With ``shingles``, ``confirm`` finds duplicates of
+            its similarity, whatever the distance of their fingerprints; docs/keys.md says how many it finds. With
+            ``blocks``, a large index in Elasticsearch is searched faster, for a ``max_distance`` of up to 3. Keys can
+            be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
+            keys to them.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
@@ -94,6 +95,7 @@ class DocumentVerbs:
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
+        self._opening.forget_keys()
         return added if made == "unchanged" else made
 
     def fingerprinter(self) -> Flow[Fingerprinter]:

@@ -8,6 +8,7 @@ from es_simhash.contract import CheckTimeField, Describe, DescribeKeys, ask
 from es_simhash.errors import InputError, NotSetUp, SchemeError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.search.keys import SHINGLES
 from es_simhash.verbs import setup
 from es_simhash.verbs.rule import resolve
 
@@ -87,6 +88,7 @@ class Opening:
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
+        self.set_up_now = False
         ours = fingerprinter or (yield from self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
             yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
@@ -102,8 +104,9 @@ class Opening:
         resolve(rule, fingerprinter)
         yield from self.check(fingerprinter)
         yield from self.check_times(rule)
-        if rule.confirm is None:  # keys are not used
-            return resolve(rule, fingerprinter)
+        if rule.confirm is None and self._keys is not None:
+            # Block keys only save time, so the store is not asked for them again.
+            return resolve(rule, fingerprinter, self._keys)
         return resolve(rule, fingerprinter, (yield from self.keys_for(rule)))
 
     def check_times(self, rule: DuplicateRule) -> Flow[None]:
@@ -120,13 +123,17 @@ class Opening:
             self._keys = yield from ask(DescribeKeys())
         return self._keys
 
+    def forget_keys(self) -> None:
+        """Ask the store for its keys again, because they were changed."""
+        self._keys = None
+
     def keys_for(self, rule: DuplicateRule) -> Flow[KeysState]:
         """Return which keys the store has, for a run by this rule.
 
-        :raises NotSetUp: if texts confirm and the keys are incomplete: candidates would be missing.
+        :raises NotSetUp: if texts confirm and the store has incomplete keys of texts: candidates would be missing.
         """
         keys = yield from self.keys()
-        if rule.confirm is not None and not keys.complete:
+        if rule.confirm is not None and SHINGLES in keys.kinds and not keys.complete:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
                 f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or leave out "

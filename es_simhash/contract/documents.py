@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract.request import Request
-from es_simhash.errors import SchemeMismatch
+from es_simhash.errors import SchemeMismatch, StoreError
 from es_simhash.search.hamming import hamming_distance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.search.keys import KeyQuery
@@ -30,10 +31,11 @@ class Row:
     :param written: the write order: when this text was written, in microseconds since 1970, or any number that grows.
         A small change of the text (a near-duplicate of the former text) keeps it. A change of the links keeps it.
     :param version: version of the stored document, in a form of the store's own. Every write changes it.
-    :param keys: keyword keys of the text (:mod:`es_simhash.search.keys`), all different, in any order. Empty if the
-        length is None.
-    :param length: word characters of the text; None if the Row comes without keys. A Row that is written with None
-        removes the former keys of its document.
+    :param keys: keyword keys of the document (:mod:`es_simhash.search.keys`), all different, in any order. A Row that
+        is written replaces the former keys of its document; if it has none, it removes them.
+    :param length: word characters of the text; None if the Row comes without keys of the text.
+    :param damaged: None; or why the stored document cannot be used, where another program wrote our values: what is
+        wrong with which document, and what to do. Only Fetch, and Scan with fields, return such a Row.
     :param time: of the document, in milliseconds since 1970. None if the request names no field with the time, and if
         the document has no time or several (:func:`~es_simhash.search.times.time_or_none`). It is not written.
     """
@@ -47,6 +49,7 @@ class Row:
     version: Any = field(default=None, compare=False)
     keys: tuple[str, ...] = field(default=(), compare=False)
     length: int | None = field(default=None, compare=False)
+    damaged: str | None = field(default=None, compare=False)
     time: int | None = field(default=None, compare=False)
 
 
@@ -138,8 +141,16 @@ class KeysState:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> KeysState:
-        """Return the state of :meth:`to_dict`."""
-        return cls(tuple(values["kinds"]), values["complete"])
+        """Return the state of :meth:`to_dict`.
+
+        :raises StoreError: if the values are no state.
+        """
+        if isinstance(values, Mapping):
+            kinds, complete = values.get("kinds"), values.get("complete")
+            are_names = isinstance(kinds, list | tuple) and all(isinstance(kind, str) for kind in kinds)
+            if are_names and isinstance(complete, bool):
+                return cls(tuple(kinds or ()), complete)
+        raise StoreError(f"the state of the keys in the store is damaged, it is {values!r}: put it back")
 
 
 @dataclass(frozen=True)
@@ -223,6 +234,8 @@ class Candidates(Request[Found]):
     :param bits: width of the fingerprints.
     :param filter: a filter that the documents must match.
     :param without: ids to leave out.
+    :param blocks: every fingerprinted document has its block keys (:mod:`es_simhash.search.blocks`), and
+        ``max_distance`` is one for which they find everything. The store may look fingerprints up by them.
     :param one_per_digest: of documents with one digest, return the one that was written first. They have the same text,
         so the same fingerprint and the same keys. If Probes have times: of the documents with one digest in the times
         of one Probe, return at least the one that was written first.
@@ -242,6 +255,7 @@ class Candidates(Request[Found]):
     bits: int
     filter: Mapping[str, Any] | None = None
     without: tuple[str, ...] = ()
+    blocks: bool = False
     one_per_digest: bool = False
     most: int = 20
     per_fingerprint: int | None = None

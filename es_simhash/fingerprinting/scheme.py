@@ -8,6 +8,7 @@ and stop list 1. A change to a fixed rule gets a new number, and the old rules s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 RULES = 1
 """The number of the fixed rules: the normalisation, script table 1, the text of HTML, the rule for words, jieba 0.42's
@@ -136,6 +137,8 @@ class Scheme:
         :raises SchemeError: if this release does not have its rules, if a choice is missing or unknown, or if the
             value of a choice is invalid.
         """
+        if not isinstance(values, Mapping):
+            raise SchemeError(f"the Scheme is damaged: it is {values!r}, not an object with its choices")
         choices = dict(values)
         rules = choices.pop("rules", None)
         if rules != RULES:

@@ -14,12 +14,13 @@ import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.files import create_for_owner
 from es_simhash.verbs.ingest import Decision
-from es_simhash.verbs.outcome import Counts, Outcome
+from es_simhash.verbs.outcome import OUTCOMES, Counts, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,23 +67,31 @@ class Checkpoint:
         """A value of the caller's, recorded with each batch that is done: for example, how far its output is."""
         self.counts = Counts()
         """The counts of all outcomes that were taken, in this run and in earlier ones."""
-        with self._errors():
+        self._run: dict[str, Any] | None = None
+        with self._reading():
             self._db = _opened(path)
         try:
-            with self._errors():
-                about = dict(self._db.execute("SELECT key, value FROM about"))
-            if about.get("format") != str(FORMAT):
-                raise InputError(
-                    f"the checkpoint {path!r} has format {about.get('format')}, this release reads {FORMAT}: "
-                    "name another file"
-                )
+            with self._reading():
+                self._read_about()
         except BaseException:
             self.close()
             raise
-        self._run = json.loads(about["run"]) if "run" in about else None
+
+    def _read_about(self) -> None:
+        about = dict(self._db.execute("SELECT key, value FROM about"))
+        if about.get("format") != str(FORMAT):
+            raise InputError(
+                f"the checkpoint {self.path!r} has format {about.get('format')}, this release reads {FORMAT}: "
+                "name another file"
+            )
+        if "run" in about:
+            self._run = checked(json.loads(about["run"]), dict)
         if "done" in about:
             done = json.loads(about["done"])
-            self.counts, self.note = Counts(done["counts"]), done["note"]
+            counts = checked(done["counts"], dict)
+            for count in counts.values():
+                checked(count, int)
+            self.counts, self.note = Counts(counts), done["note"]
 
     def begin(self, run: Mapping[str, Any]) -> None:
         """Record what run this is: its store and its options.
@@ -105,28 +114,29 @@ class Checkpoint:
     @property
     def done(self) -> tuple[int, str]:
         """The number of documents that are done, and the mark of the last."""
-        with self._errors():
+        with self._reading():
             counted = self._db.execute("SELECT coalesce(sum(documents), 0) FROM batches WHERE decisions IS NULL")
-            count = counted.fetchone()[0]
+            count = checked_count(counted.fetchone()[0])
             last = self._db.execute("SELECT mark FROM batches WHERE decisions IS NULL ORDER BY number DESC").fetchone()
-        return count, last[0] if last else ""
+            return count, checked(last[0], str) if last else ""
 
     @property
     def pending(self) -> Pending | None:
         """The batch that was decided and is not done; None if there is none."""
-        with self._errors():
+        with self._reading():
             sql = "SELECT documents, mark, decisions FROM batches WHERE decisions IS NOT NULL"
             row = self._db.execute(sql).fetchone()
-        if row is None:
-            return None
-        decisions = {id: _decision(values) for id, values in json.loads(row[2]).items()}
-        return Pending(row[0], row[1], decisions)
+            if row is None:
+                return None
+            decisions = {id: _decision(values) for id, values in json.loads(row[2]).items()}
+            return Pending(checked_count(row[0]), checked(row[1], str), decisions)
 
     def claims(self) -> Iterator[tuple[str, str]]:
         """Yield the ids of the batches that are done, each with its place."""
-        with self._errors():
+        with self._reading():
             for (claims,) in self._db.execute("SELECT claims FROM batches WHERE decisions IS NULL ORDER BY number"):
-                yield from json.loads(claims)
+                for id, place in json.loads(claims):
+                    yield checked(id, str), checked(place, str)
 
     def decided(
         self, documents: int, mark: str, claims: list[tuple[str, str]], decisions: Mapping[str, Decision]
@@ -171,6 +181,19 @@ class Checkpoint:
             fix = "another ingest uses it" if "locked" in str(error) else "name another file that can be written"
             raise InputError(f"the checkpoint {self.path!r} cannot be used ({error}): {fix}") from error
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raise an InputError in place of every error that the values of a damaged file can cause."""
+        try:
+            with self._errors():
+                yield
+        except InputError:
+            raise
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+            raise InputError(
+                f"the checkpoint {self.path!r} is damaged ({error}): name another file, and ingest everything again"
+            ) from error
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()
@@ -211,4 +234,48 @@ def _values(decision: Decision) -> dict[str, Any]:
 
 
 def _decision(values: dict[str, Any]) -> Decision:
-    return Decision(**{**values, "outcome": Outcome(**values["outcome"])})
+    outcome = {name: checked(value, *_TYPES[name]) for name, value in values["outcome"].items()}
+    if outcome["outcome"] not in OUTCOMES:
+        raise ValueError(f"there is no outcome {outcome['outcome']!r}")
+    return Decision(
+        Outcome(**outcome),
+        checked(values["group"], str, NoneType),
+        checked(values["duplicate_of"], str, NoneType),
+        checked_count(values["written"]),
+    )
+
+
+def checked(value: Any, *types: type) -> Any:
+    """Return a value.
+
+    :raises TypeError: if it has none of the types. True and False are no integers.
+    """
+    if type(value) not in types:
+        raise TypeError(f"{str(value)[:50]!r} is not of type {types[0].__name__}")
+    return value
+
+
+def checked_count(value: Any) -> int:
+    """Return a number from 0 to 2**63.
+
+    :raises TypeError: if it is no integer.
+    :raises ValueError: if it is out of range.
+    """
+    if not 0 <= checked(value, int) < 1 << 63:
+        raise ValueError(f"{value} is out of range")
+    return int(value)
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "id": (str,),
+    "outcome": (str,),
+    "duplicate_of": (str, NoneType),
+    "distance": (int, NoneType),
+    "stored": (bool,),
+    "fingerprinted": (bool,),
+    "reason": (str, NoneType),
+    "place": (str, NoneType),
+    "similarity": (float, int, NoneType),
+    "left_out": (int,),
+}
+"""The types of the values of an Outcome."""

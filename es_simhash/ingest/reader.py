@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates, word_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import Line, parsed
-from es_simhash.search.keys import text_keys
+from es_simhash.search.blocks import block_keys
+from es_simhash.search.keys import BLOCKS, SHINGLES, text_keys
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import kind_of, text_of
 from es_simhash.verbs.outcome import Document, Outcome, StoredDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.ingest.stored_documents import StoredLine
@@ -26,11 +28,13 @@ MAX_SOURCE = 30_000_000
 """Characters of a whole document as JSON. Together with the rest of its batch it stays within a server's 100 MB."""
 MAX_ID = 512
 """Bytes of an id, as in Elasticsearch."""
+MAX_BITS = 1_701
+"""Bits of an id that is a whole number. A longer number has more than 512 digits."""
 
 SIMHASH_FIELDS = frozenset(
     {
         *(f"s{segment}" for segment in range(8)),
-        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "length"),
+        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "blocks", "length"),
     }
 )
 """Our fields in the object ``simhash``."""
@@ -42,7 +46,7 @@ class Reader:
     :param id_field: name of the field with the id, a string or a whole number.
     :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
     :param max_text: the most characters of a text.
-    :param with_keys: compute the keyword keys of each text.
+    :param kinds: the kinds of keyword keys that documents get.
     :param time_field: name of the field with the time; None if times do not count.
     """
 
@@ -52,20 +56,31 @@ class Reader:
         id_field: str,
         text_fields: tuple[str, ...],
         max_text: int = MAX_TEXT,
+        kinds: Collection[str] = (),
         *,
-        with_keys: bool = False,
         time_field: str | None = None,
     ) -> None:
         self._fingerprinter = fingerprinter
         self._id_field = id_field
         self._text_fields = text_fields
         self._max_text = max_text
-        self._with_keys = with_keys
+        self._kinds = kinds
         self._time_field = time_field
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
-        return [self._read_line(line) for line in lines]
+        items = [self._read_line(line) for line in lines]
+        return self._with_block_keys(items) if BLOCKS in self._kinds else items
+
+    def _with_block_keys(self, items: list[Document | Outcome]) -> list[Document | Outcome]:
+        """Return the items. The Documents have block keys, if they have a fingerprint."""
+        values = [item.fingerprint.value if isinstance(item, Document) else None for item in items]
+        bits = self._fingerprinter.scheme.bits
+        keys = iter(block_keys([value for value in values if value is not None], bits))
+        return [
+            replace(item, block_keys=next(keys)) if isinstance(item, Document) and value is not None else item
+            for item, value in zip(items, values, strict=True)
+        ]
 
     def _read_line(self, line: Line) -> Document | Outcome:
         line = carried_line(parsed(line))
@@ -95,8 +110,8 @@ class Reader:
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
         normalised = self._fingerprinter.scheme.normalise(text)
-        keys = text_keys(word_characters(normalised)) if self._with_keys else None
-        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys, time)
+        keys = text_keys(word_characters(normalised)) if SHINGLES in self._kinds else None
+        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys, time=time)
 
     def _id_if_any(self, document: Any) -> str | None:
         try:
@@ -111,6 +126,8 @@ class Reader:
         id = document[field]
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
+        if isinstance(id, int) and id.bit_length() > MAX_BITS:
+            raise InputError(f"the id in {field!r} is an integer of {id.bit_length():,} bits: use a string")
         id = str(id)
         check_surrogates(id, f"the id in {field!r}")
         if "\0" in id:
@@ -120,10 +137,10 @@ class Reader:
         return id
 
     def _source(self, document: Mapping[str, Any]) -> str:
-        # A document that was stored and read back has our own field. Any other `simhash` belongs to the user.
-        ours = document.get("simhash")
-        if ours is not None:
-            if not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS:
+        # A document that was stored and read back has our own field, or null. Any other `simhash` belongs to the user.
+        if "simhash" in document:
+            ours = document["simhash"]
+            if ours is not None and (not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS):
                 raise InputError("the field 'simhash' is used for the fingerprint: rename yours")
             document = {key: value for key, value in document.items() if key != "simhash"}
         if dotted := [key for key in document if str(key).startswith("simhash.")]:

@@ -16,7 +16,6 @@ from es_simhash.ingest.pipeline import Pipeline
 from es_simhash.ingest.reader import MAX_TEXT, Reader, StoredReader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.ingest.workers import Workers
-from es_simhash.search.keys import SHINGLES
 from es_simhash.verbs.backfill import Backfill
 from es_simhash.verbs.ingest import ON_DUPLICATE, Ingest
 from es_simhash.verbs.rule import NO_KEYS, resolve
@@ -132,12 +131,7 @@ def backfill(
 def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, keys: KeysState) -> R:
     rule = options.rule
     return kind(
-        fingerprinter,
-        options.id_field,
-        rule.text_fields,
-        options.max_text,
-        with_keys=SHINGLES in keys.kinds,
-        time_field=rule.time_field,
+        fingerprinter, options.id_field, rule.text_fields, options.max_text, keys.kinds, time_field=rule.time_field
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import hex_segments, segment_columns
+from es_simhash.search.blocks import block_keys
 from es_simhash.search.query_plan import ball, query_plan, sphere
 
 if TYPE_CHECKING:
@@ -67,6 +68,17 @@ def candidates_clause(
         one_partner = {"bool": {"should": partners, "minimum_should_match": 1}}
         should.append({"bool": {"filter": [terms(clause.segment, sphere(clause.distance)), one_partner]}})
     return {"bool": {"should": should, "minimum_should_match": 1}}
+
+
+def blocks_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simhash") -> dict[str, Any]:
+    """Return a clause for every document within 3 bits of a fingerprint, and almost no other, by block keys.
+
+    :param fingerprints: unsigned; they are looked for together.
+    :param bits: the fingerprint width, 64 or 128.
+    :param field: the object field that holds the block keys.
+    """
+    keys = [key for some in block_keys(fingerprints, bits) for key in some]
+    return {"terms": {f"{field}.blocks": keys}}
 
 
 @cache

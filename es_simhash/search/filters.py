@@ -6,18 +6,22 @@ into an object, and into each object of an array. A filter on text compares the 
 
 from __future__ import annotations
 
+import math
 import operator
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from es_simhash.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from es_simhash.fingerprinting.normalisation import check_surrogates
 
 TYPES = "bool, exists, ids, match_all, range, term, terms"
 """The filter types that :func:`parse_filter` knows, for messages."""
+MAX_DEPTH = 100
+"""The most objects and lists inside each other in a filter. Elasticsearch takes 30 bool filters inside each other."""
+_MAX_BITS = 1024
+"""Bits of the largest integer in a filter. A larger one is greater than every number of 64 bits with a fraction."""
 _LIMITS = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 _OCCURRENCES = ("must", "filter", "should", "must_not")
 _DATE_MATH = re.compile(r"now($|[-+/])|.*\|\|", re.DOTALL)
@@ -39,6 +43,37 @@ class Filter:
     values: tuple[Any, ...] = ()
     limits: Mapping[str, Any] | None = None
     filters: Mapping[str, tuple[Filter, ...]] | None = None
+
+
+def check_json(filter: Any) -> None:
+    """Check that a filter can be sent to a store: its depth, its strings and its numbers. Its meaning is not checked.
+
+    :raises InputError: if it is nested too deeply, or holds a lone surrogate, a number that is not finite, or a huge
+        integer.
+    """
+    level = [filter]
+    for _ in range(MAX_DEPTH):
+        inner: dict[int, Any] = {}  # by identity, because an object may occur many times
+        for container in level:
+            values = [*container, *container.values()] if isinstance(container, Mapping) else container
+            for value in values:
+                if isinstance(value, Mapping | list | tuple):
+                    inner[id(value)] = value
+                else:
+                    _check_scalar(value)
+        if not inner:
+            return
+        level = list(inner.values())
+    raise InputError(f"the filter is nested more than {MAX_DEPTH} deep: flatten it")
+
+
+def _check_scalar(value: Any) -> None:
+    if isinstance(value, str):
+        check_surrogates(value, f"the filter's {value!r}")
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InputError(f"the filter has the number {value}: use a finite number")
+    elif isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise InputError(f"the filter has an integer of {value.bit_length():,} bits: use one of 64 bits")
 
 
 def parse_filter(filter: Any) -> Filter:
@@ -120,10 +155,11 @@ def matches(document: Mapping[str, Any], id: str, filter: Mapping[str, Any]) -> 
 
     :raises InputError: if the filter is malformed, or of a type that only Elasticsearch knows.
     """
-    return _matches(document, id, parse_filter(filter))
+    return matches_parsed(document, id, parse_filter(filter))
 
 
-def _matches(document: Mapping[str, Any], id: str, filter: Filter) -> bool:
+def matches_parsed(document: Mapping[str, Any], id: str, filter: Filter) -> bool:
+    """:func:`matches` for a filter that was parsed."""
     match filter.type:
         case "ids":
             return id in filter.values
@@ -148,7 +184,9 @@ def _within(value: Any, limits: Mapping[str, Any]) -> bool:
 
 
 def _matches_bool(document: Mapping[str, Any], id: str, filters: Mapping[str, tuple[Filter, ...]]) -> bool:
-    matched = {occurrence: [_matches(document, id, each) for each in inner] for occurrence, inner in filters.items()}
+    matched = {
+        occurrence: [matches_parsed(document, id, each) for each in inner] for occurrence, inner in filters.items()
+    }
     required = matched.get("must", []) + matched.get("filter", [])
     # As in Elasticsearch: beside "must" or "filter", "should" only adds to the score, and a filter has no score.
     should = [] if required else matched.get("should", [])

@@ -58,6 +58,7 @@ class FingerprintIndex:
 
     def __init__(self, fingerprints: Sequence[int | None], bits: int) -> None:
         self._bits = bits
+        self._count = len(fingerprints)
         self._indices = np.array([i for i, value in enumerate(fingerprints) if value is not None], dtype=np.intp)
         self._values = to_array((value for value in fingerprints if value is not None), bits)
 
@@ -68,6 +69,23 @@ class FingerprintIndex:
         [found] = distances(to_array([fingerprint], self._bits), self._values)
         near = np.flatnonzero(found <= max_distance)
         return self._indices[near], found[near].astype(np.int64)
+
+    def count_last(self, count: int, max_distance: int) -> NDArray[np.int64]:
+        """Return for each of the last documents how many are within ``max_distance`` bits of it, itself too.
+
+        :param count: of the last documents. One without a fingerprint has 0.
+        """
+        first = len(self) - count
+        counts = np.zeros(count, dtype=np.int64)
+        asked = np.flatnonzero(self._indices >= first)
+        for start in range(0, len(asked), _ROWS):
+            rows = asked[start : start + _ROWS]
+            near = distances(self._values[rows], self._values) <= max_distance
+            counts[self._indices[rows] - first] = near.sum(axis=1)
+        return counts
+
+    def __len__(self) -> int:
+        return self._count
 
 
 def hamming_distance(left: int | None, right: int | None) -> int | None:

@@ -1,8 +1,13 @@
-"""Keyword keys of a text: documents with enough keys in common are candidates.
+"""Keyword keys of a document: documents with enough keys in common are candidates.
 
-A store keeps the keys of each text in one multi-valued keyword field, and the number of word characters beside them.
-There are two kinds, told apart by their first character: MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams
-(:mod:`es_simhash.search.qgrams`) for short texts.
+A store keeps the keys of a document in one multi-valued keyword field. Kinds of keys are told apart by their first
+character. ``init --keys`` chooses them by these names:
+
+- ``shingles``: keys of the text. They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams
+  (:mod:`es_simhash.search.qgrams`) for short texts. The store keeps the number of word characters beside them.
+- ``blocks``: keys of the fingerprint (:mod:`es_simhash.search.blocks`).
+
+The rest of this module is about the keys of the text.
 
 A *short* text has up to ``SHORT`` word characters. Two texts are compared by the measure of the shorter one: by
 Levenshtein similarity if it is short, by Jaccard similarity of shingles if not. So
@@ -33,8 +38,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHINGLES = "shingles"
-"""The name of these kinds of keys, for ``init --keys``."""
-KINDS = (SHINGLES,)
+BLOCKS = "blocks"
+KINDS = (SHINGLES, BLOCKS)
+"""The names of the kinds of keys, for ``init --keys``."""
 SHORT = 60
 """Word characters of the longest short text. Bands find a text of 60 with two wrong characters, one of 20 in 2 of 5
 cases; a longer text has more q-grams than bands."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
-from es_simhash.fingerprinting.shingles import shingle_numbers
+from es_simhash.fingerprinting.shingles import distinct, shingle_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,6 +96,8 @@ def signature(shingles: NDArray[np.uint64], row_bits: int) -> NDArray[np.uint64]
         _enter(rows, shingles, range(first, min(first + at_once, count)), row_bits)
         if rows.max() != _EMPTY:
             return rows
+        # A long text may have few different shingles. Then each round would take as long as the first one.
+        shingles = distinct(shingles)
     # Very few shingles leave rows empty for ever. The last round enters all of them into each row.
     empty = np.flatnonzero(rows == _EMPTY)
     steps = _STEP * (np.uint64(count + 1) + empty.astype(np.uint64))

@@ -139,7 +139,10 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
     :param field: name of the field with the time; a dot leads into an object.
     :raises InputError: if the field is missing, has several values, or holds no date.
     """
-    values = _values(document, field)
+    try:
+        values = _values(document, field)
+    except RecursionError as error:
+        raise InputError(f"the time in field {field!r} is nested too deeply: use one value") from error
     if not values:
         raise InputError(f"no time in field {field!r}: name the field that holds the time (--time-field)")
     if len(values) > 1:
@@ -154,13 +157,20 @@ def time_of(document: Mapping[str, Any], field: str) -> int:
 
 def time_or_none(document: Mapping[str, Any], field: str) -> int | None:
     """Return :func:`time_of`, or None for a document without a time."""
-    values = _values(document, field)
+    try:
+        values = _values(document, field)
+    except RecursionError:
+        return None
     return parse_time(values[0]) if len(values) == 1 else None
 
 
 def stored_time(source: str, field: str) -> int | None:
     """Return :func:`time_or_none` of a document as JSON."""
-    return time_or_none(json.loads(source), field)
+    try:
+        document = json.loads(source)
+    except (TypeError, ValueError, RecursionError):  # another program wrote it
+        return None
+    return time_or_none(document, field) if isinstance(document, dict) else None
 
 
 def _values(value: Any, field: str) -> list[Any]:

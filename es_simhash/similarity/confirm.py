@@ -17,7 +17,7 @@ from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numb
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.measures import check_measure, cosine, levenshtein
-from es_simhash.similarity.numbers import numbers, numbers_agree
+from es_simhash.similarity.numbers import numbers, numbers_agree, numbers_of_words
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -68,6 +68,11 @@ class TextFeatures:
         return numbers(self.normalised)
 
     @cached_property
+    def numbers_of_words(self) -> Counter[str]:
+        """The numbers in the word characters of the text, and how often it has each."""
+        return numbers_of_words(self.normalised)
+
+    @cached_property
     def weights(self) -> dict[str, int]:
         """The weights of the features; empty if the text is too short for a fingerprint."""
         return self._fingerprinter.weigh(self._fingerprinter.tokenize(self.normalised))
@@ -81,9 +86,13 @@ class TextFeatures:
 def have_agreeing_numbers(a: TextFeatures, b: TextFeatures, measure: Measure) -> bool:
     """Return whether the numbers of two texts agree: the same, or with ``containment`` those of the shorter text are
     among those of the longer one.
+
+    A line break or a space may stand inside a number. So it is enough that the numbers of their word characters agree.
     """
     lengths = (len(a.words), len(b.words)) if measure == "containment" else None
-    return numbers_agree(a.numbers, b.numbers, lengths)
+    return numbers_agree(a.numbers, b.numbers, lengths) or numbers_agree(
+        a.numbers_of_words, b.numbers_of_words, lengths
+    )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.search.times import LONGEST, Window, milliseconds
 from es_simhash.similarity.confirm import check_similarity
 from es_simhash.similarity.measures import check_measure
-from es_simhash.similarity.text_fields import field_names
+from es_simhash.similarity.text_fields import check_field_name, field_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,6 +113,7 @@ def _check_window(within: object, time_field: object) -> None:
         raise InputError("within compares times: set time_field too, the field that holds the time (--time-field)")
     if not isinstance(time_field, str) or not all(time_field.split(".")):
         raise InputError(f"time_field is {time_field!r}: name the field that holds the time")
+    check_field_name(time_field)
 
 
 def check_max_distance(max_distance: object, largest: int, bits: int = 128) -> None:

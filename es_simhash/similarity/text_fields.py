@@ -17,9 +17,21 @@ def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
     :raises InputError: if there is no name, or an empty one.
     """
     fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
-    if not fields or not all(fields):
+    if not fields or not all(fields) or not all(isinstance(field, str) for field in fields):
         raise InputError(f"text_field is {text_field!r}: name the field that holds the text")
+    for field in fields:
+        check_field_name(field)
     return fields
+
+
+def check_field_name(field: str) -> None:
+    """Check that a store can be asked for a field.
+
+    :raises InputError: if the name has a lone surrogate or a zero character.
+    """
+    check_surrogates(field, f"the field name {field!r}")
+    if "\0" in field:
+        raise InputError(f"the field name {field!r} has a zero character: remove it")
 
 
 def text_of(document: Mapping[str, Any], fields: tuple[str, ...]) -> str:

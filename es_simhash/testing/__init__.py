@@ -23,6 +23,7 @@ To test a store of your own, subclass :class:`StoreContract` in a test module, a
 request. It suits tests of programs that use a store, too.
 """
 
+from es_simhash.testing.blocks_contract import BlocksContract
 from es_simhash.testing.documents_contract import DocumentsContract
 from es_simhash.testing.keys_contract import KeysContract
 from es_simhash.testing.linear import LinearStore
@@ -32,7 +33,9 @@ from es_simhash.testing.set_up_contract import SetUpContract
 from es_simhash.testing.times_contract import TimesContract
 
 
-class StoreContract(SetUpContract, DocumentsContract, SearchContract, KeysContract, TimesContract, SeenContract):
+class StoreContract(
+    SetUpContract, DocumentsContract, SearchContract, KeysContract, BlocksContract, TimesContract, SeenContract
+):
     """All tests for a store. Subclass it, and define ``make_store`` and perhaps ``open_again``."""
 
 

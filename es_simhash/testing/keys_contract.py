@@ -140,8 +140,8 @@ class KeysContract(Suite):
 
     def test_each_probe_has_its_own_limit(self) -> None:
         store = self.ready()
-        write(store, *(entry(f"{key}{n}", None, keys=(key,), length=1) for key in "abc" for n in range(3)))
-        probes = [KeyQuery((key,), 1) for key in "abzba"]
+        write(store, *(entry(f"{key}{n}", None, keys=(f"m{key}",), length=1) for key in "abc" for n in range(3)))
+        probes = [KeyQuery((f"m{key}",), 1) for key in "abzba"]
         found = find_by_keys(store, *probes, most=2)
         assert ids(found) == {"a0", "a1", "b0", "b1"}
         assert found.left_out == dict.fromkeys((0, 1, 3, 4), 1)
@@ -169,10 +169,10 @@ class KeysContract(Suite):
     def test_documents_with_one_digest_count_once(self) -> None:
         store = self.ready()
         for n in range(3):
-            write(store, *(entry(f"{key}{n}", 1, digest=key, keys=(key, "m"), length=1) for key in "abc"))
+            write(store, *(entry(f"{key}{n}", 1, digest=key, keys=(f"m{key}", "m"), length=1) for key in "abc"))
         found = find_by_keys(store, KeyQuery(("m",), 1), one_per_digest=True, most=3)
         assert (ids(found), found.left_out) == ({"a0", "b0", "c0"}, {})
-        found = find_by_keys(store, KeyQuery(("m", "b"), 1), one_per_digest=True, most=2, without=("a0", "b0"))
+        found = find_by_keys(store, KeyQuery(("m", "mb"), 1), one_per_digest=True, most=2, without=("a0", "b0"))
         assert ids(found) == {"b1", "c0"}
         # A store may count all documents of the digests that were left out.
         assert found.left_out.keys() == {0}

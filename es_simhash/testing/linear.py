@@ -49,6 +49,7 @@ from es_simhash.contract import (
     seen_mismatch,
 )
 from es_simhash.errors import NotSetUp
+from es_simhash.search.blocks import block_keys
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
@@ -241,7 +242,8 @@ class LinearStore:
         found = {row.id: row for row in rows if row.digest in digests}
         crowds: Counter[int | None] = Counter()
         for row in rows:
-            distances = [hamming_distance(row.fingerprint, probe.fingerprint) for probe in request.probes]
+            probes = [probe for probe in request.probes if not request.blocks or _share_block(row, probe, request.bits)]
+            distances = [hamming_distance(row.fingerprint, probe.fingerprint) for probe in probes]
             if any(bits is not None and bits <= request.max_distance for bits in distances):
                 crowds[row.fingerprint] += 1
                 if request.per_fingerprint is None or crowds[row.fingerprint] <= request.per_fingerprint:
@@ -343,6 +345,11 @@ _HANDLERS = dict(
         _handler(ListUsers, LinearStore._list_users),
     ]
 )
+
+
+def _share_block(row: Row, probe: Probe, bits: int) -> bool:
+    """Return whether a document has a block key of a Probe's fingerprint."""
+    return probe.fingerprint is not None and not set(row.keys).isdisjoint(block_keys([probe.fingerprint], bits)[0])
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Backfill(Ingest):
     """One run over StoredDocuments; see :class:`~es_simhash.verbs.ingest.Ingest`."""
 
+    _repairs = True
+
     def _is_update(self, before: Row) -> bool:
         return bool(before.digest)  # a document without a fingerprint gets its first outcome
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections import ChainMap
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,7 +61,7 @@ class LookedUp:
     memory: Memory
     left_out: Mapping[str, int]
 
-    @property
+    @cached_property
     def documents(self) -> list[Document]:
         return [item for item in self.items if isinstance(item, Document)]
 
@@ -98,7 +100,7 @@ class _Known:
     """What is known when the documents of a batch are decided.
 
     :param stored: by id, the Rows that the store had.
-    :param latest: by id, the latest Rows of the store and of this run.
+    :param latest: by id, the latest state of the Rows that the store had.
     :param neighbours: of the batch.
     :param outside: ids of the batch that do not match the filter.
     """
@@ -119,6 +121,9 @@ class Ingest:
     :param filter: only documents that match it become originals.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     """
+
+    _repairs = False
+    """A document is written although the stored one is damaged."""
 
     def __init__(
         self,
@@ -186,6 +191,7 @@ class Ingest:
             one_per_digest=True,
             per_fingerprint=rule.per_fingerprint,
             time_field=rule.time_field,
+            blocks=rule.blocks,
         )
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self._filter is not None
@@ -209,11 +215,15 @@ class Ingest:
         return (yield from self._decide(batch, neighbours, batch.documents, {}))
 
     def _neighbours(self, batch: LookedUp) -> Flow[Neighbours]:
-        stored = self._memory.over(batch.memory.over({row.id: row for row in batch.candidates}))
-        queries = [self._rule.queries(document.keys) for document in batch.documents]
+        rule = self._rule
         alone = [self._alone(document) for document in batch.documents]
-        unsearched = self._memory.rows.keys() | batch.memory.rows.keys()
-        neighbours = Neighbours(alone, stored.values(), self._rule, queries, batch.left_out, unsearched)
+        stored = {row.id: row for row in batch.candidates}
+        if batch.memory is not self._memory:
+            stored = batch.memory.over(stored, alone, rule)
+        stored = self._memory.over(stored, alone, rule)
+        queries = [rule.queries(document.keys) for document in batch.documents]
+        unsearched = ChainMap(self._memory.rows, batch.memory.rows)
+        neighbours = Neighbours(alone, stored.values(), rule, queries, batch.left_out, unsearched)
         if self._rule.texts is not None:
             sources = [document.source for document in batch.documents]
             yield from neighbours.confirm_new(self._rule.texts, sources, self._recent)
@@ -222,8 +232,8 @@ class Ingest:
     def _alone(self, document: Document) -> Row:
         """Return the Row of a document that duplicates nothing. The digest of an empty text is empty."""
         fingerprint = document.fingerprint
-        row = Row(document.id, fingerprint.value, fingerprint.copy_digest or "", document.id, None, written=0)
-        return _completed(row, document)
+        digest = fingerprint.copy_digest or ""
+        return Row(document.id, fingerprint.value, digest, document.id, None, 0, **_of_document(document))
 
     def _decide(
         self,
@@ -239,7 +249,8 @@ class Ingest:
         written = dict(written)
         decisions: dict[str, Decision] = {}
         outside = {d.id for d in batch.documents if not self._matches_filter(d)} if self._filter is not None else set()
-        latest = {**batch.stored, **batch.memory.known, **self._memory.known}
+        memories = self._memory, batch.memory
+        latest = {id: memories[0].get(id) or memories[1].get(id) or row for id, row in batch.stored.items()}
         known = _Known(batch.stored, latest, neighbours, outside)
         for document in documents:
             decision = yield from self._decide_one(document, known, written)
@@ -254,6 +265,8 @@ class Ingest:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
         before = known.latest[document.id] if document.id in known.stored else None
+        if before is not None and before.damaged and not self._repairs:
+            return Decision(_failed(Outcome(document.id, "failed", **about), document, before.damaged))
         if before is not None and not _differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
             return Decision(Outcome(document.id, "unchanged", **about))
@@ -357,15 +370,15 @@ class Ingest:
     def _row(self, document: Document, decision: Decision) -> Row:
         """Return the Row to write for a document."""
         assert decision.group is not None
-        row = Row(
+        return Row(
             id=document.id,
             fingerprint=document.fingerprint.value,
             digest=document.fingerprint.digest,
             group=decision.group,
             duplicate_of=decision.duplicate_of,
             written=decision.written,
+            **_of_document(document),
         )
-        return _completed(row, document)
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
@@ -467,7 +480,7 @@ class Ingest:
             yield from relink(changed, memory, self._rule, heads=heads, filter=self._filter)
         if not self._unrefreshed:
             self._forget()  # search finds at once what is written
-        elif len(memory.known) >= WINDOW:
+        elif len(memory) >= WINDOW:
             yield from self._refresh()
 
     def finish(self) -> Flow[None]:
@@ -485,16 +498,18 @@ class Ingest:
         self._memory = Memory()
 
 
-def _completed(row: Row, document: Document) -> Row:
-    """Return the Row with the keys and the time of its document."""
-    if document.keys is not None:
-        row = replace(row, keys=document.keys.values, length=document.keys.length)
-    return row if document.time is None else replace(row, time=document.time)
+def _of_document(document: Document) -> dict[str, Any]:
+    """Return the keys and the time of a document, as fields of a Row."""
+    keys = document.keys
+    if keys is None:
+        return {"keys": document.block_keys, "time": document.time}
+    return {"keys": keys.values + document.block_keys, "length": keys.length, "time": document.time}
 
 
 def _differs(document: Document, stored: Row) -> bool:
     """Return whether a document must be written: its text changed, or the stored document lacks its keys."""
     lacks_keys = document.keys is not None and stored.length is None
+    lacks_keys |= not set(stored.keys).issuperset(document.block_keys)
     return stored.digest != document.fingerprint.digest or lacks_keys
 
 

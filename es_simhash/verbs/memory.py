@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Candidates, Found, Probe, ask
+from es_simhash.search.segment_index import SegmentIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from es_simhash.contract import Flow, Row
+    from es_simhash.verbs.rule import ResolvedRule
 
 RECENT = 32_000_000
 """Characters of documents that RecentSources keeps: at most 64 MB of Chinese text."""
@@ -31,6 +34,18 @@ class Memory:
         self.hidden: dict[str, Row] = {}
         self.outside: set[str] = set()
         self.relinked: dict[str, Row] = {}
+        self._new: list[Row] = []
+        self._of_digest: defaultdict[str, list[str]] = defaultdict(list)
+        self._segments: SegmentIndex | None = None
+        self._ids: list[str] = []
+
+    def __len__(self) -> int:
+        """Return how many Rows are remembered. A Row that was relinked and then written may count twice."""
+        return len(self.rows) + len(self.relinked)
+
+    def get(self, id: str) -> Row | None:
+        """Return the present state of a Row; None if search knows it, or there is no such Row."""
+        return self.rows.get(id) or self.relinked.get(id)
 
     @property
     def known(self) -> dict[str, Row]:
@@ -43,6 +58,7 @@ class Memory:
         :param replaces: the former state, which search may still find.
         """
         self.rows[row.id] = row
+        self._new.append(row)
         if replaces is not None:
             self.hidden[row.id] = replaces
 
@@ -50,10 +66,35 @@ class Memory:
         """Remember a Row whose links were changed."""
         (self.rows if row.id in self.rows else self.relinked)[row.id] = row
 
-    def over(self, found: Mapping[str, Row]) -> dict[str, Row]:
-        """Return the Rows that a search found, corrected and extended by what is known here."""
-        rows = dict(found) | {id: row for id, row in self.relinked.items() if id in found} | self.rows
+    def over(self, found: Mapping[str, Row], batch: Sequence[Row], rule: ResolvedRule) -> dict[str, Row]:
+        """Return the Rows that a search found, corrected and extended by what is known here.
+
+        :param found: by id.
+        :param batch: the Rows that the search was for. Of the Rows here that were not found, those that can be near
+            one of them are returned, and perhaps others.
+        """
+        rows = {id: self.relinked.get(id, row) for id, row in found.items() if id not in self.rows}
+        rows |= {id: self.rows[id] for id in self._like(batch, rule)}
         return {id: row for id, row in rows.items() if id not in self.outside}
+
+    def _like(self, batch: Sequence[Row], rule: ResolvedRule) -> Collection[str]:
+        """Return the ids of the Rows that were written and may be duplicates of one of the batch."""
+        if rule.keys or not self.rows:
+            return self.rows.keys()
+        index = self._segments = self._segments or SegmentIndex(rule.bits)
+        self._index_new(index)
+        same = [id for row in batch if row.digest in self._of_digest for id in self._of_digest[row.digest]]
+        asked = [row.fingerprint for row in batch if row.fingerprint is not None]
+        return {*same, *(self._ids[position] for position in index.near(asked, rule.max_distance))}
+
+    def _index_new(self, index: SegmentIndex) -> None:
+        """Make the Rows that were written since the last time known to :meth:`_like`."""
+        for row in self._new:
+            self._of_digest[row.digest].append(row.id)
+        fingerprinted = [row for row in self._new if row.fingerprint is not None]
+        self._ids += [row.id for row in fingerprinted]
+        index.add([row.fingerprint for row in fingerprinted if row.fingerprint is not None])
+        self._new = []
 
 
 class RecentSources:

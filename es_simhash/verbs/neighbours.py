@@ -76,6 +76,9 @@ class _Near(NamedTuple):
         return _Near(self.indices[keep], self.order[keep])
 
 
+_NONE_NEAR = _Near(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64))
+
+
 class _Counted(NamedTuple):
     """Rows that may be the original of a document.
 
@@ -138,6 +141,8 @@ class Neighbours:
             self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
         else:
             self._fingerprints = FingerprintIndex([row.fingerprint for row in self._rows], rule.bits)
+            # Most documents are near none but themselves. It is known at once for which this holds.
+            self._alone = (self._fingerprints.count_last(len(batch), rule.max_distance) <= 1).tolist()
         if rule.window is not None:
             times = [_NO_TIME if row.time is None else row.time for row in self._rows]
             self._times = np.array(times, dtype=np.int64)
@@ -160,6 +165,8 @@ class Neighbours:
         """Return the Rows that may be near one of the batch. Nothing of it is kept: there may be very many."""
         row = self._rows[self._stored_count + position]
         if not self._rule.keys:
+            if self._alone[position]:
+                return _NONE_NEAR
             indices, distances = self._fingerprints.within(row.fingerprint, self._rule.max_distance)
             return self._in_window(_Near(indices, distances), position)
         indices, scores = self._keys.sharing(self._queries[position])
@@ -266,10 +273,13 @@ class Neighbours:
         """
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
-        copies = np.array(self._copies[digest] if digest else [], dtype=np.intp)
+        near = self._near(position)
+        same = self._copies[digest] if digest else []
+        if not len(near.indices) and len(same) <= 1 and not self._not_returned:
+            return []
+        copies = np.array(same, dtype=np.intp)
         in_window = self._in_window(_Near(copies, np.zeros_like(copies)), position)
         exact = self._counted(in_window, id, written, before, without)
-        near = self._near(position)
         others = self._counted(near.without(copies), id, written, before, without)
         most = 1 if self._texts is None else MOST_TEXTS
         if self._texts is not None:

@@ -138,18 +138,20 @@ class _Plan:
         )
         candidates: list[Row] = []
         if probes:
+            gone = tuple(sorted(self.gone))
             request = Candidates(
                 probes,
                 rule.search_distance,
                 rule.bits,
                 self.filter,
-                tuple(sorted(self.gone)),
+                gone,
+                rule.blocks,
                 one_per_digest=True,
                 per_fingerprint=rule.per_fingerprint,
                 time_field=rule.time_field,
             )
             candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
-        stored = self.memory.over({row.id: row for row in candidates})
+        stored = self.memory.over({row.id: row for row in candidates}, batch, rule)
         neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule, queries)
         if rule.texts is not None:
             yield from neighbours.confirm_stored(rule.texts)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import KeysState, Probe
+from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.keys import SHINGLES, key_queries
+from es_simhash.search.keys import BLOCKS, SHINGLES, key_queries
 from es_simhash.similarity.confirm import Confirm
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.texts import Texts
@@ -38,6 +39,7 @@ class ResolvedRule:
     :param keys: candidates come from keys and digests. Texts always confirm, and fingerprints limit nothing unless
         ``limited``.
     :param limited: near-duplicates found by keys must be within ``max_distance`` too.
+    :param blocks: fingerprints may be looked up by block keys.
     :param window: only documents in the window around a document's time can be its duplicates; None for all.
     """
 
@@ -47,6 +49,7 @@ class ResolvedRule:
     texts: Texts | None = None
     keys: bool = False
     limited: bool = False
+    blocks: bool = False
     window: Window | None = None
 
     @property
@@ -138,7 +141,8 @@ class ResolvedRule:
 def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState = NO_KEYS) -> ResolvedRule:
     """Return the rule under the Scheme of a Fingerprinter.
 
-    :param keys: those of the store. If they are complete, texts that confirm get their candidates from them.
+    :param keys: those of the store. If they are complete, texts that confirm get their candidates from those of the
+        text. Else fingerprints may be looked up by those of the fingerprint, if the rule's max_distance allows it.
 
     :raises InputError: if the Scheme's fingerprints are too short for the rule's max_distance.
     """
@@ -147,12 +151,14 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
     texts = None
     if rule.confirm is not None:
         texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, by_keys, rule.numbers_agree), rule.text_fields)
+    max_distance = rule.bits_allowed(scheme)
     return ResolvedRule(
-        rule.bits_allowed(scheme),
+        max_distance,
         scheme.bits,
         scheme.blank_digest,
         texts,
         keys=texts is not None and by_keys,
         limited=rule.max_distance is not None,
+        blocks=BLOCKS in keys.kinds and keys.complete and 0 <= max_distance <= LARGEST_DISTANCE,
         window=rule.window,
     )

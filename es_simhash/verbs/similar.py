@@ -98,6 +98,8 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
     row = (yield from ask(Fetch((id,), rule.time_field))).get(id)
     if row is None:
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
+    if row.damaged:
+        raise InputError(row.damaged)
     if not row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again")
     if rule.window is not None:
@@ -141,7 +143,14 @@ def _near(
 ) -> Flow[list[Matches]]:
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
     request = Candidates(
-        probes, rule.search_distance, rule.bits, filter, without, most=MOST_TEXTS, time_field=rule.time_field
+        probes,
+        rule.search_distance,
+        rule.bits,
+        filter,
+        without,
+        rule.blocks,
+        most=MOST_TEXTS,
+        time_field=rule.time_field,
     )
     found = yield from ask(request)
     rows = found.rows

@@ -3,30 +3,23 @@
     pip install --group bench
     scripts/corpus peoples-daily --revise > news.jsonl      for the others see scripts/corpus --help
     python scripts/study news=news.jsonl reviews=reviews.jsonl poems=poems.jsonl --json study.json > study.md
-    python scripts/study --short news=peoples-daily.jsonl reviews=plain.jsonl
 
 A corpus is a file of JSON lines (also .xz) with `id`, `text` and perhaps `title`. Exact copies are dropped first, and
 counted. *Truth* is every pair of the other documents with a similarity of --threshold or more. An exact join finds
 these pairs: none is missing, and no method of detection chooses them.
 
-Articles. The similarity is Jaccard's of 5-character shingles of the normalised texts. With --edits it is a Levenshtein
-similarity, which favours no kind of tokens; it is slow on long texts. Each kind of tokens with each kind of weights is
-measured at each k (max_distance) of 64 and of 128 bits:
+The similarity is Jaccard's of shingles of 5 word characters of the normalised texts. Each kind of tokens with each kind
+of weights is measured at each k (max_distance) of 64 and of 128 bits:
 
 - precision, recall, F1: of the pairs within k;
 - F1 confirmed: the same if the texts are compared, and only true pairs are kept (the precision is 1 then);
 - related: the share of the pairs with a similarity of 0.5 or more. People may call them duplicates too;
 - near: the mean number of other documents within k of a document. There are half as many pairs to confirm.
 
-For comparison: datasketch's MinHashLSH and 1e0ng's simhash on the same pairs, if they are installed. At last, the
-number of pairs within k among --unrelated documents that have nothing in common. --json writes all results.
+At last, the number of pairs within k among --unrelated documents that have nothing in common.
 
-Short texts (--short) have 10 to 60 characters: the titles of a corpus, or if it has no titles its short texts and the
-first sentences of its long texts. Use a corpus without revised copies: every third text gets a copy as an aggregator
-makes it. The similarity is Levenshtein's (1 - distance / length of the longer text). A few policies are measured, among
-them CONFIRMED. A policy is a Scheme, a k, and perhaps a measure that confirms the pairs within k. If this measure is
-that of the truth, the precision is 1 (at the default --threshold), so compare the recall. "Pairs to confirm" is the
-number of pairs within k for each text. A policy without confirmation compares no texts.
+Other studies in this folder: decisions.py (settings of ingest beside other libraries), cases.py (kinds of copies),
+million.py (short texts), keys.py (the choice of keys).
 """
 
 from __future__ import annotations
@@ -36,7 +29,6 @@ import json
 from pathlib import Path
 
 from articles import articles
-from short import short
 from truth import read
 
 
@@ -45,18 +37,15 @@ def main() -> None:
         prog="python scripts/study", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("corpora", nargs="+", metavar="NAME=FILE", help="JSON lines, may end in .xz")
-    parser.add_argument("--short", action="store_true", help="measure titles and posts, not articles")
     parser.add_argument(
         "--threshold", type=float, default=0.8, help="similarity from which a pair is true; default: %(default)s"
     )
-    parser.add_argument("--edits", action="store_true", help="truth of articles is a Levenshtein similarity")
     parser.add_argument("--longer-than", type=int, default=0, metavar="N", help="only texts of more than N characters")
     parser.add_argument("--sample", type=int, metavar="N", help="at most N documents of each corpus, drawn at random")
     parser.add_argument(
         "--unrelated", type=int, default=10_000, metavar="N", help="number of unrelated documents; default: %(default)s"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all results to this file")
-    parser.add_argument("--no-peers", action="store_true", help="leave the other libraries out")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if wrong := [corpus for corpus in arguments.corpora if "=" not in corpus]:
@@ -65,7 +54,7 @@ def main() -> None:
     corpora = {
         name: read(Path(path), arguments.longer_than, arguments.sample, arguments.seed) for name, path in named.items()
     }
-    rows = (short if arguments.short else articles)(corpora, arguments)
+    rows = articles(corpora, arguments)
     if arguments.json:
         arguments.json.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
 

@@ -12,9 +12,8 @@ from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
 from es_simhash.groups.links import unite
 from near import MAX_DISTANCE, fingerprints, shortened, within
-from peers import peers
 from scores import scores
-from truth import codes, distinct, edit_pairs, join
+from truth import codes, distinct, join, shingle_sets
 from unrelated import false_pairs, unrelated
 
 RELATED = 0.5
@@ -26,19 +25,15 @@ def articles(corpora, arguments):
     for name, documents in corpora.items():
         texts = texts_of[name] = distinct(document["text"] for document in documents)
         print(f"{name}: {len(texts)} texts", file=sys.stderr)
-        joined = join(texts, min(RELATED, arguments.threshold))
-        truth = codes([(a, b) for a, b, similarity in joined if similarity >= arguments.threshold], len(texts))
-        if arguments.edits:
-            truth, _ = edit_pairs(texts, arguments.threshold)
-        related = codes([(a, b) for a, b, _ in joined], len(texts))
+        joined, similarity = join(shingle_sets(texts), min(RELATED, arguments.threshold))
+        truth = codes(joined[similarity >= arguments.threshold], len(texts))
+        related = codes(joined, len(texts))
         kept[name] = np.unique(unite(len(texts), iter([np.stack(np.divmod(related, len(texts)), axis=1)])))
         of_corpus = []
         for tokens in TOKENS:
             for weights, values in fingerprints(texts, tokens).items():
                 made[name, tokens, weights] = values
                 of_corpus += measured(values, truth, related, tokens=tokens, weights=weights)
-        if not arguments.no_peers:
-            of_corpus += peers(texts, truth, related, arguments.threshold)
         rows += [{"corpus": name, **row} for row in of_corpus]
         length = sum(map(len, texts)) / len(texts)
         print(f"\n### {name}: {len(texts):,} documents of {length:,.0f} characters, {len(truth):,} true pairs")
@@ -63,7 +58,7 @@ def measured(values, truth, related, **setting):
 
 
 def shown(rows):
-    """Yield the rows of the table, with titles: the default, the best settings, the other libraries."""
+    """Yield the rows of the table, with titles: the default, the best settings."""
     ours = [row for row in rows if "bits" in row]
     default = [row for row in ours if is_default(row)]
     yield from ((f"default, k = {row['k']}", row) for row in default if row["k"] in DISTANCES)
@@ -74,7 +69,6 @@ def shown(rows):
         ("best confirmed, 128 bits", 128, "f1_confirmed"),
     ):
         yield title, max((row for row in ours if row["bits"] == bits), key=lambda row: (row[measure], -row["pairs"]))
-    yield from ((row["library"], row) for row in rows if "library" in row)
 
 
 def is_default(row):

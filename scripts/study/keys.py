@@ -36,6 +36,7 @@ from pathlib import Path
 import numpy as np
 from rapidfuzz.distance import Levenshtein
 
+from corpora import corpora, fetch, news, read, reviews, templated, titles, verses
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.shingles import shingle_numbers
@@ -44,7 +45,7 @@ from es_simhash.search.qgrams import gram_keys, gram_query
 from es_simhash.similarity.containment import containment_of
 from es_simhash.similarity.numbers import numbers as numbers_of
 from es_simhash.similarity.numbers import numbers_agree
-from keys_corpora import corpora, fetch, join, news, read, reviews, templated, titles, verses
+from truth import join
 
 FACTORS = np.random.default_rng(23).integers(0, 1 << 64, size=16, dtype=np.uint64) | np.uint64(1)
 

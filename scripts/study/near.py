@@ -9,7 +9,7 @@ from es_simhash import Fingerprinter, Scheme
 from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.fingerprinting.fingerprinter import aggregate
 from es_simhash.fingerprinting.weights import WEIGHTS
-from es_simhash.groups.near_pairs import near_pairs
+from es_simhash.groups.near_pairs import NearPairs
 from truth import codes
 
 MAX_DISTANCE = {bits: Scheme(bits=bits).max_distance for bits in (64, 128)}
@@ -45,15 +45,17 @@ def within(values, bits):
     first = np.array([each[0] for each in members])
     found, waiting = [], []
     # A pair comes once for each combination of blocks that it shares: up to a hundred times.
-    for pairs in near_pairs(kinds, MAX_DISTANCE[bits]):
+    near = NearPairs(kinds, MAX_DISTANCE[bits])
+    for pairs in near.connecting():
         waiting.append(codes(np.sort(pairs, axis=1), len(kinds)))
         if sum(map(len, waiting)) > 10_000_000:
             waiting = [np.unique(np.concatenate(waiting))]
+    assert not near.left_out, f"{near.left_out} pairs were not compared: use a smaller corpus"
     one, other = np.divmod(np.unique(np.concatenate(waiting)), len(kinds))
     plain = single[one] & single[other] & (one != other)
     found.append(np.stack([first[one[plain]], first[other[plain]]], axis=1))
     for a, b in zip(one[~plain].tolist(), other[~plain].tolist(), strict=True):
-        # near_pairs treats equal fingerprints as one. Here each of them counts.
+        # NearPairs treats equal fingerprints as one. Here each of them counts.
         every = np.stack(np.meshgrid(members[a], members[b]), axis=-1).reshape(-1, 2)
         found.append(every[every[:, 0] < every[:, 1]] if a == b else every)
     pairs = np.sort(np.concatenate(found), axis=1)

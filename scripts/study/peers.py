@@ -1,64 +1,92 @@
-"""Other libraries on the same texts: datasketch's MinHashLSH and 1e0ng's simhash."""
+"""Other libraries on the same texts. Each function yields the pairs that the library finds.
+
+They get the word characters of the texts, so that the difference is not one of normalisation, and keep everything in
+memory. MinHash of gaoya and rensa has 32 bands of 4 rows: nearly every pair at 0.8 shares one. *Exact check* compares
+the shingles of each pair that a library finds.
+"""
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
 
 import numpy as np
-from tqdm import tqdm
 
-from es_simhash.fingerprinting.shingles import SHINGLE
-from es_simhash.similarity.measures import shingles
+from es_simhash.fingerprinting.shingles import SHINGLE, in_common
 from near import within
-from scores import scores
-from truth import codes
+from truth import shingles_of
+
+THRESHOLD = 0.8
+PERMUTATIONS, BANDS = 128, 32
 
 
-def peers(texts, truth, related, threshold):
-    """Yield the rows of the other libraries: candidates of MinHashLSH, those that it estimates as true, and simhash."""
-    if missing("datasketch", "simhash"):
-        return
+def peers():
+    """Return the functions whose libraries are installed. Each yields a title and the pairs, one or several times."""
+    every = {"datasketch": datasketch, "gaoya": gaoya, "rensa": rensa, "simhash": simhash}
+    return [find for library, find in every.items() if find_spec(library)]
+
+
+def checked(candidates, texts):
+    """Return the candidates whose shingles have a Jaccard similarity of ``THRESHOLD`` or more."""
+    sets = [shingles_of(text) for text in texts]
+    return [(a, b) for a, b in candidates if jaccard(sets[a], sets[b]) >= THRESHOLD]
+
+
+def jaccard(a, b):
+    both = in_common(a, b)
+    return both / (a.size + b.size - both)
+
+
+def shingles(text):
+    return {text[start : start + SHINGLE] for start in range(max(1, len(text) - SHINGLE + 1))}
+
+
+def datasketch(texts):
+    from datasketch import MinHash, MinHashLSH
+
+    lsh, hashes, pairs = MinHashLSH(threshold=THRESHOLD, num_perm=PERMUTATIONS), [], []
+    for position, text in enumerate(texts):
+        hashed = MinHash(num_perm=PERMUTATIONS)
+        hashed.update_batch([shingle.encode() for shingle in shingles(text)])
+        pairs += [(other, position) for other in lsh.query(hashed)]
+        lsh.insert(position, hashed)
+        hashes.append(hashed)
+    yield "datasketch MinHashLSH, own estimate", [(a, b) for a, b in pairs if hashes[a].jaccard(hashes[b]) >= THRESHOLD]
+    yield "datasketch MinHashLSH, exact check", checked(pairs, texts)
+
+
+def gaoya(texts):
+    from gaoya.minhash import MinHashStringIndex
+
+    index, pairs = (
+        MinHashStringIndex(32, 0.5, BANDS, PERMUTATIONS // BANDS, None, "char", False, (SHINGLE, SHINGLE)),
+        [],
+    )
+    for position, text in enumerate(texts):
+        pairs += [(other, position) for other in index.query(text)]
+        index.insert_document(position, text)
+    yield "gaoya, exact check", checked(pairs, texts)
+
+
+def rensa(texts):
+    from rensa import RMinHash, RMinHashLSH
+
+    index, pairs = RMinHashLSH(THRESHOLD, PERMUTATIONS, BANDS), []
+    for position, text in enumerate(texts):
+        hashed = RMinHash(PERMUTATIONS, 1)
+        hashed.update(list(shingles(text)))
+        pairs += [(other, position) for other in index.query(hashed)]
+        index.insert(position, hashed)
+    yield "rensa, exact check", checked(pairs, texts)
+
+
+def simhash(texts):
     from simhash import Simhash
 
-    def row(library, pairs):
-        found = codes(pairs, len(texts))
-        true, alike = (np.isin(found, those).sum() for those in (truth, related))
-        return {"library": library, **scores(len(found), true, alike, len(truth), len(texts))}
-
-    pairs, hashes = minhash_pairs(texts, threshold, SHINGLE)
-    yield row("datasketch MinHashLSH", pairs)
-    yield row("… and its own estimate", [(a, b) for a, b in pairs if hashes[a].jaccard(hashes[b]) >= threshold])
     values = []
-    for text in tqdm(texts, desc="1e0ng/simhash", disable=None):
+    for text in texts:
         try:
             values.append(Simhash(text).value)
         except OverflowError:  # 2.1.2 with numpy 2 fails if a feature occurs more than 255 times
             values.append(None)
     code, distance = within(values, 64)
-    failed = f" ({values.count(None)} texts failed)" if None in values else ""
-    yield row(f"1e0ng/simhash, k = 3{failed}", np.stack(np.divmod(code[distance <= 3], len(texts)), axis=1))
-
-
-def missing(*libraries):
-    """Return whether a library is not installed, and print it."""
-    absent = [library for library in libraries if find_spec(library) is None]
-    if absent:
-        print(
-            f"no other library is measured: {absent[0]} is not installed (pip install --group bench)", file=sys.stderr
-        )
-    return bool(absent)
-
-
-def minhash_pairs(texts, threshold, width):
-    """Return the candidates of datasketch's MinHashLSH, and the MinHash of each text."""
-    from datasketch import MinHash, MinHashLSH
-
-    lsh, hashes, pairs = MinHashLSH(threshold=threshold, num_perm=128), [], []
-    for position, text in enumerate(tqdm(texts, desc="datasketch", disable=None)):
-        hashed = MinHash(num_perm=128)
-        hashed.update_batch([shingle.encode() for shingle in shingles(text, width)])
-        pairs += [(other, position) for other in lsh.query(hashed)]
-        lsh.insert(position, hashed)
-        hashes.append(hashed)
-    return pairs, hashes
+    yield "1e0ng/simhash, k = 3", np.stack(np.divmod(code[distance <= 3], len(texts)), axis=1)

@@ -12,8 +12,9 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from tqdm import tqdm
 
-from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.similarity.measures import shingles
+from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
+from es_simhash.fingerprinting.shingles import shingle_numbers
 
 
 def read(path, longer_than, sample, seed):
@@ -27,61 +28,62 @@ def distinct(texts):
     return [text for text in dict.fromkeys(map(normalise, texts)) if text]
 
 
-def join(texts, threshold):
-    """Return every pair of texts with a Jaccard similarity of ``threshold`` or more, as (earlier, later, similarity).
+def shingles_of(words):
+    """Return the numbers of the distinct shingles of some word characters, ascending."""
+    return distinct_numbers(shingle_numbers(words))
 
-    The shingles are sorted by rarity, and only prefixes are compared, as in AllPairs (Bayardo, Ma and Srikant, "Scaling
+
+def shingle_sets(texts):
+    """Return :func:`shingles_of` each text."""
+    return [shingles_of(word_characters(normalise(text))) for text in texts]
+
+
+def join(sets, threshold):
+    """Return every pair of sets of numbers with a Jaccard similarity of ``threshold`` or more.
+
+    :returns: positions, shape (n, 2), the earlier one first and ascending; similarities, shape (n,).
+
+    The numbers are sorted by rarity, and only prefixes are compared, as in AllPairs (Bayardo, Ma and Srikant, "Scaling
     up all pairs similarity search", WWW 2007). The indexed prefix is shorter, as in PPJoin (Xiao, Wang, Lin and Yu,
     "Efficient similarity joins for near duplicate detection", WWW 2008).
 
-    Sets of x and y shingles with a similarity of t have at least t (x + y) / (1 + t) shingles in common. So, in one
-    order of all shingles, one of the first x - t x + 1 of the larger set is among the first y - 2 t y / (1 + t) + 1 of
-    the smaller set. If rare shingles come first, few other sets share such a prefix.
+    Sets of x and y numbers with a similarity of t have at least t (x + y) / (1 + t) numbers in common. So, in one order
+    of all numbers, one of the first x - t x + 1 of the larger set is among the first y - 2 t y / (1 + t) + 1 of the
+    smaller set. If rare numbers come first, few other sets share such a prefix.
     """
-    sets, shared, count = numbered(texts)
-    mine = np.zeros(count, dtype=np.bool_)
-    sizes = [len(numbers) for numbers in sets]
+    _, ranks, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
+    rarity = np.empty(len(counts), dtype=np.int64)
+    rarity[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    shared = int((counts == 1).sum())  # numbers of one set only are the rarest. They match no other set
+    ranked = [np.sort(each) for each in np.split(rarity[ranks], np.cumsum([len(each) for each in sets])[:-1])]
+    sizes, mine = [len(each) for each in sets], np.zeros(len(counts), dtype=np.bool_)
     index, found = {}, []
     for position in tqdm(sorted(range(len(sets)), key=sizes.__getitem__), desc="join", disable=None):
-        numbers, size = sets[position], sizes[position]
-        # Shingles of one text only are the rarest. They match no other text.
+        numbers, size = ranked[position], sizes[position]
+        least = at_least(threshold * size)
         probe, kept = (
             numbers[: size - at_least(part * size) + 1] for part in (threshold, 2 * threshold / (1 + threshold))
         )
-        least = at_least(threshold * size)
-        met = {
-            other
-            for number in probe[probe >= shared].tolist()
-            for other in index.get(number, ())
-            if sizes[other] >= least
-        }
+        met = set()
+        for number in probe[probe >= shared].tolist():
+            met.update(index.get(number, ()))
         mine[numbers] = True
         for other in met:
-            both = int(np.count_nonzero(mine[sets[other]]))
-            similarity = both / (size + sizes[other] - both)
-            if similarity >= threshold:
-                found.append((min(position, other), max(position, other), similarity))
+            if sizes[other] >= least:
+                both = int(np.count_nonzero(mine[ranked[other]]))
+                similarity = both / (size + sizes[other] - both)
+                if similarity >= threshold:
+                    found.append((min(position, other), max(position, other), similarity))
         mine[numbers] = False
         for number in kept[kept >= shared].tolist():
             index.setdefault(number, []).append(position)
-    return sorted(found)
+    found.sort()
+    pairs = np.array([pair[:2] for pair in found], dtype=np.int64).reshape(-1, 2)
+    return pairs, np.array([similarity for *_, similarity in found])
 
 
 def at_least(share):
     return ceil(share - 1e-9)  # 0.8 * 10 may be a little more than 8. A prefix that is too short would lose pairs
-
-
-def numbered(texts):
-    """Return each text's shingles as ascending numbers by rarity, the first number in two texts, and their count."""
-    numbers = {}
-    sets = [
-        np.fromiter((numbers.setdefault(shingle, len(numbers)) for shingle in shingles(text)), dtype=np.int64)
-        for text in texts
-    ]
-    counts = np.bincount(np.concatenate(sets), minlength=len(numbers))
-    rarity = np.empty(len(counts), dtype=np.int64)
-    rarity[np.argsort(counts, kind="stable")] = np.arange(len(counts))
-    return [np.sort(rarity[each]) for each in sets], int((counts == 1).sum()), len(counts)
 
 
 def codes(pairs, count):

@@ -12,7 +12,7 @@ import numpy as np
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
 from near import MAX_DISTANCE, shortened, within
-from truth import join
+from truth import join, shingle_sets
 
 UNRELATED = 0.2
 
@@ -24,9 +24,9 @@ def unrelated(texts_of, kept, count, seed):
     for name, positions in kept.items():  # more than needed, because some are related and dropped
         share = ceil(1.4 * count / len(kept))
         drawn += [(name, position) for position in rng.sample(positions.tolist(), min(len(positions), share))]
-    related = join([texts_of[name][position] for name, position in drawn], UNRELATED)
+    related, _ = join(shingle_sets(texts_of[name][position] for name, position in drawn), UNRELATED)
     dropped = set()
-    for a, b, _ in related:
+    for a, b in related.tolist():
         if a not in dropped:
             dropped.add(b)
     left = [document for position, document in enumerate(drawn) if position not in dropped]

@@ -26,7 +26,7 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.cli import main
-from es_simhash.errors import WrongServer
+from es_simhash.errors import InputError, WrongServer
 from es_simhash.ingest.pipeline import NOT_REACHED
 from es_simhash.stores.sqlite import database
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
@@ -235,10 +235,11 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
             ["similar", STORM, "--filter", '["zh"]'],
             """not a JSON object: use a JSON object, such as '{"term": {"lang": "zh"}}'""",
         ),
+        (["similar", STORM, "--filter", '{"bool":{"must":' * 30_000], "nested too deeply: use a JSON object"),
         (["ingest", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
         (["init", "--timeout", "nan"], "use a number of seconds above 0"),
     ],
-    ids=["filter not JSON", "filter no object", "distance", "timeout"],
+    ids=["filter not JSON", "filter no object", "filter too deep", "distance", "timeout"],
 )
 def test_a_wrong_option_is_a_usage_error_with_the_fix(tmp_path: Path, arguments: list[str], fix: str) -> None:
     done = es_simhash(*arguments, cwd=tmp_path)
@@ -254,6 +255,47 @@ def test_a_filter_that_sqlite_cannot_use_is_an_error_that_lists_the_usable_types
     said = complaint(es_simhash("similar", STORM, "--filter", '{"fuzzy": {"lang": "zh"}}', cwd=tmp_path))
     assert "filter type 'fuzzy' needs Elasticsearch" in said
     assert "use bool, exists, ids, match_all, range, term, terms" in said
+
+
+ODD_FILTERS = {
+    "nested 100 deep": (
+        '{"bool": {"must": ' * 100 + '{"match_all": {}}' + "}}" * 100,
+        "nested more than 100 deep: flatten",
+    ),
+    "half a character": ('{"term": {"a\\ud800": 1}}', "lone surrogate"),
+    "infinity": ('{"term": {"n": 1e400}}', "the number inf: use a finite number"),
+    "no number": ('{"range": {"n": {"gt": NaN}}}', "the number nan: use a finite number"),
+    "a huge integer": ('{"term": {"n": 1' + "0" * 400 + "}}", "an integer of 1,329 bits: use one of 64 bits"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_FILTERS)
+@pytest.mark.parametrize("command", ["similar", "export", "remove", "ingest", "group", "backfill"])
+def test_a_filter_that_no_store_can_take_is_one_clear_line(tmp_path: Path, kind: str, command: str) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
+        documents.setup()
+    more = {"similar": [STORM], "remove": ["a"], "backfill": ["--text-field", "text"]}.get(command, [])
+    filter, fix = ODD_FILTERS[kind]
+    assert fix in complaint(es_simhash(command, *more, "--filter", filter, cwd=tmp_path))
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize(
+    ("filter", "said"),
+    [
+        ('{"bool": {"must": ' * 31 + '{"match_all": {}}' + "}}" * 31, "does not understand the query"),
+        ('{"bool": {"should": [' + ", ".join(['{"term": {"n": 1}}'] * 40_000) + "]}}", "too many nested clauses"),
+        ('{"range": {"n": {"gt": 1' + "0" * 30 + "}}}", "out of range for a long"),
+        ('{"term": {"n": "\\u0000"}}', "does not understand the query"),
+    ],
+    ids=["31 deep", "40,000 clauses", "an integer beyond 64 bits", "a zero character"],
+)
+def test_a_filter_that_is_too_much_for_elasticsearch_is_one_clear_line(
+    tmp_path: Path, index: str, filter: str, said: str
+) -> None:
+    with Documents(index) as documents, pytest.raises(InputError, match=said) as raised:
+        list(documents.export(filter=json.loads(filter)))
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.elasticsearch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -96,6 +97,13 @@ WRONG: list[Call] = [
     ("remove", ("12",), {}, "put it in a list"),
     *((verb, ([id],), {}, "cannot be an id") for verb in ("remove", "fetch") for id in ("", None, True)),
     ("similar_to", ("",), {}, "cannot be an id"),
+    *((verb, (["a\ud800"],), {}, "lone surrogate") for verb in ("remove", "fetch")),
+    *((verb, ([10**5_000],), {}, "too many digits") for verb in ("remove", "fetch")),
+    ("similar_to", ("\ud800",), {}, "lone surrogate"),
+    ("backfill", ("a\ud800",), {}, "lone surrogate"),
+    ("backfill", ("a\0",), {}, "zero character"),
+    ("similar", ("a",), {"within": timedelta(days=1), "time_field": "a\0"}, "zero character"),
+    ("similar", ("a",), {"within": timedelta(days=1), "time_field": "a\ud800"}, "lone surrogate"),
     ("remove_matching", (None,), {}, "matching is None: use a filter"),
     ("group", (), {"head": "largest"}, "head is 'largest': use one of earliest, latest, kept"),
     ("group", (), {"head": []}, "use one of earliest, latest, kept"),

@@ -39,9 +39,17 @@ def test_each_run_has_ids_of_its_own() -> None:
     assert batches(documents(3)) == batches(documents(3))
 
 
+def test_claims_of_a_batch_are_those_of_one_after_the_other() -> None:
+    given = [(key, f"line {number}") for number, key in enumerate(["a", "b", "a", "七", 'c"\\', "b", 'c"\\', "d"])]
+    with FirstPlaces() as one, FirstPlaces() as other:
+        for start in (0, 3):
+            expected = [one.claim(*each) for each in given[start : start + 5]]
+            assert other.claim_all(given[start : start + 5]) == expected
+
+
 def test_a_disk_that_is_full_of_ids_is_a_clear_error() -> None:
     keys = [(f"{number:0100}", "here") for number in range(10_000)]
-    for fill in (lambda: ids.fill(keys), lambda: [ids.claim(*each) for each in keys]):
+    for fill in (lambda: ids.fill(keys), lambda: [ids.claim(*each) for each in keys], lambda: ids.claim_all(keys)):
         with FirstPlaces() as ids:
             ids._db.execute("PRAGMA max_page_count = 20")
             with pytest.raises(StoreError, match=r"\(database or disk is full\): make room there, or .* TMPDIR"):

@@ -46,6 +46,16 @@ def test_an_id_has_1_to_512_bytes(id: str, length: int) -> None:
         assert reader().read(line({"id": id[:-1], "text": "x"})).id == id[:-1]
 
 
+def test_an_id_that_is_a_huge_integer_is_refused() -> None:
+    assert refusal({"id": 10**5_000, "text": "x"}) == "the id in 'id' is an integer of 16,610 bits: use a string"
+    assert refusal({"id": 10**512, "text": "x"}).startswith("the id in 'id' has 513 bytes")
+
+
+@pytest.mark.parametrize("ours", [None, {}, {"fp": 1, "digest": "d"}], ids=repr)
+def test_our_own_field_is_left_out_of_the_source_also_if_it_is_null(ours: Any) -> None:
+    assert json.loads(reader().read(line({"id": 1, "text": "x", "simhash": ours})).source) == {"id": 1, "text": "x"}
+
+
 def test_texts_of_several_fields_are_joined_and_missing_ones_left_out() -> None:
     document = {"id": 1, "title": "暴雨", "lead": None, "body": "橙色预警"}
     read = reader("id", "title", "lead", "summary", "body").read(line(document))

@@ -10,6 +10,7 @@ from elasticsearch import Elasticsearch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from es_simhash import Documents
 from es_simhash.contract import Scan, SetUp, Write
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -57,6 +58,33 @@ filters = st.recursive(
 )
 
 
+odd_strings = st.sampled_from(["\0", "a\0b", "a", "ab", "\x1b", '"', "\\", "\u2028", "\U0001f389", "a\0"])
+odd_numbers = st.sampled_from(
+    [10**310, -(10**310), 10**30, 2**63, 2**64, 2**63 - 1, -(2**63), 1e308, -1e308, 5e-324, 0.5, 0.1 + 0.2, True, False]
+)
+odd_names = st.sampled_from(
+    ["x", 'x"', "x\\", "x\\n", "", "x y", "x\0", "\x1f", "中", "$", "x[0]", "x'", "x.y", "x.y.z"]
+)
+odd_values = odd_strings | odd_numbers | st.none()
+odd_documents = st.recursive(
+    st.dictionaries(odd_names, odd_values | st.lists(odd_values, max_size=2), max_size=3),
+    lambda inner: st.dictionaries(odd_names, inner | st.lists(inner, max_size=2), max_size=2),
+    max_leaves=3,
+)
+small_odd_numbers = st.sampled_from([2**63 - 1, -(2**63), 1e308, -1e308, 0.5, 0.1 + 0.2, 0])
+odd_leaves = st.one_of(
+    st.builds(lambda field: {"exists": {"field": field}}, odd_names),
+    st.builds(lambda field, value: {"term": {field: value}}, odd_names, odd_strings | small_odd_numbers),
+    st.builds(
+        lambda field, values: {"terms": {field: values}},
+        odd_names,
+        st.lists(odd_strings | small_odd_numbers, max_size=2),
+    ),
+    st.builds(lambda field, limit: {"range": {field: {"gt": limit}}}, odd_names, odd_strings | small_odd_numbers),
+)
+odd_filters = st.one_of(odd_leaves, st.builds(lambda leaf: {"bool": {"must_not": leaf}}, odd_leaves))
+
+
 def in_memory(documents: list[dict[str, Any]], filter: dict[str, Any]) -> set[str]:
     return {str(n) for n, document in enumerate(documents) if matches(document, str(n), filter)}
 
@@ -75,6 +103,111 @@ def test_sqlite_finds_what_matches_the_filter_in_memory(
     store.perform(SetUp(DEFAULT))
     store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64))
     assert {row.id for row in scan(store, filter=filter)} == in_memory(documents, filter)
+    store.close()
+
+
+@given(documents=st.lists(odd_documents, min_size=1, max_size=3), filter=odd_filters)
+@example(documents=[{"x": 10**310}], filter={"range": {"x": {"gt": 5}}})
+@example(documents=[{"x": "a\0b"}], filter={"term": {"x": "a"}})
+@example(documents=[{"x": "\0"}], filter={"term": {"x": "\0"}})
+@example(documents=[{'x"': 1}], filter={"term": {'x"': 1}})
+@settings(max_examples=400, deadline=None)
+def test_sqlite_and_memory_agree_on_odd_strings_numbers_and_names(
+    documents: list[dict[str, Any]], filter: dict[str, Any]
+) -> None:
+    store = open_store("sqlite:///:memory:")
+    store.perform(SetUp(DEFAULT))
+    store.perform(Write(tuple(entry(str(n), n, doc=document) for n, document in enumerate(documents)), 64))
+    inside = _inside(filter)
+    assert {row.id for row in scan(store, filter=inside)} == in_memory([{"doc": each} for each in documents], inside)
+    store.close()
+
+
+def _inside(filter: dict[str, Any]) -> dict[str, Any]:
+    """The filter on fields of the object ``doc``."""
+    if "bool" in filter:
+        return {"bool": {"must_not": _inside(filter["bool"]["must_not"])}}
+    ((kind, body),) = filter.items()
+    if kind == "exists":
+        return {"exists": {"field": f"doc.{body['field']}"}}
+    return {kind: {f"doc.{field}": value for field, value in body.items()}}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """A filter of bool filters inside each other."""
+    filter: dict[str, Any] = {"term": {"n": 1}}
+    for _ in range(depth):
+        filter = {"bool": {"must_not": [filter]}}
+    return filter
+
+
+LARGE: dict[str, dict[str, Any]] = {
+    **{f"{depth} deep": nested(depth) for depth in (7, 8, 9, 29, 32)},
+    "5,000 clauses": {"bool": {"should": [{"term": {"n": -n}} for n in range(5_000)]}},
+    "5,000 clauses of must": {"bool": {"must": [{"range": {"n": {"gt": -n}}} for n in range(1, 5_000)]}},
+    "40,000 values": {"terms": {"n": list(range(1, 40_000))}},
+    "40,000 ids": {"ids": {"values": [str(n) for n in range(1, 40_000)]}},
+    "a path of 100 names": {"bool": {"must_not": {"exists": {"field": ".".join("x" * 100)}}}},
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_sqlite_answers_a_deep_or_wide_filter_as_memory_does(name: str) -> None:
+    store = open_store("sqlite:///:memory:")
+    store.perform(SetUp(DEFAULT))
+    documents = [{"n": n} for n in range(3)]
+    store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64))
+    assert {row.id for row in scan(store, filter=LARGE[name])} == in_memory(documents, LARGE[name])
+    store.close()
+
+
+CYCLE: dict[str, Any] = {"bool": {}}
+CYCLE["bool"]["must"] = CYCLE
+UNUSABLE: dict[str, tuple[Any, str]] = {
+    "deep": (nested(600), "nested more than 100 deep"),
+    "a cycle": (CYCLE, "nested more than 100 deep"),
+    "half a character as a name": ({"term": {"a\ud800": 1}}, "lone surrogate"),
+    "half a character as a value": ({"term": {"a": "\ud800"}}, "lone surrogate"),
+    "half a character as an id": ({"ids": {"values": ["\ud800"]}}, "lone surrogate"),
+    "infinity": ({"term": {"a": float("inf")}}, "use a finite number"),
+    "no number": ({"range": {"a": {"lt": float("nan")}}}, "use a finite number"),
+    "a huge integer": ({"term": {"a": 10**5_000}}, "has an integer of 16,610 bits"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+@pytest.mark.parametrize("address", ["sqlite:///:memory:", "http://127.0.0.1:1/nothing"])
+def test_a_filter_that_no_store_can_take_is_refused_before_a_request(name: str, address: str) -> None:
+    filter, message = UNUSABLE[name]
+    documents = Documents(address, scheme=DEFAULT)
+    for verb in (
+        lambda: documents.similar("a", filter=filter),
+        lambda: documents.remove_matching(filter),
+        lambda: documents.group(filter=filter),
+        lambda: list(documents.ingest([], filter=filter)),
+        lambda: list(documents.export(filter=filter)),
+    ):
+        with pytest.raises(InputError, match=message):
+            verb()
+    documents.close()
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_sqlite_refuses_a_filter_that_it_cannot_take(name: str) -> None:
+    store = open_store("sqlite:///:memory:")
+    store.perform(SetUp(DEFAULT))
+    with pytest.raises(InputError, match=UNUSABLE[name][1]):
+        store.perform(Scan(filter=UNUSABLE[name][0]))
+    store.close()
+
+
+def test_a_stored_document_that_is_no_json_does_not_spoil_filters() -> None:
+    store = open_store("sqlite:///:memory:")
+    store.perform(SetUp(DEFAULT))
+    store.perform(Write((entry("a", 1, n=1), entry("b", 2, n=1)), 64))
+    with store._database.use() as connection:  # type: ignore[attr-defined]
+        connection.execute("UPDATE documents SET source = '{' WHERE id = 'a'")
+    assert [row.id for row in scan(store, filter={"term": {"n": 1}})] == ["b"]
     store.close()
 
 

@@ -145,3 +145,12 @@ def test_a_window_is_inclusive_on_both_sides() -> None:
     assert window.around(100) == (90, 110)
     assert [window.holds(100, other) for other in (89, 90, 110, 111, None)] == [False, True, True, False, False]
     assert not window.holds(None, None)
+
+
+def test_a_time_that_is_nested_too_deeply_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    with pytest.raises(InputError, match="nested too deeply"):
+        time_of({"at": deep}, "at")
+    assert time_or_none({"at": deep}, "at") is None

@@ -99,3 +99,16 @@ def test_whether_numbers_agree_does_not_depend_on_which_text_comes_first(
     a, b = (TextFeatures(text, FINGERPRINTER) for text in (one, other))
     assert have_agreeing_numbers(a, b, measure) == have_agreeing_numbers(b, a, measure)
     assert have_agreeing_numbers(a, b, measure) or a.numbers != b.numbers
+
+
+@pytest.mark.parametrize(
+    "copy", ["气温升至1\n2.5度，共3 6 万人", "气温升至 12.5 度，共 36 万人", "气温升至125度共36万人"]
+)
+def test_a_line_break_a_space_or_a_lost_point_in_a_number_leaves_numbers_that_agree(copy: str) -> None:
+    a, b, c = (
+        TextFeatures(text, FINGERPRINTER) for text in ("气温升至12.5度，共36万人", copy, "气温升至12.6度，共36万人")
+    )
+    assert have_agreeing_numbers(a, b, "jaccard")
+    assert have_agreeing_numbers(a, b, "containment")
+    assert not have_agreeing_numbers(a, c, "jaccard")
+    assert not have_agreeing_numbers(b, c, "containment")

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.similarity.numbers import numbers, numbers_agree
+from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.similarity.numbers import numbers, numbers_agree, numbers_of_words
 
 DIGITS = "零一二三四五六七八九"
 
@@ -126,3 +127,17 @@ def test_agreement_is_symmetric_and_equals_the_plain_rule(
     assert numbers_agree(ours, theirs, lengths) == expected
     assert numbers_agree(theirs, ours, lengths[::-1] if lengths else None) == expected
     assert numbers_agree(ours, ours, lengths)
+
+
+@given(st.text("一1２3.,% \n年月，。", max_size=20), st.data())
+def test_numbers_of_word_characters_do_not_change_with_spaces_line_breaks_and_punctuation(
+    text: str, data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(text)))
+    mark = data.draw(st.sampled_from(["\n", " ", "，", "。", "🎉"]))
+    assert numbers_of_words(normalise(text[:at] + mark + text[at:])) == numbers_of_words(normalise(text))
+
+
+def test_numbers_in_a_web_address_do_not_count() -> None:
+    assert numbers("见https://example.cn/2024/a1.html?id=17 共3人") == Counter(["3"])
+    assert numbers_of_words(normalise("共3人 http://t.cn/A6 12日")) == Counter(["3", "12"])

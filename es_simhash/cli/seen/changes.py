@@ -12,7 +12,7 @@ from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths
 from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.seen.lines import apply_lines
 from es_simhash.client import SeenItems
 from es_simhash.errors import InputError, SimhashError
@@ -110,7 +110,7 @@ def _print_changed(changed: int, as_json: bool, change: str) -> None:
     if as_json:
         print_json({"changed": changed})
     else:
-        click.echo(f"{count_of(changed, 'item')} {change}")
+        echo(f"{count_of(changed, 'item')} {change}")
 
 
 def _apply(paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_json: bool, changed: str) -> None:
@@ -139,7 +139,7 @@ def _print_counts(counts: Counter[str], as_json: bool, changed: str) -> None:
         print_json(counts)
         return
     lines, items = count_of(counts["lines"], "line"), count_of(counts["items"], "item")
-    click.echo(f"{lines}, {items}, {counts['changed']:,} {changed}")
+    echo(f"{lines}, {items}, {counts['changed']:,} {changed}")
     for name, noun in (("rejected", "line"), ("failed", "user")):
         if counts[name]:
-            click.echo(f"{count_of(counts[name], noun)} {name}")
+            echo(f"{count_of(counts[name], noun)} {name}")

@@ -9,6 +9,7 @@ import click
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import client_options, store_options
+from es_simhash.cli.output import echo
 from es_simhash.client import SeenItems
 
 _DEFAULT = SeenConfig()
@@ -64,4 +65,4 @@ def init(
     chosen = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
     with SeenItems(url, **chosen, **options) as items:  # type: ignore[arg-type]
         result = items.setup()
-        click.echo(f"{items.name}: {_MESSAGES[result]}")
+        echo(f"{items.name}: {_MESSAGES[result]}")

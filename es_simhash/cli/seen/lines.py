@@ -6,12 +6,10 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.seen import user_id
 from es_simhash.cli.input import progress_bar, read_lines
-from es_simhash.cli.output import print_json
+from es_simhash.cli.output import echo, print_json
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.lines import parsed
 
@@ -142,4 +140,4 @@ def _report(problem: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(problem)
     else:
-        click.echo(f"{problem['outcome']}: {problem['reason']}", err=True)
+        echo(f"{problem['outcome']}: {problem['reason']}", err=True)

@@ -10,7 +10,7 @@ from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import input_paths, open_input
 from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import display, print_json
+from es_simhash.cli.output import display, echo, print_json
 from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected
 from es_simhash.client import SeenItems
 from es_simhash.errors import FilterFormatError
@@ -64,7 +64,7 @@ def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_jso
             print_json({"user": user, "items": found})
         else:
             for item in found:
-                click.echo(item)
+                echo(str(item))
 
 
 def _answer_lines(seen: SeenItems, files: tuple[str, ...], batch_size: int, as_json: bool) -> None:

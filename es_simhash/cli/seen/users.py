@@ -12,7 +12,7 @@ import click
 from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import count_of, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.client import SeenItems
 
 
@@ -36,16 +36,14 @@ def stats(user: str, as_json: bool, **store: Any) -> None:
         print_json(asdict(found))
         return
     if not found.exists:
-        click.echo(f"{user}: no seen items", err=True)
+        echo(f"{user}: no seen items", err=True)
         return
-    click.echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
+    echo(f"{'started':<20}  {'items':>10}  {'layers':>6}  {'bytes':>10}  false positives")
     for generation in found.generations:
         started = datetime.fromtimestamp(generation.started, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
         rate = f"{generation.false_positive_rate:.4%}"
-        click.echo(
-            f"{started:<20}  {generation.count:>10,}  {generation.layers:>6}  {generation.bytes:>10,}  {rate:>15}"
-        )
-    click.echo(f"forgotten: {found.forgotten:,}")
+        echo(f"{started:<20}  {generation.count:>10,}  {generation.layers:>6}  {generation.bytes:>10,}  {rate:>15}")
+    echo(f"forgotten: {found.forgotten:,}")
 
 
 @click.command(cls=Command)
@@ -81,9 +79,9 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
     if as_json:
         print_json({"rotated": rotated, "failed": {user: str(error) for user, error in report.failed.items()}})
     else:
-        click.echo(f"rotated {count_of(rotated, 'user')}")
+        echo(f"rotated {count_of(rotated, 'user')}")
         for error in report.failed.values():
-            click.echo(f"failed: {error}", err=True)
+            echo(f"failed: {error}", err=True)
     if report.failed:
         sys.exit(SOME_NOT_DONE)
 
@@ -114,4 +112,4 @@ def remove(user: str, **store: Any) -> None:
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:
         if not seen.remove(user):
-            click.echo(f"{user}: no seen items", err=True)
+            echo(f"{user}: no seen items", err=True)

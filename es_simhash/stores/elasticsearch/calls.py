@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from es_simhash.errors import SimhashError
 
 R = TypeVar("R")
+
+COUNT_AGE = 10.0
+"""Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,23 @@ class Dialect:
     translate: Callable[[Exception, str], SimhashError]
 
 
+class DocumentCount:
+    """How many documents an index had when it was last asked. It is asked again after ``COUNT_AGE`` seconds."""
+
+    def __init__(self) -> None:
+        self.documents: int | None = None
+        self._asked = 0.0
+
+    @property
+    def old(self) -> bool:
+        """It must be asked again."""
+        return self.documents is None or time.monotonic() - self._asked > COUNT_AGE
+
+    def set(self, documents: int) -> None:
+        """Remember a number of documents."""
+        self.documents, self._asked = documents, time.monotonic()
+
+
 @dataclass(frozen=True)
 class Index:
     """The index that a store uses.
@@ -73,11 +94,13 @@ class Index:
     :param index: name of the index, or of an alias of it.
     :param name: the store's address without credentials, for messages.
     :param dialect: of the server.
+    :param count: an estimate of the number of documents, for the planner.
     """
 
     index: str
     name: str
     dialect: Dialect
+    count: DocumentCount = field(default_factory=DocumentCount, compare=False)
 
 
 Handler: TypeAlias = "Callable[[Any, Index], Steps[Any]]"

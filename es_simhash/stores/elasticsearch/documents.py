@@ -83,7 +83,9 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
         return Written({}, searchable=False)
     lines = [line for _, pair in operations for line in pair]
     try:
-        body = yield Call("bulk", {"index": index.index, "operations": lines})
+        # Of each result only what is read below: the rest would take time to make and to parse.
+        filter_path = "items.*.status,items.*.error"
+        body = yield Call("bulk", {"index": index.index, "operations": lines, "filter_path": filter_path})
     except TooLarge as error:
         return (yield from _written_in_halves(operations, index, error))
     check_items(body["items"], index.name)

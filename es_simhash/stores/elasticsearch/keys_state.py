@@ -9,7 +9,7 @@ from es_simhash.contract import CompleteKeys, DescribeKeys, KeysState, SetUpKeys
 from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError, NotSetUp
 from es_simhash.stores.elasticsearch.calls import Call, handler
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
 from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.steps import read_mappings
 
@@ -101,7 +101,7 @@ def _is_empty(index: Index) -> Steps[bool]:
 
 
 def _states(mappings: Mapping[str, Mapping[str, Any]]) -> _States:
-    values = {name: mapping.get("_meta", {}).get(META, {}).get(KEY) for name, mapping in mappings.items()}
+    values = {name: our_meta(mapping).get(KEY) for name, mapping in mappings.items()}
     return {name: KeysState.from_dict(each) if each is not None else KeysState() for name, each in values.items()}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import scheme_mismatch, seen_mismatch
-from es_simhash.errors import FilterMismatch, NotSetUp, SchemeMismatch, SimhashError
+from es_simhash.errors import FilterMismatch, NotSetUp, SchemeMismatch, SimhashError, Unsupported
 from es_simhash.fingerprinting.scheme import Scheme
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Part(Generic[C]):
         meta = existing.get("_meta", {})
         return {
             "properties": ours["properties"],
-            "_meta": {**meta, META: {**meta.get(META, {}), **ours["_meta"][META]}},
+            "_meta": {**meta, META: {**our_meta(existing), **ours["_meta"][META]}},
         }
 
     def stored(self, mappings: Mapping[str, Mapping[str, Any]], name: str) -> C | None:
@@ -70,9 +70,12 @@ class Part(Generic[C]):
 
         :param mappings: mapping by index name.
         :param name: of the store, for messages.
+        :raises Unsupported: if an index cannot be used: no whole ``_source``, required routing, other types.
         :raises NotSetUp: if only some of the indices were set up, or if the field exists without a configuration.
         :raises SimhashError: the error for a mismatch, if the indices have different configurations.
         """
+        for index, mapping in mappings.items():
+            _check_usable(mapping, index)
         configs = {index: self._complete(mapping, index) for index, mapping in mappings.items()}
         if len(set(configs.values())) <= 1:
             return next(iter(configs.values()), None)
@@ -96,7 +99,7 @@ class Part(Generic[C]):
                 raise self.mismatch(stored, config, name)
 
     def _configured(self, mapping: Mapping[str, Any]) -> C | None:
-        values = mapping.get("_meta", {}).get(META, {}).get(self.key)
+        values = our_meta(mapping).get(self.key)
         return None if values is None else self.read(values)
 
     def _complete(self, mapping: Mapping[str, Any], index: str) -> C | None:
@@ -111,9 +114,64 @@ class Part(Generic[C]):
                 "another program uses the field, or the mapping was put without its `_meta`; use another index, or "
                 "put the whole mapping"
             )
-        present = field.get("properties", {}).keys() if field else set()
-        ours = json.loads(_read_file(self.file(config)))["mappings"]["properties"][self.field]["properties"].keys()
-        return config if ours <= present else None
+        present = field.get("properties", {}) if field else {}
+        ours = json.loads(_read_file(self.file(config)))["mappings"]["properties"][self.field]["properties"]
+        for name in ours.keys() & present.keys():
+            if _kind(present[name]) != _kind(ours[name]):
+                raise Unsupported(
+                    f"the index {index} maps `{self.field}.{name}` as {json.dumps(present[name])}, "
+                    f"es_simhash needs {json.dumps(ours[name])}: reindex it into an index that `es-simhash init` made"
+                )
+        return config if ours.keys() <= present.keys() else None
+
+
+def our_meta(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """Return our part of the ``_meta`` of a mapping; an empty dict if there is none.
+
+    :raises Unsupported: if it is no object.
+    """
+    values = mapping.get("_meta", {}).get(META)
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise Unsupported(
+            f"the `_meta` of the mapping is damaged: {META} is {json.dumps(values)[:100]}, es_simhash needs an object; "
+            "put the `_meta` of mappings/ again, with the values that the index was set up with"
+        )
+    return values
+
+
+def no_source(index: str) -> Unsupported:
+    """Return the error for an index that does not keep its documents."""
+    return Unsupported(
+        f"{index} has `_source` disabled: es_simhash reads documents and its own fields from it; reindex it into an "
+        "index with `_source`"
+    )
+
+
+def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
+    """Check that documents can be read and written by their ids, and are read as they were written.
+
+    :raises Unsupported: if not.
+    """
+    source = mapping.get("_source", {})
+    if source.get("enabled") is False or source.get("mode") == "disabled":
+        raise no_source(f"the index {index}")
+    if left_out := [name for name in ("includes", "excludes") if source.get(name)]:
+        raise Unsupported(
+            f"the index {index} has {left_out[0]} in its `_source`: a partial update, as group and backfill make, "
+            "would remove the fields that are not in `_source`; reindex it into an index with the whole `_source`"
+        )
+    if mapping.get("_routing", {}).get("required"):
+        raise Unsupported(
+            f"the index {index} requires routing: es_simhash reads and writes documents by their ids alone; reindex it "
+            "into an index without routing"
+        )
+
+
+def _kind(field: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what must not differ in the mapping of a field."""
+    return field.get("type"), field.get("index", True), field.get("doc_values", True), field.get("enabled", True)
 
 
 @cache

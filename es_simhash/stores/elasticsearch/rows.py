@@ -1,26 +1,33 @@
-"""A Row as JSON: the object ``simhash`` of a document."""
+"""A Row as JSON: the object ``simhash`` of a document.
+
+Block keys have a field without doc values. They are never read from the hits of a search, and doc values would take a
+third more space than the keys take without.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Row
-from es_simhash.fingerprinting.encoding import from_longs, hex_segments, segment_count, to_longs
+from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
+from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
-from es_simhash.stores.elasticsearch.steps import if_version
+from es_simhash.stores.elasticsearch.steps import custom_routing, if_version
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
+from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Entry
+    from collections.abc import Sequence
 
-_LONGS = ("fp", "fp1")
-"""The fields of a fingerprint as signed longs, highest first. ``fp1`` exists at 128 bits only."""
+    from es_simhash.contract import Entry, Row
+    from es_simhash.stores.elasticsearch.calls import Index
 
-ROW_FIELDS = [f"simhash.{name}" for name in (*_LONGS, "digest", "group", "duplicate_of", "written")]
+_to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+ROW_FIELDS = [f"simhash.{name}" for name in (*LONGS, "digest", "group", "duplicate_of", "written")]
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
-"""The fields that a Row with keys needs, too."""
+"""The fields that a Row with keys needs, too. Such a Row of a search comes without its block keys."""
 ROW_OPTIONS: dict[str, Any] = {
     "docvalue_fields": ROW_FIELDS,
     "seq_no_primary_term": True,
@@ -41,28 +48,42 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         fields = document["fields"]
         if time_field is not None:
             time = time_from_doc_values(fields.get(time_field, []))
-        ours = ((name, values[0]) for name, values in fields.items() if name != time_field)
-        simhash = {name.removeprefix("simhash."): value for name, value in ours}
-        keys = fields.get("simhash.keys", ())
+        ours = ((name, values) for name, values in fields.items() if name != time_field)
+        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
+        simhash["keys"] = fields.get("simhash.keys")
     else:
         source = document.get("_source", {})
         simhash = source.get("simhash") or {}
-        keys = simhash.get("keys") or ()
+        if not isinstance(simhash, dict):
+            simhash = {"digest": simhash}  # not a string, so the Row is damaged
+        elif simhash.get("blocks"):
+            simhash = {**simhash, "keys": [*_values(simhash.get("keys")), *_values(simhash["blocks"])]}
         if time_field is not None:
             time = time_or_none(source, time_field)
-    longs = [simhash[name] for name in _LONGS if simhash.get(name) is not None]
-    return Row(
-        id=document["_id"],
-        fingerprint=from_longs(longs) if longs else None,
-        digest=simhash.get("digest", ""),
-        group=simhash.get("group", ""),
-        duplicate_of=simhash.get("duplicate_of"),
-        written=simhash.get("written", 0),
-        version=(document["_seq_no"], document["_primary_term"]),
-        keys=tuple(keys),
-        length=simhash.get("length"),
-        time=time,
-    )
+    return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]), time)
+
+
+def _values(value: Any) -> list[Any]:
+    """Return the values of a field of a document: a list of one value may be stored as the value."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None = None) -> list[Row]:
+    """Return the Rows of hits. Rows that are damaged are left out, with a warning."""
+    return without_damaged(hit_rows(hits, index, time_field))
+
+
+def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
+    """Return the Rows of hits.
+
+    :raises Unsupported: if a document has custom routing.
+    """
+    for hit in hits:
+        if "_routing" in hit:
+            raise custom_routing(f"document {hit['_id']!r} of {index.name}")
+    return [to_row(hit, time_field) for hit in hits]
 
 
 def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
@@ -71,14 +92,13 @@ def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
     if entry.row.duplicate_of is None:
         del simhash["duplicate_of"]
     # The source is JSON already. So it is not parsed: our object is put in front of its first field.
-    document = f'{{"simhash": {json.dumps(simhash, ensure_ascii=False)}, {entry.source[1:]}'
-    return {"index": {"_id": entry.row.id}}, document
+    return f'{{"index":{{"_id":{_to_json(entry.row.id)}}}}}', f'{{"simhash":{_to_json(simhash)},{entry.source[1:]}'
 
 
 def update_operation(row: Row, bits: int) -> tuple[Any, Any]:
     """Return the lines of a bulk request that write a Row into a document that still has the Row's version."""
     # The server merges objects, so a field of a former fingerprint would stay. So each field is named.
-    names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "length"]
+    names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "blocks", "length"]
     simhash = dict.fromkeys(names) | _simhash(row, bits)
     return {"update": {"_id": row.id, **if_version(row.version)}}, {"doc": {"simhash": simhash}}
 
@@ -94,9 +114,14 @@ def _simhash(row: Row, bits: int) -> dict[str, Any]:
         simhash |= zip(_long_fields(bits), to_longs(row.fingerprint, bits), strict=True)
         simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(row.fingerprint, bits))}
     if row.length is not None:
-        simhash |= {"keys": row.keys, "length": row.length}
+        simhash["length"] = row.length
+    if row.keys:
+        if of_blocks := [key for key in row.keys if key[0] == blocks.KIND]:
+            simhash["blocks"] = of_blocks
+        if len(of_blocks) < len(row.keys):
+            simhash["keys"] = [key for key in row.keys if key[0] != blocks.KIND]
     return simhash
 
 
 def _long_fields(bits: int) -> tuple[str, ...]:
-    return _LONGS[: bits // 64]
+    return LONGS[: bits // 64]

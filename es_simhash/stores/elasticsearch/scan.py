@@ -21,7 +21,7 @@ from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete
-from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, to_row
+from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_rows
 from es_simhash.stores.elasticsearch.times import with_time
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
         page = yield from _page(request, position, index)
     every = page["hits"]["hits"]
     hits = [hit for hit in every if _belongs(hit["_id"], request, position)]
-    rows = [to_row(hit, request.time_field) for hit in hits]
+    read_rows = usable_rows if request.fields is None else hit_rows
+    rows = read_rows(hits, index, request.time_field)
     sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
     if len(every) < _size(request):
         yield from close_point_in_time(page["pit_id"], index)

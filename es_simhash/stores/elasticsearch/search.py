@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Dependents, Found
-from es_simhash.errors import SimhashError, TooManyCandidates
-from es_simhash.fingerprinting.encoding import hex_segments, segment_count
-from es_simhash.search.candidates import candidates_clause
-from es_simhash.search.query_plan import query_plan
+from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
+from es_simhash.fingerprinting.encoding import hex_segments
+from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
+from es_simhash.search.look_up import LookUp, choose
 from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
-from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, to_row
+from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, hit_rows, to_row, usable_rows
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
 from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
+from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,15 +31,8 @@ PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
 MAX_CANDIDATES = 200_000
 """Largest number of hits of one query. A query with more hits contains a segment that very many documents share."""
-UNION = 100
-"""Largest number of Probes in one query."""
-UNION_VALUES = 20_000
-"""Largest number of segment values in one query: some 200 KB."""
-UNION_CANDIDATES = 40
-"""Largest number of candidates that a query for several fingerprints may find by chance, near none of them.
-
-Measured: a candidate costs as much as some ten values.
-"""
+DIGESTS = 100
+"""Largest number of digests in one query without fingerprints."""
 COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
@@ -59,12 +53,31 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 
 
 def _candidates(request: Candidates, index: Index) -> Steps[Found]:
+    try:
+        found = yield from _find(request, index)
+    except StoreError as error:
+        if "single valued" not in str(error):
+            raise
+        # A damaged document has several digests or fingerprints, so the server cannot return one document for each.
+        request = replace(request, one_per_digest=False, per_fingerprint=None)
+        found = yield from _find(request, index)
+    while (again := excluding_damaged(request, found)) is not None:
+        request = again
+        more = yield from _find(request, index)
+        found = Found([*more.rows, *(row for row in found.rows if row.damaged)], more.left_out)
+        if not any(row.damaged for row in more.rows):
+            break
+    return Found(without_damaged(found.rows), found.left_out)
+
+
+def _find(request: Candidates, index: Index) -> Steps[Found]:
+    """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
     left_out: Counter[int] = Counter()
-    batches = yield from _probe_batches(request, index)
+    look_up, batches = yield from _probe_batches(request, index)
     ranges = yield from ranges_of(request, index)
     asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int]]]
-    asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges)]
+    asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges, look_up)]
     asked += [(_key_search(request, some, ranges), None, numbers) for some, numbers in request.key_queries().items()]
     for some in chunks(asked, SEARCHES):
         bodies = yield from _multi_search([search for search, _, _ in some], index)
@@ -78,21 +91,23 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
                 if request.per_fingerprint is None or ranges is not None:
                     hits = yield from _all_hits(search["query"], index, _row_options(request))
                 else:
-                    hits, crowds = yield from _crowded(request, probes, request.per_fingerprint, index)
+                    hits, crowds = yield from _crowded(request, probes, look_up, index)
                     left_out.update(request.left_out_of(crowds))
-            rows |= {hit["_id"]: to_row(hit, request.time_field) for hit in hits}
+            rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     return Found(list(rows.values()), dict(left_out))
 
 
 def _crowded(
-    request: Candidates, probes: Sequence[Probe], most: int, index: Index
+    request: Candidates, probes: Sequence[Probe], look_up: LookUp, index: Index
 ) -> Steps[tuple[list[dict[str, Any]], dict[int | None, int]]]:
-    """Return the hits of Probes of which some find very many documents, ``most`` of each fingerprint.
+    """Return the hits of Probes of which some find very many documents, ``per_fingerprint`` of each fingerprint.
 
-    The second value is by fingerprint how many hits were left out; empty if ``most`` is 1.
+    The second value is by fingerprint how many hits were left out; empty if ``per_fingerprint`` is 1.
     """
+    most = request.per_fingerprint or 1
     digests = replace(request, max_distance=-1)
-    by_digest = [_search(digests, some) for some in chunks(probes, UNION) if any(p.digest is not None for p in some)]
+    asked = [some for some in chunks(probes, DIGESTS) if any(p.digest is not None for p in some)]
+    by_digest = [_search(digests, some, look_up) for some in asked]
     hits: list[dict[str, Any]] = []
     for search, body in zip(by_digest, (yield from _multi_search(by_digest, index)) if by_digest else (), strict=True):
         found = body["hits"]["hits"]
@@ -105,12 +120,15 @@ def _crowded(
         some = pending.pop()
         if not some:
             continue
-        search = _search_of_fingerprints(request, some)
+        search = _search_of_fingerprints(request, some, look_up)
         [body] = yield from _multi_search([search], index)
         heads = body["hits"]["hits"]
         if len(heads) == PAGE and len(some) > 1:
             middle = len(some) // 2
             pending += [some[:middle], some[middle:]]
+            continue
+        if any(to_row(head).damaged for head in heads):
+            hits += yield from _all_hits(search["query"], index, _row_options(request))
             continue
         groups: list[dict[str, Any]] = [{"hits": [head]} for head in heads]
         if most > 1 or request.bits > 64:
@@ -128,12 +146,13 @@ def _crowded(
     return hits, crowds
 
 
-def _search_of_fingerprints(request: Candidates, probes: Sequence[Probe]) -> dict[str, Any]:
+def _search_of_fingerprints(request: Candidates, probes: Sequence[Probe], look_up: LookUp) -> dict[str, Any]:
     """Return the body of a search by the fingerprints of some Probes: the first document of each fingerprint.
 
     At 128 bits it returns the first document of each high half.
     """
-    search = _search(replace(request, one_per_digest=False), [replace(probe, digest=None) for probe in probes])
+    without_digests = [replace(probe, digest=None) for probe in probes]
+    search = _search(replace(request, one_per_digest=False), without_digests, look_up)
     return search | {"collapse": {"field": "simhash.fp"}, "sort": [_FIRST_WRITTEN]}
 
 
@@ -173,13 +192,10 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
     return bodies
 
 
-def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Probe]]]:
-    """Return the Probes with a digest or a fingerprint in batches, one for each query.
+def _probe_batches(request: Candidates, index: Index) -> Steps[tuple[LookUp, list[Sequence[Probe]]]]:
+    """Return how fingerprints are looked up, and the Probes with a digest or a fingerprint in batches, one a query.
 
     The Probes of a batch have about the same times (:func:`~es_simhash.stores.elasticsearch.times.by_times`).
-
-    A query for several fingerprints also finds documents that are near none of them: one segment is near one
-    fingerprint, another segment near a second one. The more documents the index has, the smaller the batches.
     """
     asked = [
         replace(probe, queries=())
@@ -187,19 +203,21 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[list[Sequence[Pro
         if probe.digest is not None or request.fingerprints([probe])
     ]
     probes = list(dict.fromkeys(asked))  # copies have equal Probes
-    size = UNION
-    if len(probes) > 1 and request.max_distance >= 0:
-        documents = (yield Call("count", {"index": index.index}))["count"]
-        plan = query_plan(request.max_distance, segment_count(request.bits))
-        size = min(UNION, max(1, UNION_VALUES // plan.values))
-        while size > 1 and documents * plan.share(size) > UNION_CANDIDATES:
-            size = size * 3 // 4
+    fingerprints = len(request.fingerprints(probes))
+    look_up = LookUp("plan", DIGESTS)
+    if fingerprints:
+        if index.count.old and fingerprints > 1:
+            index.count.set((yield Call("count", {"index": index.index}))["count"])
+        documents = index.count.documents
+        look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
     if request.time_field is None:
-        return list(chunks(probes, size))
-    return [batch for some in by_times(probes) for batch in chunks(some, size)]
+        return look_up, list(chunks(probes, look_up.together))
+    return look_up, [batch for some in by_times(probes) for batch in chunks(some, look_up.together)]
 
 
-def _searches(request: Candidates, probes: Sequence[Probe], ranges: Ranges | None) -> Iterator[dict[str, Any]]:
+def _searches(
+    request: Candidates, probes: Sequence[Probe], ranges: Ranges | None, look_up: LookUp
+) -> Iterator[dict[str, Any]]:
     """Yield the bodies of the searches by the digests and the fingerprints of some of the Probes.
 
     One search is enough, unless one document stands for all with its digest and the Probes have different times. Then
@@ -209,19 +227,24 @@ def _searches(request: Candidates, probes: Sequence[Probe], ranges: Ranges | Non
     """
     times = [probe.times for probe in probes if probe.times is not None]
     if ranges is None or not times:
-        yield _search(request, probes)
+        yield _search(request, probes, look_up)
     elif not request.one_per_digest:
-        yield _search(request, probes, [ranges.outer(times)], collapse=False)
+        yield _search(request, probes, look_up, [ranges.outer(times)], collapse=False)
     else:
         common, others = ranges.split(times)
         if common is not None:
-            yield _search(request, probes, [common], collapse=True)
+            yield _search(request, probes, look_up, [common], collapse=True)
         if others:
-            yield _search(request, probes, [_any_of(others)], collapse=False)
+            yield _search(request, probes, look_up, [_any_of(others)], collapse=False)
 
 
 def _search(
-    request: Candidates, probes: Sequence[Probe], ranges: Sequence[dict[str, Any]] = (), *, collapse: bool | None = None
+    request: Candidates,
+    probes: Sequence[Probe],
+    look_up: LookUp,
+    ranges: Sequence[dict[str, Any]] = (),
+    *,
+    collapse: bool | None = None,
 ) -> dict[str, Any]:
     """Return the body of a search by the digests and the fingerprints of some of the Probes.
 
@@ -230,7 +253,7 @@ def _search(
     """
     should: list[dict[str, Any]] = []
     if fingerprints := request.fingerprints(probes):
-        should.append(candidates_clause(fingerprints, request.max_distance, bits=request.bits))
+        should.append(_near(fingerprints, request, look_up))
     if digests := [probe.digest for probe in probes if probe.digest is not None]:
         should.append({"terms": {"simhash.digest": digests}})
     query = _restricted(request, {"filter": [_any_of(should), *ranges]})
@@ -238,6 +261,15 @@ def _search(
     if request.one_per_digest if collapse is None else collapse:
         return search | {"collapse": {"field": "simhash.digest"}, "sort": [_FIRST_WRITTEN]}
     return search | {"sort": ["_doc"]}  # the cheapest order
+
+
+def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> dict[str, Any]:
+    """Return the clause that looks fingerprints up."""
+    if look_up.clause == "blocks":
+        return blocks_clause(fingerprints, request.bits)
+    if look_up.clause == "plain":
+        return plain_clause(fingerprints[0], bits=request.bits)
+    return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
 
 
 def _key_search(request: Candidates, asked: KeySearch, ranges: Ranges | None) -> dict[str, Any]:
@@ -286,7 +318,7 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
             hits = yield from _all_hits(query, index, ROW_OPTIONS)
-        for row in map(to_row, hits):
+        for row in usable_rows(hits, index):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
     return found

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.errors import NotSetUp, StoreError, WrongServer
+from es_simhash.errors import (
+    AccessDenied,
+    IncompleteAnswer,
+    NotSetUp,
+    StoreError,
+    StoreUnavailable,
+    Unsupported,
+    WrongServer,
+)
 from es_simhash.stores.elasticsearch.calls import Call
-from es_simhash.stores.elasticsearch.mapping import NOTHING
-from es_simhash.stores.elasticsearch.responses import check_items, error_from_body
+from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +24,8 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
 T = TypeVar("T")
+
+_SOURCE_MODE = "index.mapping.source.mode"
 
 CONFLICT = frozenset({404, 409})
 """Statuses of a document that was removed or written after it was read.
@@ -28,7 +38,47 @@ again. So it is no conflict if the stored document already is as it should becom
 def describe(part: Part[C], index: Index) -> Steps[C | None]:
     """Return the configuration of a part of the index; None if the part was not set up."""
     mappings = yield from read_mappings(index)
-    return None if mappings is None else part.stored(mappings, index.name)
+    stored = None if mappings is None else part.stored(mappings, index.name)
+    if stored is not None:
+        yield from _check_routing(index)
+    return stored
+
+
+def _check_routing(index: Index) -> Steps[None]:
+    """Check that no document has custom routing.
+
+    Such a document is not found by its id alone. A write by its id would make a second document in another shard.
+
+    :raises Unsupported: if a document has.
+    """
+    search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "source": False, "track_total_hits": False}
+    try:
+        body = yield Call("search", {"index": index.index, **search, "allow_partial_search_results": False})
+        check_complete(body, index.name)
+    except (AccessDenied, StoreUnavailable, IncompleteAnswer):
+        # The first read will say so. Perhaps another program has just made the index, and its shards are not ready.
+        return
+    for hit in body["hits"]["hits"]:
+        raise custom_routing(f"document {hit['_id']!r} of {index.name}")
+
+
+def custom_routing(what: str) -> Unsupported:
+    """Return the error for a document that has custom routing."""
+    return Unsupported(
+        f"{what} has custom routing: es_simhash reads and writes documents by their ids alone; reindex it into an "
+        "index without routing"
+    )
+
+
+def _check_source_mode(index: Index) -> Steps[None]:
+    """Check that the settings of the index do not disable ``_source``.
+
+    :raises Unsupported: if they do.
+    """
+    body = yield Call("indices.get_settings", {"index": index.index, "name": _SOURCE_MODE, "flat_settings": True})
+    for name, each in body.items():
+        if each.get("settings", {}).get(_SOURCE_MODE) == "disabled":
+            raise no_source(name)
 
 
 def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTHING) -> Steps[str]:
@@ -54,6 +104,8 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     if part.stored(mappings, index.name) == config:
         return "unchanged"
     part.check(mappings, config, index.name)
+    yield from _check_routing(index)
+    yield from _check_source_mode(index)
     for each, mapping in mappings.items():
         yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config, new)})
     part.check((yield from read_mappings(index)) or {}, config, index.name)
@@ -84,7 +136,10 @@ def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: In
     for document in body["docs"]:
         if "error" in document:
             raise error_from_body(document, 500, index.name)
-    return [document for document in body["docs"] if document["found"]]
+    found = [document for document in body["docs"] if document["found"]]
+    if found and "_source" not in found[0]:
+        raise no_source(index.name)
+    return found
 
 
 def with_ids(ids: Sequence[str]) -> dict[str, Any]:

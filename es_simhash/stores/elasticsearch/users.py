@@ -122,7 +122,7 @@ def _state(document: dict[str, Any]) -> UserState:
         filters = tuple(b64decode(value, validate=True) for value in seen.get("filters") or ())
         forgotten = {each["item"]: int(each["generation"]) for each in seen.get("forgotten") or ()}
         return UserState(filters, int(seen.get("newest") or 0), forgotten, version)
-    except (binascii.Error, TypeError, ValueError, AttributeError, KeyError) as error:
+    except (binascii.Error, TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
         return UserState(version=version, damaged=f"the field `seen` is not what this library writes ({error})")
 
 

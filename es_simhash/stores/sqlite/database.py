@@ -14,6 +14,7 @@ from urllib.parse import quote
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
+from es_simhash.stores.sqlite.filters import add_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +33,10 @@ APPLICATION = 0x53696D68
 _META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
 
 
+class SourceNotJson(StoreError):
+    """A stored document is not JSON."""
+
+
 class Database:
     """One connection, which all threads of the program use, one at a time.
 
@@ -43,6 +48,8 @@ class Database:
         self.name = f"sqlite:///{path}"
         self.bits: int | None = None
         """Fingerprint width of the file; None until it was read. It never changes."""
+        self.trusted = True
+        """Every stored document that was read is JSON. Filters are faster then."""
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 
@@ -99,6 +106,7 @@ class Database:
             _use_write_ahead_log(connection)
             connection.create_function("time_of", 2, stored_time, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            add_function(connection)
         except BaseException:
             connection.close()
             raise
@@ -146,7 +154,7 @@ class Database:
         """Raise a StoreError in place of an error of SQLite."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
             raise self._store_error(str(error)) from error
 
     def _store_error(self, reason: str) -> StoreError:
@@ -156,6 +164,10 @@ class Database:
             )
         if "no such table" in reason:
             return NotSetUp(f"{self.name} is not set up: run `es-simhash init --store {self.name}`")
+        if "malformed JSON" in reason:
+            return SourceNotJson(f"{self.name}: a stored document is not JSON, or its keys are not: ingest it again")
+        if "decode" in reason:
+            return StoreError(f"{self.name} is damaged: a stored text is not UTF-8; restore the file from a copy")
         if "not a database" in reason or "malformed" in reason:
             return StoreError(f"{self.name}: the file is not an SQLite database, or is damaged: name another one")
         if "readonly" in reason or "unable to open" in reason:

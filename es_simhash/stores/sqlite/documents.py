@@ -34,10 +34,20 @@ from es_simhash.errors import NotSetUp, StoreError
 from es_simhash.fingerprinting.encoding import to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
-from es_simhash.stores.sqlite.filters import to_sql
+from es_simhash.stores.sqlite.filters import marked, to_sql
 from es_simhash.stores.sqlite.handler import handler
-from es_simhash.stores.sqlite.schema import FORMAT, SAME_VERSION, long_columns, row_columns, tables, to_row
+from es_simhash.stores.sqlite.schema import (
+    FORMAT,
+    SAME_VERSION,
+    WRITTEN,
+    long_columns,
+    read_config,
+    row_columns,
+    tables,
+    to_row,
+)
 from es_simhash.stores.sqlite.search import find_candidates
+from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,9 +84,9 @@ def _set_up(request: SetUp, database: Database) -> str:
 def _scheme(meta: Mapping[str, str], name: str) -> Scheme | None:
     if "scheme" not in meta:
         return None
-    if meta["documents"] != FORMAT:
-        raise StoreError(f"{name} has format {meta['documents']}, this release reads {FORMAT}: upgrade es_simhash")
-    return Scheme.from_dict(json.loads(meta["scheme"]))
+    if (format := meta.get("documents")) != FORMAT:
+        raise StoreError(f"{name} has format {format}, this release reads {FORMAT}: upgrade es_simhash")
+    return Scheme.from_dict(read_config(meta, "scheme", name))
 
 
 def _bits(database: Database) -> int:
@@ -93,13 +103,13 @@ def _bits(database: Database) -> int:
 
 
 def _describe_keys(request: DescribeKeys, database: Database) -> KeysState:
-    return _keys_state(database.meta())
+    return _keys_state(database.meta(), database.name)
 
 
 def _set_up_keys(request: SetUpKeys, database: Database) -> str:
     _bits(database)
     with database.transaction() as connection:
-        state = _keys_state(read_meta(connection))
+        state = _keys_state(read_meta(connection), database.name)
         is_empty = not connection.execute("SELECT 1 FROM documents WHERE digest <> '' LIMIT 1").fetchone()
         extended = state.with_kinds(request.kinds, complete=is_empty)
         if extended == state:
@@ -111,13 +121,13 @@ def _set_up_keys(request: SetUpKeys, database: Database) -> str:
 def _complete_keys(request: CompleteKeys, database: Database) -> None:
     _bits(database)
     with database.transaction() as connection:
-        state = _keys_state(read_meta(connection))
+        state = _keys_state(read_meta(connection), database.name)
         if not state.complete:
             _write_keys_state(replace(state, complete=True), connection)
 
 
-def _keys_state(meta: Mapping[str, str]) -> KeysState:
-    return KeysState.from_dict(json.loads(meta["keys"])) if "keys" in meta else KeysState()
+def _keys_state(meta: Mapping[str, str], name: str) -> KeysState:
+    return KeysState.from_dict(read_config(meta, "keys", name)) if "keys" in meta else KeysState()
 
 
 def _write_keys_state(state: KeysState, connection: Connection) -> None:
@@ -158,7 +168,7 @@ def _dependents(request: Dependents, database: Database) -> set[str]:
 
 def _scan(request: Scan, database: Database) -> ScanPage:
     size = request.size or _PAGE
-    condition, parameters = _scan_condition(request)
+    condition, parameters = _scan_condition(request, database)
     columns = row_columns(_bits(database), time_field=request.time_field)
     sql = (
         f"SELECT {columns}, source FROM documents "
@@ -168,8 +178,10 @@ def _scan(request: Scan, database: Database) -> ScanPage:
         start, end = request.after or (0, _scan_end(request, connection))
         found = connection.execute(sql, [start, end, *parameters]).fetchall()
     rows = [to_row(values[:-1]) for values in found]
-    sources = [] if request.fields is None else [_select_fields(values[-1], request.fields) for values in found]
-    return ScanPage(rows, (rows[-1].written, end) if len(rows) == size else None, sources)
+    after = (found[-1][WRITTEN], end) if len(found) == size else None
+    if request.fields is None:
+        return ScanPage(without_damaged(rows), after)
+    return ScanPage(rows, after, [_select_fields(values[-1], request.fields) for values in found])
 
 
 def _scan_end(request: Scan, connection: Connection) -> int:
@@ -185,15 +197,17 @@ def _scan_end(request: Scan, connection: Connection) -> int:
 
 
 def _count(request: Count, database: Database) -> int:
-    condition, parameters = _scan_condition(request.scan)
+    condition, parameters = _scan_condition(request.scan, database)
     with database.use() as connection:
         count: int = connection.execute(f"SELECT count(*) FROM documents WHERE {condition}", parameters).fetchone()[0]
     return count
 
 
-def _scan_condition(request: Scan) -> tuple[str, list[Any]]:
+def _scan_condition(request: Scan, database: Database) -> tuple[str, list[Any]]:
     """Return the condition on the rows that a Scan returns, and its parameters."""
-    condition, parameters = to_sql(request.filter) if request.filter is not None else ("1", [])
+    condition, parameters = "1", list[Any]()
+    if request.filter is not None:
+        condition, parameters = to_sql(request.filter, trusted=database.trusted)
     if request.missing:
         condition = f"digest = '' AND ({condition})"
     elif request.fields is None:
@@ -205,10 +219,18 @@ def _scan_condition(request: Scan) -> tuple[str, list[Any]]:
 
 
 def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a document; of a field with a dot, the object that it leads into."""
+    """Return the fields of a document; of a field with a dot, the object that it leads into.
+
+    A source that is not a JSON object has none.
+    """
     if not fields:
         return {}
-    document: dict[str, Any] = json.loads(source)
+    try:
+        document = json.loads(source)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    if not isinstance(document, dict):
+        return {}
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in document.items() if name in names}
 
@@ -245,11 +267,11 @@ def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
         "digest": row.digest,
         '"group"': row.group,
         "duplicate_of": row.duplicate_of,
-        "source": source,
+        "source": marked(source),
     }
     if row.fingerprint is not None:
         values |= zip(long_columns(bits), to_longs(row.fingerprint, bits), strict=True)
-    if row.length is not None:
+    if row.length is not None or row.keys:
         values |= {"length": row.length, "keys": json.dumps(row.keys, ensure_ascii=False, separators=(",", ":"))}
     marks = ", ".join("?" * len(values))
     connection.execute(f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})", list(values.values()))

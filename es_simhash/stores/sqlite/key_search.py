@@ -16,6 +16,7 @@ import numpy as np
 from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.stores.sqlite.filters import to_sql
 from es_simhash.stores.sqlite.schema import row_columns, time_expression, to_row
+from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,7 +110,7 @@ class KeySearch:
     def _entries_of(self, key: str, most: int) -> NDArray[np.int64]:
         """Return the write orders of the first documents with a key."""
         if (array := self._entries.get((key, most))) is None:
-            sql = "SELECT written FROM keys WHERE key = ? ORDER BY written LIMIT ?"
+            sql = "SELECT written FROM keys WHERE key = ? AND typeof(written) = 'integer' ORDER BY written LIMIT ?"
             with self._database.use() as connection:
                 found = connection.execute(sql, [key, most]).fetchall()
             array = self._entries[key, most] = np.array(found, dtype=np.int64).reshape(-1)
@@ -145,7 +146,7 @@ class KeySearch:
         request = self._request
         if not (request.one_per_digest or request.without or request.filter is not None):
             return len(documents)
-        condition, parameters = condition_of(request)
+        condition, parameters = condition_of(request, self._database)
         counted = "DISTINCT digest" if request.one_per_digest else "*"
         sql = (
             f"SELECT count({counted}) FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND {condition}"
@@ -156,7 +157,7 @@ class KeySearch:
 
     def _rows(self, ranked: Sequence[int]) -> Iterator[Row]:
         """Yield the Rows of these write orders that match the request, in this order; one for each digest if asked."""
-        condition, parameters = condition_of(self._request)
+        condition, parameters = condition_of(self._request, self._database)
         columns = row_columns(self._request.bits, keys=True, time_field=self._request.time_field)
         sql = f"SELECT {columns} FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND {condition}"
         digests: set[str] = set()
@@ -165,7 +166,7 @@ class KeySearch:
             some = ranked[start : start + size]
             with self._database.use() as connection:
                 values = connection.execute(sql, [json.dumps(some), *parameters]).fetchall()
-            found = {row.written: row for row in map(to_row, values)}
+            found = {row.written: row for row in without_damaged(map(to_row, values))}
             for written in some:
                 row = found.get(written)
                 if row is not None and not (self._request.one_per_digest and row.digest in digests):
@@ -173,14 +174,14 @@ class KeySearch:
                     yield row
 
 
-def condition_of(request: Candidates) -> tuple[str, list[Any]]:
+def condition_of(request: Candidates, database: Database) -> tuple[str, list[Any]]:
     """Return the condition on every document of the reply, by the filter and the ids to leave out; its parameters."""
     conditions, parameters = ["1"], []
     if request.without:
         conditions.append("id NOT IN (SELECT value FROM json_each(?))")
         parameters.append(json.dumps(request.without))
     if request.filter is not None:
-        condition, filter_parameters = to_sql(request.filter)
+        condition, filter_parameters = to_sql(request.filter, trusted=database.trusted)
         conditions.append(f"({condition})")
         parameters += filter_parameters
     return " AND ".join(conditions), parameters

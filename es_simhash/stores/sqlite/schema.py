@@ -4,22 +4,23 @@ The row number of a document is its write order. An index serves each pair of ne
 :mod:`es_simhash.stores.sqlite.search`). A pair of 16-bit segments is one number of 32 bits, cut out of the fingerprint
 by an expression, so the pairs take no columns.
 
-A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads. Two
-triggers keep the table ``keys`` equal to the arrays.
+A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads.
+Triggers keep the table ``keys`` equal to the arrays.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Row
-from es_simhash.fingerprinting.encoding import from_longs
+from es_simhash.errors import StoreError
+from es_simhash.stores.stored_row import LONGS, stored_row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.contract import Row
 
 FORMAT = "1"
 """The format of the table of documents, in the table ``meta``."""
@@ -36,15 +37,21 @@ _KEYS = [
     """CREATE TRIGGER IF NOT EXISTS keys_added AFTER INSERT ON documents WHEN NEW.keys IS NOT NULL BEGIN
         INSERT OR IGNORE INTO keys SELECT value, NEW.written FROM json_each(NEW.keys);
     END""",
-    """CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents WHEN OLD.keys IS NOT NULL BEGIN
+    """CREATE TRIGGER IF NOT EXISTS keys_removed AFTER DELETE ON documents
+        WHEN OLD.keys IS NOT NULL AND json_valid(OLD.keys) BEGIN
         DELETE FROM keys WHERE written = OLD.written AND key IN (SELECT value FROM json_each(OLD.keys));
+    END""",
+    # An array that was damaged does not say which rows of the table keys belong to it: all of them are read.
+    """CREATE TRIGGER IF NOT EXISTS damaged_keys_removed AFTER DELETE ON documents
+        WHEN OLD.keys IS NOT NULL AND NOT json_valid(OLD.keys) BEGIN
+        DELETE FROM keys WHERE written = OLD.written;
     END""",
 ]
 
 
 def long_columns(bits: int) -> tuple[str, ...]:
     """Return the columns that hold a fingerprint as signed longs of 64 bits, highest first."""
-    return ("fp", "fp1")[: bits // 64]
+    return LONGS[: bits // 64]
 
 
 def pair_expressions(bits: int) -> list[str]:
@@ -102,10 +109,41 @@ def time_expression(field: str) -> str:
     return f"time_of(source, '{name}')"
 
 
+WRITTEN = 4
+"""The index of ``written`` in the values of :func:`row_columns`."""
+
+
 def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
     id, digest, group, duplicate_of, written, length, keys, time, *longs = values
     version = (written, digest, group, duplicate_of, length)
-    fingerprint = None if longs[0] is None else from_longs(longs)
-    row = Row(id, fingerprint, digest, group, duplicate_of, written, version, time=time)
-    return row if keys is None else replace(row, keys=tuple(json.loads(keys)), length=length)
+    stored = {
+        "digest": digest,
+        "group": group,
+        "duplicate_of": duplicate_of,
+        "written": written,
+        **dict(zip(LONGS, longs, strict=False)),
+    }
+    if keys is not None:
+        stored |= {"keys": _read_keys(keys), "length": length}
+    return stored_row(id, stored, version, time)
+
+
+def _read_keys(keys: Any) -> Any:
+    """Return the keys of a row; if they are not JSON, a list that is none of strings."""
+    try:
+        return json.loads(keys)
+    except (TypeError, ValueError, RecursionError):
+        return [None]
+
+
+def read_config(meta: Mapping[str, str], key: str, name: str) -> Any:
+    """Return a JSON value of the table ``meta``.
+
+    :param name: of the store, for the message.
+    :raises StoreError: if it is not JSON.
+    """
+    try:
+        return json.loads(meta[key])
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreError(f"{name} is damaged: its {key!r} is not JSON ({error}); restore it from a copy") from error

@@ -20,11 +20,13 @@ import numpy as np
 
 from es_simhash.contract import Found
 from es_simhash.fingerprinting.encoding import segment_count, to_array
+from es_simhash.search.blocks import block_keys
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.search.times import TimeRanges
 from es_simhash.stores.sqlite.key_search import KeySearch, condition_of
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions, row_columns, to_row
+from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
 if TYPE_CHECKING:
     from es_simhash.contract import Candidates, Row
@@ -36,6 +38,18 @@ _BATCH = 16
 
 def find_candidates(request: Candidates, database: Database) -> Found:
     """Return the reply to Candidates."""
+    found = _find(request, database)
+    while (again := excluding_damaged(request, found)) is not None:
+        request = again
+        more = _find(request, database)
+        found = Found([*more.rows, *(row for row in found.rows if row.damaged)], more.left_out)
+        if not any(row.damaged for row in more.rows):
+            break
+    return Found(without_damaged(found.rows), found.left_out)
+
+
+def _find(request: Candidates, database: Database) -> Found:
+    """Return the reply to Candidates, with the Rows of damaged documents."""
     near, left_out = _near(request, database)
     if request.time_field is not None:
         near = _in_times(near, request)
@@ -54,13 +68,13 @@ def _near(request: Candidates, database: Database) -> tuple[list[Row], dict[int,
     rows: list[Row] = []
     if digests := {probe.digest for probe in request.probes if probe.digest is not None}:
         subquery = "SELECT written FROM documents WHERE digest IN (SELECT value FROM json_each(?))"
-        sql, parameters = _rows_of(subquery, [json.dumps(sorted(digests))], request)
+        sql, parameters = _rows_of(subquery, [json.dumps(sorted(digests))], request, database)
         with database.use() as connection:
             rows += map(to_row, connection.execute(sql, parameters))
     subquery, parameters = _near_fingerprints(request, database)
     if not subquery:
         return rows, {}
-    sql, parameters = _rows_of(subquery, parameters, request)
+    sql, parameters = _rows_of(subquery, parameters, request, database)
     most = request.per_fingerprint
     if most is None:
         with database.use() as connection:
@@ -77,14 +91,14 @@ def _near(request: Candidates, database: Database) -> tuple[list[Row], dict[int,
     return rows + near, request.left_out_of(crowds) if most > 1 else {}
 
 
-def _rows_of(subquery: str, parameters: list[Any], request: Candidates) -> tuple[str, list[Any]]:
+def _rows_of(subquery: str, parameters: list[Any], request: Candidates, database: Database) -> tuple[str, list[Any]]:
     """Return a SELECT of the rows with these write orders that match the request; its parameters."""
     columns = row_columns(request.bits, keys=request.with_keys, time_field=request.time_field)
     one_per_digest = request.one_per_digest and request.time_field is None
     if one_per_digest:
         # In SQLite, a column beside min() has its value of the row with the minimum.
         columns = columns.replace("written", "min(written) AS written")
-    condition, condition_parameters = condition_of(request)
+    condition, condition_parameters = condition_of(request, database)
     sql = f"SELECT {columns} FROM documents WHERE written IN ({subquery}) AND {condition}"
     return sql + (" GROUP BY digest" if one_per_digest else ""), [*parameters, *condition_parameters]
 
@@ -107,6 +121,9 @@ def _near_fingerprints(request: Candidates, database: Database) -> tuple[str, li
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
     if not fingerprints:
         return "", []
+    if request.blocks:
+        keys = [key for some in block_keys(fingerprints, request.bits) for key in some]
+        return "SELECT written FROM keys WHERE key IN (SELECT value FROM json_each(?))", [json.dumps(keys)]
     if request.max_distance >= segment_count(request.bits):
         near = sorted(_near_by_ranges(fingerprints, request, database))
         return "SELECT value FROM json_each(?)", [json.dumps(near)]
@@ -121,6 +138,7 @@ def _near_fingerprints(request: Candidates, database: Database) -> tuple[str, li
 def _near_by_ranges(fingerprints: list[int], request: Candidates, database: Database) -> set[int]:
     """Return the write orders of all rows within max_distance of a fingerprint. They are found by ranges of pairs."""
     bits, longs = request.bits, ", ".join(long_columns(request.bits))
+    integers = " AND ".join(f"typeof({name}) = 'integer'" for name in long_columns(bits))
     near: set[int] = set()
     for start in range(0, len(fingerprints), _BATCH):
         batch = fingerprints[start : start + _BATCH]
@@ -130,7 +148,7 @@ def _near_by_ranges(fingerprints: list[int], request: Candidates, database: Data
             for pair, values in zip(pair_expressions(bits), ranges, strict=True):
                 sql = (
                     f"SELECT written, {longs} FROM json_each(?) CROSS JOIN documents "
-                    f"WHERE fp IS NOT NULL AND {pair} BETWEEN value AND value + 65535"
+                    f"WHERE fp IS NOT NULL AND {integers} AND {pair} BETWEEN value AND value + 65535"
                 )
                 rows.update(connection.execute(sql, [json.dumps(values.tolist())]))
         if rows:

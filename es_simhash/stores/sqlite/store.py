@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.contract import handler_of
 from es_simhash.stores.sqlite import documents, users
-from es_simhash.stores.sqlite.database import Database
+from es_simhash.stores.sqlite.database import Database, SourceNotJson
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from es_simhash.contract import Request
 
 R = TypeVar("R")
@@ -33,8 +35,14 @@ class _FileStore:
         self.name = self._database.name
 
     def _answer(self, request: Request[R]) -> R:
-        reply: R = handler_of(HANDLERS, request, self.name)(request, self._database)
-        return reply
+        answer: Callable[..., R] = handler_of(HANDLERS, request, self.name)
+        try:
+            return answer(request, self._database)
+        except SourceNotJson:
+            if not self._database.trusted:
+                raise
+            self._database.trusted = False
+            return answer(request, self._database)
 
 
 class SqliteStore(_FileStore):

@@ -23,6 +23,7 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import StoreError
 from es_simhash.stores.sqlite.handler import handler
+from es_simhash.stores.sqlite.schema import read_config
 
 if TYPE_CHECKING:
     import sqlite3
@@ -71,11 +72,9 @@ def _set_up_seen(request: SetUpSeen, database: Database) -> str:
 def _config(meta: Mapping[str, str], name: str) -> SeenConfig | None:
     if "seen" not in meta:
         return None
-    if meta["users"] != FORMAT:
-        raise StoreError(
-            f"{name} has seen items of format {meta['users']}, this release reads {FORMAT}: upgrade es_simhash"
-        )
-    return SeenConfig.from_dict(json.loads(meta["seen"]))
+    if (format := meta.get("users")) != FORMAT:
+        raise StoreError(f"{name} has seen items of format {format}, this release reads {FORMAT}: upgrade es_simhash")
+    return SeenConfig.from_dict(read_config(meta, "seen", name))
 
 
 def _fetch_users(request: FetchUsers, database: Database) -> dict[str, UserState]:
@@ -95,7 +94,7 @@ def _state(filters: list[Any], newest: Any, forgotten: Any, version: int) -> Use
             raise TypeError("a filter is not a BLOB")
         generations = {item: int(generation) for item, generation in json.loads(forgotten).items()}
         return UserState(tuple(filters), int(newest), generations, version)
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         return UserState(version=version, damaged=f"the row is not what this library writes ({error})")
 
 

@@ -35,6 +35,8 @@ from es_simhash.errors import (
     StoreError,
     StoreUnavailable,
 )
+from es_simhash.search.blocks import block_keys
+from es_simhash.search.candidates import plain_clause
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
@@ -47,11 +49,15 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.calls import Call
 
 
-INDEX = Index("news", "http://here/news", ELASTICSEARCH)
+def new_index() -> Index:
+    return Index("news", "http://here/news", ELASTICSEARCH)
 
 
-def performed(request: Request[Any], *responses: Any) -> tuple[list[Call], Any]:
-    """Return the Calls of a request and its reply. A response that is an error is raised."""
+def performed(request: Request[Any], *responses: Any, index: Index | None = None) -> tuple[list[Call], Any]:
+    """Return the Calls of a request and its reply. A response that is an error is raised.
+
+    :param index: by default one that was not asked before.
+    """
     calls: list[Call] = []
     left = iter(responses)
 
@@ -62,7 +68,7 @@ def performed(request: Request[Any], *responses: Any) -> tuple[list[Call], Any]:
             raise response
         return response
 
-    return calls, run(steps(request, INDEX), answer)
+    return calls, run(steps(request, index or new_index()), answer)
 
 
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
@@ -158,6 +164,11 @@ def test_a_refresh_with_a_failed_shard_is_an_error() -> None:
 # --- set-up --------------------------------------------------------------------------------------------------------
 
 OURS, THEIRS = Scheme(), Scheme(weights="tf")
+USABLE: list[Any] = [
+    {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}},  # no document has custom routing
+    {"news": {"settings": {}}},
+]
+"""The responses to the questions whether an index can be used, before fields are added to it."""
 
 
 def index_with(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -173,14 +184,20 @@ def test_of_two_programs_that_make_an_index_at_the_same_moment_the_second_change
 
 
 def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_the_error() -> None:
-    calls, reply = performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert [call.method for call in calls] == ["indices.get_mapping", "indices.put_mapping", "indices.get_mapping"]
+    calls, reply = performed(SetUp(OURS), index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert [call.method for call in calls] == [
+        "indices.get_mapping",
+        "search",
+        "indices.get_settings",
+        "indices.put_mapping",
+        "indices.get_mapping",
+    ]
     assert reply == "added"
     with pytest.raises(SchemeMismatch, match=THEIRS.version):
-        performed(SetUp(OURS), index_with({}), {}, index_with(DOCUMENTS.mapping(THEIRS)))
+        performed(SetUp(OURS), index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(THEIRS)))
     ours, theirs = SeenConfig(), SeenConfig(capacity=5)
     with pytest.raises(FilterMismatch, match="'capacity': 5"):
-        performed(SetUpSeen(ours), index_with({}), {}, index_with(SEEN.mapping(theirs)))
+        performed(SetUpSeen(ours), index_with({}), *USABLE, {}, index_with(SEEN.mapping(theirs)))
 
 
 def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_that_was_set_up() -> None:
@@ -188,12 +205,12 @@ def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_tha
     request = SetUp(OURS, ("shingles",))
     calls, _ = performed(request, NotSetUp("no such index"), {})
     assert calls[1].arguments["mappings"]["_meta"][META]["keys"] == keys
-    calls, _ = performed(request, index_with({}), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert calls[1].arguments["_meta"][META]["keys"] == keys
+    calls, _ = performed(request, index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert calls[3].arguments["_meta"][META]["keys"] == keys
     incomplete = DOCUMENTS.mapping(OURS)
     del incomplete["properties"]["simhash"]["properties"]["s0"]
-    calls, _ = performed(request, index_with(incomplete), {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert "keys" not in calls[1].arguments["_meta"][META]
+    calls, _ = performed(request, index_with(incomplete), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
+    assert "keys" not in calls[3].arguments["_meta"][META]
 
 
 def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
@@ -239,6 +256,30 @@ def test_equal_queries_of_several_probes_take_one_search() -> None:
     assert keys["size"] == 3
     assert reply.left_out == {0: 7, 1: 7}
     assert [row.id for row in reply.rows] == ["0", "1"]
+
+
+NOTHING = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
+
+
+def test_with_block_keys_a_whole_batch_is_one_clause() -> None:
+    probes = (Probe(1, None), Probe(2, None))
+    calls, _ = performed(Candidates(probes, 3, 64, blocks=True), {"count": 5}, {"responses": [NOTHING]})
+    [_, search] = calls[1].arguments["searches"]
+    [clause] = search["query"]["bool"]["filter"][0]["bool"]["should"]
+    assert clause == {"terms": {"simhash.blocks": [key for keys in block_keys([1, 2], 64) for key in keys]}}
+
+
+def test_the_documents_are_counted_for_batches_and_not_for_each_request() -> None:
+    index = new_index()
+    one, two = (Candidates(probes, 3, 64) for probes in ((Probe(1, None),), (Probe(1, None), Probe(2, None))))
+    methods = []
+    for request, responses in [(one, []), (two, [{"count": 5}]), (two, []), (one, [])]:
+        calls, _ = performed(request, *responses, {"responses": [NOTHING]}, index=index)
+        methods.append([call.method for call in calls])
+    assert methods == [["msearch"], ["count", "msearch"], ["msearch"], ["msearch"]]
+    [_, search] = calls[0].arguments["searches"]
+    [clause] = search["query"]["bool"]["filter"][0]["bool"]["should"]
+    assert clause == plain_clause(1), "the index is small"
 
 
 def test_a_mapping_with_another_scheme_and_missing_fields_is_not_changed() -> None:

