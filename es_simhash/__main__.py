@@ -13,19 +13,22 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the command. A signal ends it with one line, also while its modules load and while it exits."""
-    numbers = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
-    before = {number: signal.signal(number, _stop) for number in numbers}
-    _open_closed_streams()
-    from es_simhash import cli  # after the line above: it takes half a second
+    """Run the command. Ctrl-C ends it with one line, also while its modules load and while it exits.
 
+    SIGTERM needs nothing here: by default the system ends the process.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _stop)
+    _open_closed_streams()
+    from es_simhash import cli  # after the lines above: it takes half a second
+
+    signal.signal(signal.SIGINT, before)
     try:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         cli.main()
     finally:
-        for number in before:
-            signal.signal(number, _stop)
+        if before != signal.SIG_IGN:
+            signal.signal(signal.SIGINT, _stop)
 
 
 def _open_closed_streams() -> None:
