@@ -2,49 +2,57 @@
 
 Everything in ``__all__`` is public, and so are the modules :mod:`es_simhash.contract` (the requests of a store) and
 :mod:`es_simhash.testing` (the tests that a new store must pass). All other modules are internal: they may change.
+
+A name is imported from its module at its first use. So the command starts to handle signals before it loads anything.
 """
 
-from es_simhash.bloom import BloomFilter
-from es_simhash.bloom.seen import SeenConfig
-from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
-from es_simhash.contract import Row
-from es_simhash.errors import (
-    AccessDenied,
-    ConflictError,
-    DuplicateFound,
-    FilterFormatError,
-    FilterMismatch,
-    IncompleteAnswer,
-    InputError,
-    NotSetUp,
-    SchemeError,
-    SchemeMismatch,
-    SimhashError,
-    StoreError,
-    StoreUnavailable,
-    TooLarge,
-    TooManyCandidates,
-    Unsupported,
-    WrongServer,
-)
-from es_simhash.evaluation.evaluate import Evaluation, LabelledPair, evaluate, labelled
-from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
-from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
-from es_simhash.fingerprinting.idf import IdfTable
-from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
-from es_simhash.fingerprinting.stop_words import StopWords
-from es_simhash.ingest.checkpoint import Checkpoint
-from es_simhash.lines import Line, json_lines
-from es_simhash.search.candidates import candidates_clause, plain_clause
-from es_simhash.similarity.compare import Comparison, compare
-from es_simhash.similarity.rule import DuplicateRule
-from es_simhash.similarity.text_decision import SharedKeys, TextDecision
-from es_simhash.verbs.group import GroupReport
-from es_simhash.verbs.outcome import Counts, Outcome
-from es_simhash.verbs.page import Page
-from es_simhash.verbs.sample import SampledPair
-from es_simhash.verbs.seen import SeenReport, SeenStats
-from es_simhash.verbs.similar import Match
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from es_simhash.bloom import BloomFilter
+    from es_simhash.bloom.seen import SeenConfig
+    from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+    from es_simhash.contract import Row
+    from es_simhash.errors import (
+        AccessDenied,
+        ConflictError,
+        DuplicateFound,
+        FilterFormatError,
+        FilterMismatch,
+        IncompleteAnswer,
+        InputError,
+        NotSetUp,
+        SchemeError,
+        SchemeMismatch,
+        SimhashError,
+        StoreError,
+        StoreUnavailable,
+        TooLarge,
+        TooManyCandidates,
+        Unsupported,
+        WrongServer,
+    )
+    from es_simhash.evaluation.evaluate import Evaluation, LabelledPair, evaluate, labelled
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
+    from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
+    from es_simhash.fingerprinting.idf import IdfTable
+    from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
+    from es_simhash.fingerprinting.stop_words import StopWords
+    from es_simhash.ingest.checkpoint import Checkpoint
+    from es_simhash.lines import Line, json_lines
+    from es_simhash.search.candidates import candidates_clause, plain_clause
+    from es_simhash.similarity.compare import Comparison, compare
+    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.text_decision import SharedKeys, TextDecision
+    from es_simhash.verbs.group import GroupReport
+    from es_simhash.verbs.outcome import Counts, Outcome
+    from es_simhash.verbs.page import Page
+    from es_simhash.verbs.sample import SampledPair
+    from es_simhash.verbs.seen import SeenReport, SeenStats
+    from es_simhash.verbs.similar import Match
 
 __version__ = "0.1.0"
 
@@ -105,3 +113,60 @@ __all__ = [
     "labelled",
     "plain_clause",
 ]
+
+_MODULES = {
+    "bloom": ["BloomFilter"],
+    "bloom.seen": ["SeenConfig"],
+    "client": ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"],
+    "contract": ["Row"],
+    "errors": [
+        "AccessDenied",
+        "ConflictError",
+        "DuplicateFound",
+        "FilterFormatError",
+        "FilterMismatch",
+        "IncompleteAnswer",
+        "InputError",
+        "NotSetUp",
+        "SchemeError",
+        "SchemeMismatch",
+        "SimhashError",
+        "StoreError",
+        "StoreUnavailable",
+        "TooLarge",
+        "TooManyCandidates",
+        "Unsupported",
+        "WrongServer",
+    ],
+    "evaluation.evaluate": ["Evaluation", "LabelledPair", "evaluate", "labelled"],
+    "fingerprinting.fingerprinter": ["Fingerprint", "Fingerprinter", "fingerprint"],
+    "fingerprinting.frequencies": ["DocumentFrequencies", "idf_table"],
+    "fingerprinting.idf": ["IdfTable"],
+    "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
+    "fingerprinting.stop_words": ["StopWords"],
+    "ingest.checkpoint": ["Checkpoint"],
+    "lines": ["Line", "json_lines"],
+    "search.candidates": ["candidates_clause", "plain_clause"],
+    "similarity.compare": ["Comparison", "compare"],
+    "similarity.rule": ["DuplicateRule"],
+    "similarity.text_decision": ["SharedKeys", "TextDecision"],
+    "verbs.group": ["GroupReport"],
+    "verbs.outcome": ["Counts", "Outcome"],
+    "verbs.page": ["Page"],
+    "verbs.sample": ["SampledPair"],
+    "verbs.seen": ["SeenReport", "SeenStats"],
+    "verbs.similar": ["Match"],
+}
+"""The public names that each module defines."""
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

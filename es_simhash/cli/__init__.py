@@ -5,8 +5,11 @@ The exit codes are in :mod:`es_simhash.cli.exits`.
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
+from contextlib import suppress
 
 import click
 
@@ -65,19 +68,45 @@ for command in (init, ingest, similar, group, remove, export, backfill, compare,
 
 
 def main() -> None:
-    """Run the command line. An error of the library is one line on standard error."""
+    """Run the command line. An error of the library is one line on standard error.
+
+    So is an error of standard output, such as a full disk. If the reader of a pipe has ended, nothing is said.
+    """
+    try:
+        code = _run()
+    except OSError as error:  # input files have errors of their own, so this is the output
+        code = _output_error(error)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command, and return its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not have all characters of an id
     show_log_lines()
     try:
-        sys.exit(cli.main(prog_name="es-simhash", standalone_mode=False))
-    except click.Abort as error:
+        code = cli.main(prog_name="es-simhash", standalone_mode=False)
+    except (click.Abort, KeyboardInterrupt) as error:
         echo("es-simhash: interrupted", err=True)
-        sys.exit(error.__cause__.exit_code if isinstance(error.__cause__, Stopped) else INTERRUPTED)
+        second = error.__cause__ or error
+        return second.exit_code if isinstance(second, Stopped) else INTERRUPTED
     except click.ClickException as error:
         vars(error)["message"] = printable(error.message)  # it may quote an argument
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except SimhashError as error:
         echo(f"es-simhash: {error}", err=True)
-        sys.exit(STOPPED_BY_ERROR)
+        return STOPPED_BY_ERROR
+    return code or 0
+
+
+def _output_error(error: OSError) -> int:
+    if error.errno != errno.EPIPE:
+        where = "the output" if error.filename is None else error.filename
+        with suppress(OSError):  # standard error may be full, too
+            os.write(2, f"es-simhash: cannot write {where}: {error.strerror or error}\n".encode())
+    # What is still in a buffer would fail once more when the interpreter ends.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2):
+        os.dup2(nowhere, number)
+    return STOPPED_BY_ERROR

@@ -15,7 +15,7 @@ from es_simhash.cli.help import Command
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
 from es_simhash.cli.output import echo
-from es_simhash.cli.runs import print_counts, print_outcome, run_options
+from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.verbs.outcome import Counts
 
@@ -90,10 +90,11 @@ def backfill(
         )
         with closing(outcomes), tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:
             try:
-                for outcome in outcomes:
-                    counts.add(outcome)
-                    progress.update()
-                    print_outcome(outcome, as_json, progress)
+                with OutcomePrinter(as_json, progress) as printer:
+                    for outcome in outcomes:
+                        counts.add(outcome)
+                        progress.update()
+                        printer.print(outcome)
             except BaseException:
                 if counts.total:  # without any counts the error message is enough
                     print_counts(counts, 0, time.monotonic() - started, as_json)

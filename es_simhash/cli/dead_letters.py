@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.cli.output import display
 from es_simhash.errors import InputError, StoreError
+from es_simhash.files import is_same_file, open_for_owner
 from es_simhash.ingest.dead_letters import dead_letter
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class DeadLetters:
         self._appended_before: Counter[bytes] = Counter()
         with self._errors(InputError):
             # No buffer: a write that failed is not repeated when the file is closed.
-            self._file: FileIO = open(path, "ab", buffering=0)  # noqa: SIM115  close() closes it
+            self._file: FileIO = open(path, "ab", buffering=0, opener=open_for_owner)  # noqa: SIM115  close() closes it
             self._end_last_line()
         named, end = _checked_note(note)
         if named == self._real_path and end < self.note["end"]:
@@ -131,18 +132,10 @@ def check_not_input(path: str, inputs: Iterable[str]) -> None:
 
     :raises InputError: if it is an input file, by this or another name.
     """
-    if any(_is_same_file(path, name) for name in inputs):
+    if any(is_same_file(path, name) for name in inputs):
         raise InputError(
             f"cannot write dead letters to {display(path)}: it is an input file; name another file (--dead-letter)"
         )
-
-
-def _is_same_file(path: str, name: str) -> bool:
-    try:
-        one, other = os.stat(path), os.fstat(0) if name == "-" else os.stat(name)
-    except OSError:
-        return False  # for example, the file does not exist yet
-    return stat.S_ISREG(one.st_mode) and os.path.samestat(one, other)
 
 
 def _digest(letter: bytes) -> bytes:

@@ -12,14 +12,15 @@ import click
 from es_simhash.cli.dead_letters import DeadLetters, check_not_input
 from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
 from es_simhash.cli.help import Command
-from es_simhash.cli.input import input_paths, progress_bar, read_lines
+from es_simhash.cli.input import check_different_files, input_paths, progress_bar, read_lines
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
 from es_simhash.cli.output import display, echo
-from es_simhash.cli.runs import print_counts, print_outcome, run_options
+from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.checkpoint import Checkpoint
+from es_simhash.stores.address import sqlite_file
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Counts
 
@@ -91,6 +92,9 @@ def ingest(
     paths = input_paths(files)
     if dead_letter is not None:
         check_not_input(dead_letter, paths)
+    check_different_files(
+        {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, paths
+    )
     started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
@@ -119,13 +123,14 @@ def ingest(
             )
         )
         try:
-            for outcome in outcomes:
-                if letters is not None and outcome.reason is not None:
-                    letters.put(outcome)
-                if checkpoint is not None and letters is not None:
-                    checkpoint.note = letters.note
-                counts.add(outcome)
-                print_outcome(outcome, as_json, progress)
+            with OutcomePrinter(as_json, progress) as printer:
+                for outcome in outcomes:
+                    if letters is not None and outcome.reason is not None:
+                        letters.put(outcome)
+                    if checkpoint is not None and letters is not None:
+                        checkpoint.note = letters.note
+                    counts.add(outcome)
+                    printer.print(outcome)
         except DuplicateFound as error:
             stopped = error
         except (SimhashError, KeyboardInterrupt) as error:

@@ -12,10 +12,11 @@ from tqdm import tqdm
 
 from es_simhash.cli.output import display
 from es_simhash.errors import InputError
+from es_simhash.files import is_same_file
 from es_simhash.lines import raw_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_simhash.lines import Line
 
@@ -32,6 +33,21 @@ def input_paths(files: tuple[str, ...], advice: str = "name a file of JSON lines
         if path != "-" and not Path(path).is_fifo():  # a pipe can be opened only once
             open_input(path).close()
     return files or ("-",)
+
+
+def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]) -> None:
+    """Check that the files of a command are different files. It would write over its input, or over its own output.
+
+    :param named: a path for each option that names a file to write; None for an option without a file.
+    :param inputs: paths of the input files.
+    :raises InputError: if two of them are one file, by one name or by two.
+    """
+    written = [(option, path) for option, path in named.items() if path is not None]
+    for position, (option, path) in enumerate(written):
+        others = [*written[position + 1 :], *(("the input", name) for name in inputs)]
+        for other, other_path in others:
+            if is_same_file(path, other_path):
+                raise InputError(f"{option} and {other} are one file, {display(path)}: name two files")
 
 
 def open_input(path: str) -> IO[bytes]:

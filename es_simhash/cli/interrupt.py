@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Interruptible:
             raise Stopped(number)
         self.signal = number
         # os.write instead of print: the signal may interrupt a print, and a print inside a print raises.
-        os.write(2, b"es-simhash: finishing the documents that are already read; a second signal stops at once\n")
+        with suppress(OSError):  # standard error may be full or closed
+            os.write(2, b"es-simhash: finishing the documents that are already read; a second signal stops at once\n")
         if self._waiting:
             raise _EndOfInput
 

@@ -15,6 +15,7 @@ from es_simhash.ingest.reader import MAX_TEXT
 
 if TYPE_CHECKING:
     from tqdm import tqdm
+    from typing_extensions import Self
 
     from es_simhash.verbs.outcome import Counts, Outcome
 
@@ -69,23 +70,53 @@ run_options = collect_options("run", ("workers", "batch_size", "max_text"), _RUN
 """Add the options of a run to a command, as the argument ``run``."""
 
 
-def print_outcome(outcome: Outcome, as_json: bool, progress: tqdm[Any]) -> None:
-    """Print one outcome.
+class OutcomePrinter:
+    """Prints outcomes. At the end of its ``with`` block it prints how many were only counted.
 
     As JSON, every outcome is a line. As text, only duplicates are printed, and on standard error the documents that
-    were rejected or failed.
+    were rejected or failed. Documents that failed for the same reason as the last one are counted, not printed.
     """
-    if as_json:
-        print_json(outcome.to_dict())
-    elif outcome.reason is not None:
-        progress.clear()
-        echo(f"{outcome.outcome}: {outcome.reason}", err=True)
-    elif outcome.duplicate_of is not None and outcome.outcome != "unchanged":
-        progress.clear()
-        known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
-        bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
-        skipped = "" if outcome.stored else "  (not stored)"
-        echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
+
+    def __init__(self, as_json: bool, progress: tqdm[Any]) -> None:
+        self._as_json = as_json
+        self._progress = progress
+        self._last_reason: str | None = None
+        self._for_same_reason = 0
+
+    def print(self, outcome: Outcome) -> None:
+        """Print one outcome."""
+        if self._as_json:
+            print_json(outcome.to_dict())
+        elif outcome.reason is not None:
+            self._print_reason(outcome, outcome.reason)
+        elif outcome.duplicate_of is not None and outcome.outcome != "unchanged":
+            self._progress.clear()
+            known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
+            bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
+            skipped = "" if outcome.stored else "  (not stored)"
+            echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._print_counted()
+
+    def _print_counted(self) -> None:
+        if self._for_same_reason:
+            self._progress.clear()
+            echo(f"failed: {count_of(self._for_same_reason, 'more document')}, for the same reason", err=True)
+            self._for_same_reason = 0
+
+    def _print_reason(self, outcome: Outcome, reason: str) -> None:
+        why = reason.removeprefix(f"{outcome.place}: ")
+        if outcome.outcome == "failed" and why == self._last_reason:
+            self._for_same_reason += 1
+            return
+        self._print_counted()
+        self._last_reason = why if outcome.outcome == "failed" else None
+        self._progress.clear()
+        echo(f"{outcome.outcome}: {reason}", err=True)
 
 
 def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> None:

@@ -140,8 +140,7 @@ class DocumentVerbs:
         :param batch_size: the most documents in one request.
         :param max_text: the most characters of a text. A document with a longer one is rejected.
         :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
-            it, and each batch has its outcomes before the next one is read. With more, a script needs its
-            ``if __name__ == "__main__":``, as always with ``multiprocessing``.
+            it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
             crash or a long failure of the store, the same call with the same documents resumes there.
         :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,

@@ -21,6 +21,9 @@ _RARE_HAN = "\u3007\u3400-\u4dbf\u9fd6-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 # length.
 _LONGEST_RUN = 512
 
+RUNS = 1_000
+"""Han runs in one call of a segmenter: at most half a million characters. A signal waits until the call returns."""
+
 _RUN = re.compile(f"[{_HAN}]{{1,{_LONGEST_RUN}}}")
 # Letters and digits; also accents and vowel signs, in scripts that write them as separate characters.
 _LETTER = f"(?:[^\\W_{_HAN}{_RARE_HAN}]|[\u0300-\u036f\u0900-\u0963\u0966-\u109f])"
@@ -70,8 +73,11 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
     if tokens == "characters":
         kept = "".join(_CHARACTER.findall(normalised))
         return [kept[start : start + CHARACTERS] for start in range(len(kept) - 1)] or list(kept)
-    # One call for all runs, one on each line: a call itself costs about as much as the segmentation of one run.
-    words = segment("\n".join(_RUN.findall(normalised)))
+    # One call for many runs, one on each line: a call itself costs about as much as the segmentation of one run.
+    runs = _RUN.findall(normalised)
+    words = segment("\n".join(runs[:RUNS]))
+    for start in range(RUNS, len(runs), RUNS):
+        words += segment("\n".join(runs[start : start + RUNS]))
     if tokens == "words":
         return words + _WORD.findall(normalised)
     return _in_order(normalised, words)

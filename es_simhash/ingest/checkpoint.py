@@ -18,6 +18,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.files import create_for_owner
 from es_simhash.verbs.ingest import Decision
 from es_simhash.verbs.outcome import OUTCOMES, Counts, Outcome
 
@@ -207,6 +208,7 @@ class Checkpoint:
 def _opened(path: str) -> sqlite3.Connection:
     if not Path(path).parent.is_dir():
         raise InputError(f"there is no folder for the checkpoint {path!r}: create it first")
+    create_for_owner(path)
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=1)
     try:
         with closing(db.execute("PRAGMA application_id")) as found:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+NOT_REACHED = "not stored, because the run ended with an error: ingest it again"
+"""The reason of a document that was read before the run ended. The error itself is raised, so it is not repeated."""
+
 
 @dataclass(frozen=True)
 class _Batch:
@@ -121,8 +124,8 @@ class Pipeline:
                 yield from self._taken(outcomes)
                 if not self._read_ahead:
                     self._look_up_next(None)
-        except StoreError as error:
-            yield from self._give_up(error)
+        except StoreError:
+            yield from self._give_up()
             raise
         self._perform(self._ingest.finish())
 
@@ -164,14 +167,14 @@ class Pipeline:
         if self._checkpoint is not None:
             self._checkpoint.finished()
 
-    def _give_up(self, error: StoreError) -> Iterator[Sequence[Outcome]]:
+    def _give_up(self) -> Iterator[Sequence[Outcome]]:
         """Yield the outcome ``failed`` for everything that was read. With a checkpoint the next run decides it."""
         if self._checkpoint is not None:
             return
         for started in self._looking_up:
-            yield [failed(item, str(error)) for item in started.items]
+            yield [failed(item, NOT_REACHED) for item in started.items]
         for batch in self._reading:
-            yield [failed(item, str(error)) for item in batch.items()]
+            yield [failed(item, NOT_REACHED) for item in batch.items()]
 
     # --- resume --------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import CompleteKeys, Refresh, Scan, ask
 from es_simhash.errors import InputError, StoreError, unfinished
+from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.ingest.ids import FirstPlaces
@@ -152,6 +153,8 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
     """Open the checkpoint, and check that it belongs to this run."""
     checkpoint = options.checkpoint
     if isinstance(checkpoint, str):
+        if is_same_file(checkpoint, store.removeprefix("sqlite:///")):
+            raise InputError(f"the checkpoint {checkpoint!r} is the file of the store: name another file")
         checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
     if checkpoint is not None:
         rule = options.rule

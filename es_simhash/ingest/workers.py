@@ -1,25 +1,21 @@
 """Fingerprint in worker processes, while this process asks the store and writes to it.
 
-The processes are spawned, because a fork of a program with threads is not safe. They start with the second batch: a
-short input is done before they would be ready.
+The processes start with the second batch: a short input is done before they would be ready.
 """
 
 from __future__ import annotations
 
 import logging
-import multiprocessing
-import os
 import pickle
-import signal
 import threading
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing.connection import wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from es_simhash.ingest.worker_process import NOT_PICKLED, WorkerDied, WorkerProcess, block_signals
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
     from es_simhash.ingest.reader import Reader
     from es_simhash.lines import Line
@@ -27,12 +23,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("es_simhash")
 
-_reader: Reader | None = None
-"""The Reader of this worker process."""
-
 
 class Workers:
     """Reads batches of lines in worker processes.
+
+    A thread for each process sends it a batch and waits for the answer.
 
     :param count: the number of processes. With 0 this process reads each batch in :meth:`submit`.
     """
@@ -41,7 +36,11 @@ class Workers:
         self._reader = reader
         self._count = count
         self._submitted = 0
-        self._pool: ProcessPoolExecutor | None = None
+        self._threads: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self._processes: list[WorkerProcess] = []
+        self._idle: list[WorkerProcess] = []
 
     def submit(self, lines: Sequence[Line]) -> Callable[[], list[Document | Outcome]]:
         """Start to read a batch, and return a function that waits for the result."""
@@ -49,65 +48,55 @@ class Workers:
         if self._count == 0 or self._submitted == 1:
             done = self._reader.read_all(lines)
             return lambda: done
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._count, context, _begin, (self._reader,))
-        try:
-            with _no_signals():
-                future = self._pool.submit(_read, lines)
-        except BrokenProcessPool:
-            return lambda: self._reader.read_all(lines)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self._count, "es-simhash-worker", block_signals)
+        future = self._threads.submit(self._read_in_process, lines)
         return lambda: self._result(future, lines)
 
-    def _result(self, future: Future[list[Document | Outcome]], lines: Sequence[Line]) -> list[Document | Outcome]:
+    def _result(
+        self, future: Future[list[Document | Outcome] | None], lines: Sequence[Line]
+    ) -> list[Document | Outcome]:
         try:
-            return future.result()
-        except BrokenProcessPool:
+            items = future.result()
+        except WorkerDied:
             if self._count:
                 _log.warning(
                     "a worker process died (killed, or out of memory): this process now does the fingerprinting"
                 )
                 self._count = 0
-        except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
-            pass  # a dict has a value that cannot be sent to a worker
-        return self._reader.read_all(lines)
+            items = None
+        return self._reader.read_all(lines) if items is None else items
+
+    def _read_in_process(self, lines: Sequence[Line]) -> list[Document | Outcome] | None:
+        """Return what a worker process makes of the lines; None if they cannot be sent to it."""
+        try:
+            data = pickle.dumps(lines)
+        except NOT_PICKLED:
+            return None  # a dict has a value that cannot be sent
+        process = self._take()
+        items: list[Document | Outcome] | None = process.read_all(data)
+        with self._lock:
+            self._idle.append(process)
+        return items
+
+    def _take(self) -> WorkerProcess:
+        """Return a process that has nothing to do. There are at most as many processes as threads."""
+        with self._lock:
+            if self._closed:
+                raise WorkerDied
+            if self._idle:
+                return self._idle.pop()
+            process = WorkerProcess(pickle.dumps(self._reader))
+            self._processes.append(process)
+            return process
 
     def close(self) -> None:
-        """End the processes. Batches that no process has started are not read."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _no_signals() -> Iterator[None]:
-    """Block signals while a process starts, until :func:`_begin`: Ctrl-C goes to all processes of a terminal."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _begin(reader: Reader) -> None:
-    global _reader
-    _reader = reader
-    # The main process decides when to stop, and lets its workers finish.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End this process with its parent. Without this, a worker would wait forever after its parent was killed."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)
-
-
-def _read(lines: Sequence[Line]) -> list[Document | Outcome]:
-    assert _reader is not None
-    return _reader.read_all(lines)
+        """End the processes at once. Batches that they have not answered are not read."""
+        with self._lock:
+            self._closed = True
+            for process in self._processes:
+                process.kill()
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            process.close()

@@ -125,6 +125,15 @@ def default_address() -> str:
     return os.environ.get("ELASTICSEARCH_URL") or DEFAULT_ADDRESS
 
 
+def sqlite_file(address: str | None) -> str | None:
+    """Return the path of the file that an address names; None if it names something else.
+
+    :param address: None for :func:`default_address`.
+    """
+    path = (address or default_address()).removeprefix("sqlite:///")
+    return path if path != (address or default_address()) and path != ":memory:" else None
+
+
 def _address_or_default(address: str | None) -> str:
     if address == "":
         raise InputError(f"the store's address is empty: {_FORMS}, or leave it out")
@@ -259,6 +268,13 @@ def _client_name(client: Elasticsearch | AsyncElasticsearch, index: str | None) 
 
 
 def _without_secrets(address: str) -> str:
+    """Return an address for messages, without what may be a password."""
     before, at, rest = address.rpartition("@")
-    scheme, separator, _ = before.partition("://")
-    return f"{scheme + separator if scheme.isalpha() and separator else ''}…@{rest}" if at else address
+    scheme, separator, _ = (before if at else address).partition("://")
+    kind = scheme + separator if scheme.isalpha() and separator else ""
+    if at:
+        return f"{kind}…@{rest}"
+    # Without an @, a password may stand behind the colon, if the host was forgotten. After a scheme it may be a port.
+    _, colon, behind = address.removeprefix(kind).partition(":")
+    is_port = kind and behind.partition("/")[0].isdecimal()
+    return address if is_port or not colon else f"{kind}…"

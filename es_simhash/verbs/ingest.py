@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.contract import Candidates, Entry, Fetch, Refresh, Row, Write, Written, ask
 from es_simhash.drive import DEADLINE, pauses
-from es_simhash.errors import DuplicateFound, InputError, TooLarge, TooManyCandidates
+from es_simhash.errors import DuplicateFound, InputError, StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
 from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_stale
 from es_simhash.verbs.neighbours import Neighbours, Original
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 WINDOW = 20_000
 """The largest number of written documents that are compared in memory. Then the store makes them searchable."""
+
+REFUSED_ALIKE = 20
+"""If the store refuses the first documents of a run for one reason, and writes none, the run ends after this many."""
 
 OnDuplicate = Literal["index", "skip", "fail"]
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
@@ -140,6 +143,9 @@ class Ingest:
         self._recent = RecentSources()
         self._unrefreshed = False
         self._clock = 0
+        self._written_any = False
+        self._refused = 0
+        self._refused_for: set[str] = set()
 
     # --- look up -------------------------------------------------------------------------------------------
 
@@ -389,6 +395,7 @@ class Ingest:
         """Write Rows, and send again those that the store is too busy for.
 
         :returns: the reason for each id that the store refuses, and the conflicts.
+        :raises StoreError: if the store refuses everything.
         """
         refused: dict[str, str] = {}
         conflicts: frozenset[str] = frozenset()
@@ -398,6 +405,7 @@ class Ingest:
             self._unrefreshed |= not written.searchable
             refused |= written.refused
             conflicts |= written.conflicts
+            self._check_refused(written, len(rows))
             rows = [row for row in rows if row.id in written.busy]
             if rows:
                 pause = next(waits, None)
@@ -406,6 +414,23 @@ class Ingest:
                     return refused | {row.id: reason for row in rows}, conflicts
                 yield pause
         return refused, conflicts
+
+    def _check_refused(self, written: Written, sent: int) -> None:
+        """Check that the store does not refuse every document, for example because of the mapping of its index.
+
+        :param sent: how many documents were sent.
+        :raises StoreError: if it refused REFUSED_ALIKE documents of the run for one reason, and wrote none.
+        """
+        if self._written_any or sent > len(written.refused) + len(written.busy) + len(written.conflicts):
+            self._written_any = True
+            return
+        self._refused += len(written.refused)
+        self._refused_for.update(written.refused.values())
+        if self._refused >= REFUSED_ALIKE and len(self._refused_for) == 1:
+            raise StoreError(
+                f"the first {self._refused} documents were refused for the same reason, so the run ends: "
+                f"{next(iter(self._refused_for))}: change the index or the documents, then repeat"
+            )
 
     def _undecided(
         self, batch: LookedUp, decisions: dict[str, Decision], rows: dict[str, Row], unwritten: set[str]

@@ -56,23 +56,33 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def es_simhash(
-    *arguments: str | os.PathLike[str], cwd: Path, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    *arguments: str | os.PathLike[str],
+    cwd: Path,
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    out: str | None = None,
+    err: str | None = None,
 ) -> Done:
     """Run the command to its end; it never shows a traceback, whatever it is given.
 
     With an environment of its own it is started anew, else forked from a process that has imported it.
+
+    :param out: standard output goes to this device, and not into the result.
+    :param err: the same for standard error.
     """
     if env is not None:
         command = [*COMMAND, *arguments]
         done = subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, env=environment(**env), timeout=60)
         result = Done(done.returncode, done.stdout.decode(), done.stderr.decode())
     else:
-        result = _forked(list(map(os.fspath, arguments)), cwd, stdin)
+        result = _forked(list(map(os.fspath, arguments)), cwd, stdin, (out, err))
     assert "Traceback" not in result.err, result.err
     return result
 
 
-def _forked(arguments: list[str], cwd: Path, stdin: bytes) -> Done:
+def _forked(
+    arguments: list[str], cwd: Path, stdin: bytes, devices: tuple[str | None, str | None] = (None, None)
+) -> Done:
     server = _server(threading.get_ident())
     assert server.stdin is not None
     assert server.stdout is not None
@@ -80,7 +90,8 @@ def _forked(arguments: list[str], cwd: Path, stdin: bytes) -> Done:
         streams = [os.path.join(folder, name) for name in ("in", "out", "err")]
         for path, content in zip(streams, (stdin, b"", b""), strict=True):
             Path(path).write_bytes(content)
-        command = {"argv": ["es-simhash", *arguments], "cwd": str(cwd), "env": environment(), "streams": streams}
+        used = [streams[0], *(device or path for device, path in zip(devices, streams[1:], strict=True))]
+        command = {"argv": ["es-simhash", *arguments], "cwd": str(cwd), "env": environment(), "streams": used}
         server.stdin.write(json.dumps(command).encode() + b"\n")
         server.stdin.flush()
         code = int(server.stdout.readline())

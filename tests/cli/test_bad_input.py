@@ -27,6 +27,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.cli import main
 from es_simhash.errors import InputError, WrongServer
+from es_simhash.ingest.pipeline import NOT_REACHED
 from es_simhash.stores.sqlite import database
 from tests.cli import HARVEST, STORM, Done, complaint, es_simhash, line
 
@@ -404,6 +405,12 @@ BAD_ADDRESSES = {
         f"no store is known for 'ftp://…@127.0.0.1:21/news': {FORMS}",
     ),
     "no kind": ("desk:hunter2@127.0.0.1:9200/news", f"no store is known for '…@127.0.0.1:9200/news': {FORMS}"),
+    "no host": ("desk:hunter2", f"no store is known for '…': {FORMS}"),
+    "no host, with an index": ("desk:hunter2/news", f"no store is known for '…': {FORMS}"),
+    "no host after http": (
+        "http://es:hunter2/news",
+        f"the host 'es' in the store's address has no valid port: {FORMS}",
+    ),
     "two slashes": ("sqlite://desk:hunter2@news.db", "names no file: use sqlite:///path/to.db"),
     "no port": (
         "http://desk:hunter2@es.example/news",
@@ -430,7 +437,7 @@ BAD_ADDRESSES = {
     "a certificate that nobody signed": ("https://desk:hunter2@{tls}/news", "--ca-certs"),
     "TLS where there is none": ("https://desk:hunter2@{json}/news", "http:// if the server has no TLS"),
     "a folder that is not there": ("sqlite:///no/such/news.db", "there is no folder 'no/such' for the store"),
-    "a file that is no database": ("sqlite:///lines.jsonl", "the file is not an SQLite database, or is damaged: name"),
+    "a file that is no database": ("sqlite:///text", "the file is not an SQLite database, or is damaged: name"),
     "another program's database": ("sqlite:///theirs.db", "is the database of another program: name another file"),
 }
 
@@ -459,6 +466,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
 def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
     """What an ingest into each of BAD_ADDRESSES comes to."""
     folder = tmp_path_factory.mktemp("addresses")
+    (folder / "text").write_bytes(line("n1") * 20)
     (folder / "lines.jsonl").write_bytes(line("n1") * 20)
     with sqlite3.connect(folder / "theirs.db") as theirs:
         theirs.execute("CREATE TABLE meta (key, value)")
@@ -644,7 +652,7 @@ def test_a_file_that_another_process_writes_to_is_waited_for_and_then_named(
         holder.communicate()
     out, err = capsys.readouterr()
     said = "sqlite:///es-simhash.db: another process has been writing to it for 0.1 s: try again later"
-    assert err == f"failed: news.jsonl:1: {said}\nes-simhash: {said}; nothing more was read\n"
+    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}; nothing more was read\n"
     assert "failed                      1" in out
     assert in_process(monkeypatch, "ingest", "news.jsonl") == 0, "once it is let go"
 
@@ -661,7 +669,7 @@ def test_a_file_that_is_read_only_is_named_and_can_still_be_searched(
     assert in_process(monkeypatch, "ingest", "news.jsonl") == 1
     out, err = capsys.readouterr()
     said = "sqlite:///es-simhash.db can't be written or opened: check the path and its permissions"
-    assert err == f"failed: news.jsonl:1: {said}\nes-simhash: {said}; nothing more was read\n"
+    assert err == f"failed: news.jsonl:1: {NOT_REACHED}\nes-simhash: {said}; nothing more was read\n"
     assert "failed                      1" in out
     assert in_process(monkeypatch, "similar", STORM, "--json") == 0
     assert json.loads(capsys.readouterr().out)["id"] == "n1"

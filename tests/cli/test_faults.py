@@ -139,7 +139,7 @@ def test_a_full_disk_is_a_clear_error_and_every_line_that_was_read_has_an_outcom
     )
     *outcomes, counts = [json.loads(each) for each in done.stdout.splitlines()]
     assert done.returncode == 1
-    assert done.stderr.decode() == "es-simhash: sqlite:///es-simhash.db: disk I/O error\n"
+    assert done.stderr.decode() == "es-simhash: sqlite:///es-simhash.db: disk I/O error; nothing more was read\n"
     assert [each["id"] for each in outcomes] == [f"a{number}" for number in range(len(outcomes))]
     assert 100 <= len(outcomes) == counts["total"] < 1_000
     acknowledged = {each["id"] for each in outcomes if each["stored"]}

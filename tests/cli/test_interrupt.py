@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -219,3 +220,27 @@ def test_ctrl_c_does_not_stop_workers_that_are_starting(tmp_path: Path) -> None:
         returned, (*outcomes, counts), err = ended(process)
     assert (returned, err) == (130, FINISHING + b"es-simhash: interrupted\n")
     assert counts["total"] == len(outcomes) + 1
+
+
+def cpu_seconds(pid: int) -> float:
+    """The processor time that a process has used: the wall clock also counts the work of others."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@needs_proc
+def test_signals_are_honoured_inside_one_long_text(tmp_path: Path) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("a", "市气象台今晨发布暴雨橙色预警" * 700_000))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    with running(tmp_path, "news.jsonl", "--workers", "0") as process:
+        wait_for_handler(process.pid)
+        while cpu_seconds(process.pid) < 2.5:
+            time.sleep(0.05)
+        at_signal = cpu_seconds(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == FINISHING
+        process.send_signal(signal.SIGINT)
+        returned, _, err = ended(process)
+    assert (returned, err.strip()) == (130, b"es-simhash: interrupted")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert used - at_signal < 2, "one second for each signal"

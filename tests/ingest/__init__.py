@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import Any
 
 from hypothesis import strategies as st
@@ -37,3 +39,18 @@ def batches(documents: Any, size: int = 500) -> list[list[Item]]:
 
 def documents(count: int) -> list[dict[str, Any]]:
     return [{"id": number, "text": "x"} for number in range(count)]
+
+
+def worker_pids(parent: int | None = None) -> list[int]:
+    """Return the ids of the worker processes that run.
+
+    :param parent: the process whose children they are; this one by default.
+    """
+    command = ["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [line.split(None, 3) for line in listed.stdout.splitlines()]
+    return [
+        int(pid)
+        for pid, ppid, state, arguments in (row for row in rows if len(row) == 4)
+        if int(ppid) == (parent or os.getpid()) and "es_simhash.ingest.worker_process" in arguments and state[0] != "Z"
+    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from multiprocessing import active_children
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +14,7 @@ from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCan
 from es_simhash.ingest import run as client_runs
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.testing import LinearStore
+from tests.ingest import worker_pids
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -112,7 +112,7 @@ def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path:
     for _ in range(3 * BATCH):
         next(outcomes)
     outcomes.close()
-    assert (active_children(), threading.active_count()) == ([], threads)
+    assert (worker_pids(), threading.active_count()) == ([], threads)
     Checkpoint(path).close()
 
 
@@ -128,7 +128,7 @@ def test_the_async_class_leaves_nothing_either(tmp_path: Path) -> None:
         return len(asyncio.all_tasks())
 
     assert asyncio.run(main()) == 1
-    assert active_children() == []
+    assert worker_pids() == []
     Checkpoint(path).close()
 
 
@@ -148,7 +148,7 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
             await task
 
     asyncio.run(main())
-    assert active_children() == []
+    assert worker_pids() == []
     Checkpoint(path).close()
 
 
@@ -160,7 +160,7 @@ def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
     threads = threading.active_count()
     with pytest.raises(ZeroDivisionError):
         list(Documents(LinearStore()).ingest(source(), workers=1, batch_size=BATCH))
-    assert (active_children(), threading.active_count()) == ([], threads)
+    assert (worker_pids(), threading.active_count()) == ([], threads)
 
 
 @pytest.mark.parametrize("count", [0, 1, 12, 20])

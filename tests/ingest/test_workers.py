@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from multiprocessing import active_children
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from es_simhash import AsyncDocuments, Documents, Fingerprinter, Outcome
 from es_simhash.ingest.reader import Reader
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
+from tests.ingest import worker_pids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,10 +123,10 @@ def test_so_are_those_of_elasticsearch(elasticsearch_url: str, make_index: Calla
 def test_a_worker_that_is_killed_loses_nothing(workers: Workers, caplog: pytest.LogCaptureFixture) -> None:
     chunks = [lines(40) for _ in range(6)]
     begun = [workers.submit(chunk) for chunk in chunks]
-    [child] = active_children()
-    assert child.pid is not None
+    while not (pids := worker_pids()):  # a thread starts the process
+        time.sleep(0.01)
     with caplog.at_level(logging.WARNING, "es_simhash"):
-        os.kill(child.pid, signal.SIGKILL)
+        os.kill(pids[0], signal.SIGKILL)
         read = [result() for result in begun]
         read.append(workers.submit(chunks[0])())
     assert [[item.id for item in items] for items in read] == [[str(number) for number in range(40)]] * 7
@@ -141,8 +141,8 @@ def test_a_run_goes_on_when_all_its_workers_are_killed() -> None:
         for outcome in documents.ingest(corpus(200), workers=2, batch_size=BATCH):
             outcomes.append(outcome)
             if len(outcomes) == 30:
-                for child in active_children():
-                    child.kill()
+                for pid in worker_pids():
+                    os.kill(pid, signal.SIGKILL)
     with Documents("sqlite:///:memory:") as documents:
         assert outcomes == list(documents.ingest(corpus(200)))
 
@@ -157,16 +157,14 @@ def test_what_can_t_be_sent_to_a_worker_is_rejected_and_stops_nothing(value: Any
 
 
 RUN = """
-import sys, time
-from multiprocessing import active_children
+import time
 from es_simhash import Documents
-if __name__ == "__main__":
-    documents = ({"id": n, "text": "x"} for n in range(10_000))
-    outcomes = Documents("sqlite:///:memory:").ingest(documents, workers=2, batch_size=10)
-    for _ in range(25):
-        next(outcomes)
-    print(*[child.pid for child in active_children()], flush=True)
-    time.sleep(60)
+documents = ({"id": n, "text": "x"} for n in range(10_000))
+outcomes = Documents("sqlite:///:memory:").ingest(documents, workers=2, batch_size=10)
+for _ in range(25):
+    next(outcomes)
+print("started", flush=True)
+time.sleep(60)
 """
 
 
@@ -188,7 +186,8 @@ def test_workers_end_when_their_program_is_killed(tmp_path: Path) -> None:
         [sys.executable, script], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root}
     ) as program:
         assert program.stdout is not None
-        children = [int(pid) for pid in program.stdout.readline().split()]
+        assert program.stdout.readline() == b"started\n"
+        children = worker_pids(program.pid)
         program.kill()
     assert children
     end = time.monotonic() + 20
@@ -197,19 +196,64 @@ def test_workers_end_when_their_program_is_killed(tmp_path: Path) -> None:
     assert [pid for pid in children if not gone(pid)] == []
 
 
+COUNTS_ITS_RUNS = """
+from es_simhash import Documents
+
+class Text(str):  # a worker does not know it
+    pass
+
+with open("runs", "a") as runs:
+    runs.write("x")
+print("printed by the script")
+with Documents("sqlite:///:memory:") as documents:
+    given = ({"id": n, "text": (Text if n % 7 == 3 else str)(f"第{n}条新闻")} for n in range(300))
+    outcomes = list(documents.ingest(given, workers=2, batch_size=20))
+    assert [outcome.id for outcome in outcomes if outcome.stored] == [str(n) for n in range(300)]
+"""
+
+
+@pytest.mark.parametrize("arguments", [["script.py"], ["-m", "script"], ["-"]], ids=" ".join)
+def test_workers_do_not_run_the_main_module_again(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "script.py").write_text(COUNTS_ITS_RUNS)
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+        input=COUNTS_ITS_RUNS.encode(),
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"printed by the script\n", b"")
+    assert (tmp_path / "runs").read_text() == "x"
+
+
+def test_a_close_does_not_wait_for_a_long_text(workers: Workers) -> None:
+    text = "市气象台今晨发布暴雨橙色预警" * 500_000
+    for number in range(3):
+        workers.submit([Line("a:1", {"id": number, "text": text if number else "x"})])
+    while not worker_pids():
+        time.sleep(0.01)
+    time.sleep(0.5)
+    started = time.monotonic()
+    workers.close()
+    assert time.monotonic() - started < 3
+    assert worker_pids() == []
+
+
 # --- their number ------------------------------------------------------------------------------------------
 
 
 def test_a_short_input_starts_no_process(workers: Workers) -> None:
     workers.submit(lines(3))()
-    assert active_children() == []
+    assert worker_pids() == []
 
 
 def test_none_are_left_after_the_close(workers: Workers) -> None:
     for _ in range(3):
         workers.submit(lines(3))
     workers.close()
-    assert active_children() == []
+    assert worker_pids() == []
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, True, "2", None])

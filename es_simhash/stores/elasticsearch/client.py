@@ -16,7 +16,7 @@ from elasticsearch import ApiError, ConnectionTimeout, TransportError, Unsupport
 from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, TooLarge, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call, Dialect
 from es_simhash.stores.elasticsearch.failures import passes
-from es_simhash.stores.elasticsearch.responses import error_from_body, reason
+from es_simhash.stores.elasticsearch.responses import error_from_body, index_fault_of, reason
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
@@ -51,6 +51,8 @@ def _api_error(error: ApiError, name: str) -> SimhashError:
     status = error.meta.status
     if status == 401:
         return AccessDenied(f"{name} does not take these credentials: check user and password, or ELASTIC_API_KEY")
+    if (fault := index_fault_of(error.body, status, name)) is not None:
+        return fault
     if status == 403:
         return AccessDenied(f"{name} does not permit this to your user: {reason(error.body)}")
     if passes(error.body, status):

@@ -23,7 +23,7 @@ from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.responses import check_complete, item_reason
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
 from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, if_version, set_up, stored_documents
 
@@ -88,6 +88,7 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
         body = yield Call("bulk", {"index": index.index, "operations": lines, "filter_path": filter_path})
     except TooLarge as error:
         return (yield from _written_in_halves(operations, index, error))
+    check_items(body["items"], index.name)
     refused: dict[str, str] = {}
     busy: set[str] = set()
     conflicts: set[str] = set()

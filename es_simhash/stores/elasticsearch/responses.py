@@ -5,13 +5,18 @@ This module reads bodies only. It imports no client.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SimhashError, StoreError
+from es_simhash.errors import IncompleteAnswer, InputError, SimhashError, StoreError
 from es_simhash.stores.elasticsearch.failures import passes, unavailable
+from es_simhash.stores.elasticsearch.index_faults import index_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+_POSITION = re.compile(r": \[\d+:\d+\] ")
+"""Line and column in the JSON of a document."""
 
 _BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
 
@@ -23,13 +28,31 @@ def error_from_body(body: Any, status: int, name: str) -> SimhashError:
     :param name: the store's name, for the message.
     """
     kind = _type(body)
-    if kind == "index_not_found_exception":
-        return NotSetUp(f"{name}: there is no such index: run `es-simhash init --store {name}`, or setup() in code")
+    fault = index_fault_of(body, status, name)
+    if fault is not None:
+        return fault
     if passes(body, status):
         return unavailable(body, status, reason(body) if _error(body) else "", name)
     if status == 400 and {kind, _root_type(body)} & _BAD_QUERY:
         return InputError(f"{name} does not understand the query: {reason(body)}: check the filter")
     return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")
+
+
+def index_fault_of(body: Any, status: int, name: str) -> SimhashError | None:
+    """Return the error for a body that reports a fault of the whole index; None for any other body."""
+    return index_fault(_type(body), status, reason(body), name)
+
+
+def check_items(items: Iterable[Mapping[str, Any]], name: str) -> None:
+    """Check that no item of a bulk request reports a fault of the whole index.
+
+    :param items: of the body, each with the result of one operation.
+    :raises SimhashError: for the first item that reports one.
+    """
+    for item in items:
+        for result in item.values():
+            if "error" in result and (fault := index_fault_of(result, result["status"], name)) is not None:
+                raise fault
 
 
 def check_complete(body: Mapping[str, Any], name: str) -> None:
@@ -51,8 +74,11 @@ def check_complete(body: Mapping[str, Any], name: str) -> None:
 
 
 def item_reason(error: Mapping[str, Any]) -> str:
-    """Return why the server refused one document of a bulk request."""
-    return reason({"error": error})
+    """Return why the server refused one document of a bulk request.
+
+    The position of the fault is left out, because it is not a position in the document as the user wrote it.
+    """
+    return _POSITION.sub(": ", reason({"error": error}))
 
 
 def reason(body: Any) -> str:

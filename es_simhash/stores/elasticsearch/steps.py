@@ -15,7 +15,7 @@ from es_simhash.errors import (
 )
 from es_simhash.stores.elasticsearch.calls import Call
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
-from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -161,6 +161,7 @@ def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]
     :raises StoreError: if a document was not changed for another reason.
     """
     body = yield Call("bulk", {"index": index.index, "operations": operations})
+    check_items(body["items"], index.name)
     results = [result for item in body["items"] for result in item.values()]
     for result in results:
         if "error" in result and result["status"] not in CONFLICT:

@@ -26,7 +26,7 @@ from es_simhash.errors import ConflictError
 from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
-from es_simhash.stores.elasticsearch.responses import check_complete, item_reason
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
 from es_simhash.stores.elasticsearch.steps import (
     CONFLICT,
     bulk,
@@ -70,6 +70,7 @@ def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
     for states in _by_bytes(request):
         operations = [line for user, state in states.items() for line in _operation(user, state)]
         body = yield Call("bulk", {"index": index.index, "operations": operations})
+        check_items(body["items"], index.name)
         for item in body["items"]:
             (result,) = item.values()
             # A document that was removed after it was read is a conflict too. The next read does not find it.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
 
@@ -86,6 +89,12 @@ class Database:
         folder = Path(self.path).parent
         if not folder.is_dir():
             raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
+        if self.path != ":memory:":
+            if _cannot_change(self.path):
+                return sqlite3.connect(
+                    f"file:{quote(self.path)}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
+                )
+            create_for_owner(self.path)
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             with _transaction(connection, write=False):  # a file of ours may be read-only
@@ -173,6 +182,17 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
         return {}
     return dict(connection.execute("SELECT key, value FROM meta"))
+
+
+def _cannot_change(path: str) -> bool:
+    """Return whether a file is in a folder that this program may not write, and no other program has it open to write.
+
+    SQLite opens a file with a write-ahead log only if it can make files beside it. Such a file is opened as one that
+    never changes: then it can be read.
+    """
+    effective = os.access in os.supports_effective_ids
+    may_write = os.access(Path(path).parent, os.W_OK, effective_ids=effective)
+    return os.path.exists(path) and not may_write and not os.path.exists(f"{path}-wal")
 
 
 @contextmanager

@@ -50,7 +50,7 @@ from es_simhash.stores.sqlite.search import find_candidates
 from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from sqlite3 import Connection
 
     from es_simhash.stores.sqlite.database import Database
@@ -240,26 +240,39 @@ def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
 
 def _write(request: Write, database: Database) -> Written:
     with database.transaction() as connection:
-        for entry in request.entries:
-            _insert(entry.row, entry.source, request.bits, connection)
+        written = [_insert(entry.row, entry.source, request.bits, connection) for entry in request.entries]
+        _insert_keys([entry.row for entry in request.entries], written, connection)
     return Written(refused={}, searchable=True)
 
 
 def _annotate(request: Annotate, database: Database) -> Written:
     conflicts: set[str] = set()
     sql = f"SELECT source FROM documents WHERE id = ? AND {SAME_VERSION}"
+    rows: list[Row] = []
+    written: list[int] = []
     with database.transaction() as connection:
         for row in request.rows:
             found = connection.execute(sql, [row.id, *row.version]).fetchone()
             if found is None:
                 conflicts.add(row.id)
             else:
-                _insert(row, found[0], request.bits, connection)
+                rows.append(row)
+                written.append(_insert(row, found[0], request.bits, connection))
+        _insert_keys(rows, written, connection)
     return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
 
 
-def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
-    """Write a document in place of the document with its id."""
+def _insert_keys(rows: Sequence[Row], written: Sequence[int], connection: Connection) -> None:
+    """Write the keys of Rows that were inserted, in the order of the table.
+
+    :param written: their write orders.
+    """
+    keys = sorted({(key, order) for row, order in zip(rows, written, strict=True) for key in row.keys})
+    connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", keys)
+
+
+def _insert(row: Row, source: str, bits: int, connection: Connection) -> int:
+    """Write a document in place of the document with its id, without its keys; return its write order."""
     connection.execute("DELETE FROM documents WHERE id = ?", [row.id])
     values: dict[str, Any] = {
         "written": _free_write_order(row.written, connection),
@@ -274,7 +287,10 @@ def _insert(row: Row, source: str, bits: int, connection: Connection) -> None:
     if row.length is not None or row.keys:
         values |= {"length": row.length, "keys": json.dumps(row.keys, ensure_ascii=False, separators=(",", ":"))}
     marks = ", ".join("?" * len(values))
-    connection.execute(f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})", list(values.values()))
+    sql = f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})"
+    order = connection.execute(sql, list(values.values())).lastrowid
+    assert order is not None
+    return order
 
 
 def _free_write_order(written: int, connection: Connection) -> int | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from es_simhash.stores.sqlite.schema import row_columns, time_expression, to_row
 from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _READ_IF_ONE_IS_ENOUGH = 500
 """Entries of one key that are read, if a query asks for one common key. A key of a template may have many more."""
+_LAST = (1 << 63) - 1
+"""The largest write order that SQLite can hold."""
 _READ = 20_000
 """Entries of one key that are read, if a query asks for several common keys."""
 
@@ -51,6 +54,11 @@ class _Fulfilling:
     was_cut: bool
 
 
+def _most_entries(query: KeyQuery) -> int:
+    """Return how many entries of each key are read for a query."""
+    return _READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else _READ
+
+
 class KeySearch:
     """Finds documents that share keys, for one request.
 
@@ -62,8 +70,28 @@ class KeySearch:
         self._database = database
         self._entries: dict[tuple[str, int], NDArray[np.int64]] = {}
 
+    def read(self, queries: Iterable[KeyQuery]) -> None:
+        """Read the entries of the keys of these queries together, in place of those that were read before."""
+        self._entries = {}
+        of_most: dict[int, set[str]] = {}
+        for query in queries:
+            of_most.setdefault(_most_entries(query), set()).update(query.keys)
+        sql = """
+            SELECT keys.key, written FROM json_each(?) AS asked CROSS JOIN keys ON keys.key = asked.value
+            WHERE typeof(written) = 'integer' AND written <= ifnull(
+                (SELECT written FROM keys WHERE keys.key = asked.value ORDER BY written LIMIT 1 OFFSET ?), ?
+            )
+        """
+        for most, keys in of_most.items():
+            with self._database.use() as connection:
+                found = connection.execute(sql, [json.dumps(sorted(keys)), most - 1, _LAST]).fetchall()
+            for key, entries in groupby(found, key=itemgetter(0)):
+                self._entries[key, most] = np.array([written for _, written in entries], dtype=np.int64)
+
     def sharing(self, queries: Sequence[KeyQuery], times: Times | None) -> tuple[list[Row], int]:
         """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are.
+
+        :meth:`read` must have read the keys of the queries.
 
         If entries were not read, there may be more others, and the number is at least 1.
 
@@ -80,8 +108,8 @@ class KeySearch:
         return rows, max(left_out, int(any(some.was_cut for some in found)))
 
     def _fulfilling(self, query: KeyQuery, times: Times | None) -> _Fulfilling | None:
-        most = _READ_IF_ONE_IS_ENOUGH if query.minimum <= 1 else _READ
-        every_entry = {key: array for key in query.keys if len(array := self._entries_of(key, most))}
+        most = _most_entries(query)
+        every_entry = {key: array for key in query.keys if (array := self._entries.get((key, most))) is not None}
         sizes = {key: len(array) for key, array in every_entry.items()}
         if times is not None:
             in_times = {key: self._entries_in_times(key, most, times) for key in every_entry}
@@ -106,15 +134,6 @@ class KeySearch:
             where = np.searchsorted(documents, some.documents)
             best[where] = np.maximum(best[where], scores[np.searchsorted(every, some.documents)])
         return documents[np.argsort(-best, kind="stable")]
-
-    def _entries_of(self, key: str, most: int) -> NDArray[np.int64]:
-        """Return the write orders of the first documents with a key."""
-        if (array := self._entries.get((key, most))) is None:
-            sql = "SELECT written FROM keys WHERE key = ? AND typeof(written) = 'integer' ORDER BY written LIMIT ?"
-            with self._database.use() as connection:
-                found = connection.execute(sql, [key, most]).fetchall()
-            array = self._entries[key, most] = np.array(found, dtype=np.int64).reshape(-1)
-        return array
 
     def _entries_in_times(self, key: str, most: int, times: Times) -> NDArray[np.int64]:
         """Return the write orders of the first documents in some times with a key."""

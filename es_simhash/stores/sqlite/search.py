@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from es_simhash.contract import Candidates, Row
     from es_simhash.stores.sqlite.database import Database
 
+_KEYS_TOGETHER = 100
+"""Probes whose keys are read together."""
 _BATCH = 16
 """Fingerprints whose ranges are read together. Each is compared with the rows of all of them."""
 
@@ -55,11 +57,15 @@ def _find(request: Candidates, database: Database) -> Found:
         near = _in_times(near, request)
     rows = {row.id: row for row in near}
     keys = KeySearch(request, database)
-    for (queries, times), probes in request.key_queries().items():
-        sharing, more = keys.sharing(queries, times)
-        rows |= {row.id: row for row in sharing}
-        if more:
-            left_out |= {probe: left_out.get(probe, 0) + more for probe in probes}
+    searches = list(request.key_queries().items())
+    for start in range(0, len(searches), _KEYS_TOGETHER):
+        some = searches[start : start + _KEYS_TOGETHER]
+        keys.read(query for (queries, _), _ in some for query in queries)
+        for (queries, times), probes in some:
+            sharing, more = keys.sharing(queries, times)
+            rows |= {row.id: row for row in sharing}
+            if more:
+                left_out |= {probe: left_out.get(probe, 0) + more for probe in probes}
     return Found(list(rows.values()), left_out)
 
 

@@ -1,0 +1,42 @@
+"""Faults of a whole index: a block, a closed index, required routing, a missing privilege.
+
+The server answers each document of a bulk request with the same failure. So the failure is an error of the request:
+it ends the run, and it is said once. The error of a full disk is retryable, because the server removes its block by
+itself when the disk has room again (since Elasticsearch 7.4). All others last until somebody changes the index or the
+user.
+"""
+
+from __future__ import annotations
+
+from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, StoreUnavailable
+
+
+def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError | None:
+    """Return the error for a failure that concerns every document of the index; None for any other failure.
+
+    :param kind: type of the failure, as the server names it.
+    :param status: HTTP status of the response, or of the item of a bulk request.
+    :param reason: what the server says, as one line.
+    :param name: the store's name, for the message.
+    """
+    if kind == "cluster_block_exception" and status == 429:
+        return StoreUnavailable(
+            f"{name} takes no writes, because the disk of the server is full ({reason}): make room on that disk; the "
+            "server removes the block then"
+        )
+    if kind == "cluster_block_exception" and status == 403:
+        return StoreError(f"{name} is blocked ({reason}): remove the block from the settings of the index, then repeat")
+    if kind == "index_closed_exception":
+        return StoreError(f"{name}: the index is closed ({reason}): open it, then repeat")
+    if kind == "routing_missing_exception":
+        return StoreError(
+            f"{name}: the index requires routing ({reason}), which es_simhash does not support: use another index"
+        )
+    if kind == "security_exception" and status == 403:
+        return AccessDenied(
+            f"{name} does not permit this to your user ({reason}): add the privilege; docs/operations.md lists those "
+            "of each command"
+        )
+    if kind == "index_not_found_exception":
+        return NotSetUp(f"{name}: there is no such index: run `es-simhash init --store {name}`, or setup() in code")
+    return None

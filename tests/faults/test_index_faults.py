@@ -1,0 +1,200 @@
+"""Faults of a whole index: they are said once, with what to do, and they end the run; nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_simhash import Documents, Scheme, SeenItems
+from es_simhash.errors import NotSetUp, StoreError, StoreUnavailable
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
+from tests.cli import es_simhash
+from tests.faults import BATCH, MAX_DISTANCE, contents, ingest, news, unharmed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
+
+NEWS = news()
+OPTIONS = ["--max-distance", str(MAX_DISTANCE), "--batch-size", str(BATCH), "--workers", "0", "--deadline", "0.5"]
+
+
+class Server:
+    """The index behind an address, as its administrator sees it."""
+
+    def __init__(self, url: str, index: str) -> None:
+        self.client = Elasticsearch(url)
+        self.index = index
+
+    def block(self, kind: str, value: bool | None = True) -> None:
+        self.client.indices.put_settings(index=self.index, settings={f"index.blocks.{kind}": value})
+
+    def close_index(self) -> None:
+        self.client.indices.close(index=self.index)
+
+    def open_index(self) -> None:
+        self.client.indices.open(index=self.index, wait_for_active_shards=1)
+
+    def make_strict(self) -> None:
+        self.client.indices.put_mapping(index=self.index, dynamic="strict")
+
+    def make_dynamic(self) -> None:
+        self.client.indices.put_mapping(index=self.index, dynamic="true")
+
+
+@pytest.fixture
+def server(elasticsearch_url: str, direct: str, index_name: str) -> Iterator[Server]:
+    server = Server(elasticsearch_url, index_name)
+    yield server
+    server.client.close()
+
+
+FAULTS: dict[str, tuple[Callable[[Server], None], Callable[[Server], None], str, str]] = {
+    "write block": (
+        lambda server: server.block("write"),
+        lambda server: server.block("write", None),
+        "FORBIDDEN/8/index write (api)",
+        "remove the block from the settings of the index",
+    ),
+    "read-only": (
+        lambda server: server.block("read_only"),
+        lambda server: server.block("read_only", None),
+        "FORBIDDEN/5/index read-only (api)",
+        "remove the block from the settings of the index",
+    ),
+    "closed": (Server.close_index, Server.open_index, "index_closed_exception: closed", "open it"),
+    "full disk": (
+        lambda server: server.block("read_only_allow_delete"),
+        lambda server: server.block("read_only_allow_delete", None),
+        "TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark",
+        "make room on that disk",
+    ),
+    "strict mapping": (
+        Server.make_strict,
+        Server.make_dynamic,
+        "strict_dynamic_mapping_exception: mapping set to strict, dynamic introduction of [id] within [_doc]",
+        "change the index or the documents",
+    ),
+}
+
+
+def lines(documents: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_index_is_said_once_and_what_is_not_stored_is_kept(
+    server: Server, direct: str, tmp_path: Path, fault: str
+) -> None:
+    begin, end, reason, remedy = FAULTS[fault]
+    (tmp_path / "news.jsonl").write_bytes(lines(NEWS[:25]))
+    begin(server)
+    command = ["ingest", "news.jsonl", "--dead-letter", "dead", "--store", direct, *OPTIONS]
+    done = es_simhash(*command, cwd=tmp_path, env={})
+    assert done.code == 1
+    last = done.err.splitlines()[-1]
+    assert last.startswith("es-simhash: ")
+    assert reason in last
+    assert remedy in last
+    said = [line for line in done.err.splitlines() if reason in line]
+    assert len(said) == 1 + (fault in ("full disk", "strict mapping")), "a warning before the wait, or the documents"
+    assert "busy" not in done.err
+    assert len(done.err.splitlines()) <= 6
+    letters = [json.loads(line)["document"] for line in (tmp_path / "dead").read_bytes().splitlines()]
+    assert letters == NEWS[: len(letters)]
+    end(server)
+    assert contents(direct) == {}
+    assert bool(letters) == (fault != "closed"), "a closed index is noticed before a document is read"
+    if not letters:
+        return
+    assert es_simhash("ingest", "dead", "--store", direct, *OPTIONS, cwd=tmp_path).code == 0
+    assert contents(direct) == unharmed(letters)[1]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_run_with_a_checkpoint_continues_after_the_fault(
+    server: Server, direct: str, tmp_path: Path, fault: str
+) -> None:
+    begin, end, reason, _ = FAULTS[fault]
+    (tmp_path / "news.jsonl").write_bytes(lines(NEWS))
+    command = ["ingest", "news.jsonl", "--resume", "state", "--dead-letter", "dead", "--store", direct, *OPTIONS]
+    if fault != "strict mapping":  # that one is noticed at the start of a run only
+        with Documents(direct) as documents:
+            list(documents.ingest(NEWS[:10], max_distance=MAX_DISTANCE, checkpoint=None))
+            documents.remove([document["id"] for document in NEWS[:10]])
+    begin(server)
+    done = es_simhash(*command, cwd=tmp_path)
+    assert (done.code, reason in done.err.splitlines()[-1]) == (1, True)
+    end(server)
+    done = es_simhash(*command, cwd=tmp_path)
+    refused = [json.loads(line)["document"]["id"] for line in (tmp_path / "dead").read_bytes().splitlines()]
+    taken = [document for document in NEWS if document["id"] not in refused]
+    assert refused == ([document["id"] for document in NEWS[:15]] if fault == "strict mapping" else [])
+    assert contents(direct) == unharmed(taken)[1]
+
+
+def test_a_full_disk_that_gets_room_again_changes_nothing(server: Server, direct: str) -> None:
+    server.block("read_only_allow_delete")
+    timer = threading.Timer(1.5, server.block, ["read_only_allow_delete", None])
+    timer.start()
+    started = time.monotonic()
+    outcomes = ingest(direct, NEWS)
+    assert time.monotonic() - started > 1
+    timer.join()
+    assert (outcomes, contents(direct)) == unharmed(NEWS)
+
+
+@pytest.mark.parametrize("fault", ["write block", "closed", "full disk"])
+def test_every_other_verb_names_the_fault(server: Server, direct: str, fault: str) -> None:
+    begin, end, reason, _ = FAULTS[fault]
+    kind = StoreUnavailable if fault == "full disk" else StoreError
+    ingest(direct, NEWS, max_distance=0)
+    with Documents(direct, deadline=0.3) as documents, SeenItems(direct, deadline=0.3) as seen:
+        seen.setup()
+        seen.add("ann", [1])
+        server.client.index(index=server.index, id="plain", document={"text": "x"}, refresh=True)
+        before = contents(direct)
+        calls: list[Callable[[], Any]] = [
+            lambda: documents.group(max_distance=MAX_DISTANCE),
+            lambda: documents.remove(["0", "1"]),
+            lambda: seen.add("ann", [2]),
+            lambda: seen.add("bob", [2]),
+            lambda: seen.forget("ann", [1]),
+            lambda: seen.remove("ann"),
+            lambda: list(documents.backfill("text", max_distance=0)),
+        ]
+        begin(server)
+        for call in calls:
+            with pytest.raises(kind) as raised:
+                call()
+            assert reason in str(raised.value)
+        end(server)
+        assert contents(direct) == before
+        assert seen.unseen("ann", [1, 2]) == [2]
+
+
+def test_an_index_that_requires_routing_is_refused_once(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
+    index = make_index()
+    mapping = {**DOCUMENTS.mapping(Scheme()), "_routing": {"required": True}}
+    with Elasticsearch(elasticsearch_url) as client, Documents(f"{elasticsearch_url}/{index}") as documents:
+        client.indices.create(index=index, mappings=mapping)
+        with pytest.raises(StoreError, match="requires routing"):
+            list(documents.ingest(NEWS))
+
+
+def test_an_index_that_is_deleted_during_a_backfill_ends_it(
+    server: Server, direct: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(direct, NEWS)
+    with Documents(direct) as documents:
+        outcomes = documents.backfill("text", again=True, batch_size=BATCH, max_distance=MAX_DISTANCE)
+        next(outcomes)
+        server.client.indices.delete(index=server.index)
+        with pytest.raises(NotSetUp, match="there is no such index"):
+            list(outcomes)

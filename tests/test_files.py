@@ -1,0 +1,141 @@
+"""Files that the package makes belong to their owner only. A store in a folder that cannot be written can be read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash import Checkpoint, Documents, SeenItems
+from es_simhash.errors import StoreError
+from es_simhash.files import is_same_file
+from tests.cli import STORM, es_simhash, line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOBODY = 65_534
+
+
+def permissions(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_a_store_and_a_checkpoint_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with (
+            Documents(f"sqlite:///{tmp_path}/news.db") as documents,
+            SeenItems(f"sqlite:///{tmp_path}/users.db") as seen,
+            Checkpoint(str(tmp_path / "x.checkpoint")),
+        ):
+            list(documents.ingest([{"id": 1, "text": STORM}]))
+            seen.add("ann", [1])
+            found = permissions(tmp_path)
+    finally:
+        os.umask(before)
+    assert {"news.db", "news.db-wal", "news.db-shm", "users.db", "users.db-wal", "x.checkpoint"} <= found.keys()
+    assert set(found.values()) == {0o600}
+
+
+def test_so_can_dead_letters(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        es_simhash(
+            "ingest", "--dead-letter", "dead", "--resume", "x.checkpoint", cwd=tmp_path, stdin=b"5\n" + line("a")
+        )
+    finally:
+        os.umask(before)
+    assert permissions(tmp_path) == dict.fromkeys(["dead", "es-simhash.db", "x.checkpoint"], 0o600)
+
+
+def test_permissions_of_a_file_that_exists_stay(tmp_path: Path) -> None:
+    store = tmp_path / "news.db"
+    store.touch()
+    store.chmod(0o640)
+    with Documents(f"sqlite:///{store}") as documents:
+        list(documents.ingest([{"id": 1, "text": STORM}]))
+        assert set(permissions(tmp_path).values()) == {0o640}
+
+
+@contextmanager
+def unwritable(folder: Path) -> Iterator[None]:
+    """Make a folder read-only. Root may write everywhere, so it becomes nobody for that time."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, NOBODY, NOBODY)
+    folder.chmod(0o555)
+    if is_root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="has no permissions of this kind")
+@pytest.mark.parametrize("mode", [0o600, 0o400], ids=["file writable", "file read-only"])
+def test_a_store_in_a_folder_that_cannot_be_written_can_be_read(mode: int) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="es-simhash %3f "))  # the folder of pytest is closed to others
+    try:
+        address = f"sqlite:///{folder}/news.db"
+        with Documents(address) as documents:
+            list(documents.ingest([{"id": "a", "text": STORM}]))
+        (folder / "news.db").chmod(mode)
+        with unwritable(folder), Documents(address) as documents:
+            assert [match.id for match in documents.similar(STORM)] == ["a"]
+            with pytest.raises(StoreError, match="can't be written or opened: check the path and its permissions"):
+                list(documents.ingest([{"id": "b", "text": STORM}]))
+        with Documents(address) as documents:
+            assert [row.id for row in documents.export()] == ["a"]
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_two_paths_of_one_file_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    (tmp_path / "link").symlink_to("a")
+    os.link(tmp_path / "a", tmp_path / "hard")
+    same = [("a", "a"), ("a", "link"), ("a", "hard"), ("new", "new"), ("new", f"../{tmp_path.name}/new")]
+    assert all(is_same_file(str(tmp_path / one), str(tmp_path / other)) for one, other in same)
+    assert not is_same_file(str(tmp_path / "a"), str(tmp_path / "new"))
+    assert not is_same_file(os.devnull, os.devnull), "a device takes what two programs write"
+
+
+NAMES = [
+    (["--store", "sqlite:///x.db", "--resume", "x.db"], "--store and --resume"),
+    (["--store", "sqlite:///x.db", "--dead-letter", "./x.db"], "--store and --dead-letter"),
+    (["--resume", "x", "--dead-letter", "x"], "--resume and --dead-letter"),
+    (["--resume", "news.jsonl"], "--resume and the input"),
+    (["--store", "sqlite:///news.jsonl"], "--store and the input"),
+    (["--resume", "es-simhash.db"], "--store and --resume"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), NAMES, ids=[" ".join(options) for options, _ in NAMES])
+def test_one_file_for_two_options_is_refused_before_anything_is_made(
+    tmp_path: Path, options: list[str], message: str
+) -> None:
+    (tmp_path / "news.jsonl").write_bytes(line("a"))
+    done = es_simhash("ingest", "news.jsonl", *options, cwd=tmp_path)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"es-simhash: {message} are one file, ")
+    assert [path.name for path in tmp_path.iterdir()] == ["news.jsonl"]
+    assert (tmp_path / "news.jsonl").read_bytes() == line("a")
+
+
+def test_a_program_cannot_use_its_store_as_its_checkpoint(tmp_path: Path) -> None:
+    path = f"{tmp_path}/x.db"
+    with Documents(f"sqlite:///{path}") as documents:
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"the checkpoint .* is the file of the store: name another file"):
+                list(documents.ingest([{"id": 1, "text": STORM}], checkpoint=path))

@@ -1,0 +1,54 @@
+"""SECURITY.md says what the code does."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from es_simhash.bloom.seen import MAX_FORGOTTEN, MAX_USER
+from es_simhash.bloom.sizing import MAX_BITS
+from es_simhash.drive import DEADLINE
+from es_simhash.fingerprinting.normalisation import MARKS_IN_A_ROW
+from es_simhash.ingest.batches import BATCH
+from es_simhash.ingest.reader import MAX_ID, MAX_SOURCE, MAX_TEXT
+from es_simhash.lines import MAX_LINE
+from es_simhash.stores.elasticsearch.search import MAX_CANDIDATES
+from es_simhash.verbs.ingest import REFUSED_ALIKE
+
+ROOT = Path(__file__).parents[1]
+POLICY = (ROOT / "SECURITY.md").read_text()
+BULK_OPERATIONS = {"index", "create", "update", "delete"}
+
+
+def rows(title: str) -> list[list[str]]:
+    """Return the rows of the table below a title."""
+    part = POLICY.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line[:1] == "|"][2:]
+
+
+def requests_of_the_code() -> set[str]:
+    """Return the methods of the client that the Elasticsearch store calls."""
+    found = set()
+    for path in (ROOT / "es_simhash" / "stores" / "elasticsearch").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Call":
+                method = node.args[0]
+                assert isinstance(method, ast.Constant), f"{path.name}:{node.lineno}: a method that is not a literal"
+                found.add(method.value)
+    return found
+
+
+def test_the_policy_names_every_request_and_its_privilege() -> None:
+    first = [row[0] for row in rows("Privileges")]
+    named = {name for cell in first for name in re.findall(r"`([\w.]+)`", cell)}
+    assert named >= BULK_OPERATIONS
+    assert named - BULK_OPERATIONS == requests_of_the_code()
+
+
+def test_the_policy_names_the_limits_of_the_code() -> None:
+    limits = [
+        *(MAX_TEXT, MAX_SOURCE, MAX_LINE, MAX_ID, MAX_USER, BATCH, MAX_CANDIDATES, MARKS_IN_A_ROW, MAX_FORGOTTEN),
+        *(MAX_BITS, REFUSED_ALIKE, int(DEADLINE)),
+    ]
+    assert [int(row[1].replace(",", "")) for row in rows("Limits")] == limits
