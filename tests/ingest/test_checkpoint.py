@@ -13,6 +13,7 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.contract import Fetch, Remove, Write
+from es_simhash.drive import DEADLINE
 from es_simhash.errors import InputError, StoreError, StoreUnavailable
 from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
 from es_simhash.testing import LinearStore
@@ -48,8 +49,9 @@ class Mortal(LinearStore):
         raise StoreError("it died")
 
 
-def ingest(store: Any, path: Path, documents: Any = INPUT, **options: Any) -> list[Outcome]:
-    return list(Documents(store).ingest(documents, **{"batch_size": 3, "checkpoint": str(path), **options}))
+def ingest(store: Any, path: Path, documents: Any = INPUT, deadline: float = DEADLINE, **options: Any) -> list[Outcome]:
+    opened = Documents(store, deadline=deadline)
+    return list(opened.ingest(documents, **{"batch_size": 3, "checkpoint": str(path), **options}))
 
 
 def contents(store: Any) -> list[Any]:
@@ -184,7 +186,7 @@ def test_a_resumed_run_finds_what_the_interrupted_run_wrote_although_search_lags
     store = set_up(Away(kind, 2))
     documents = [{"id": "a", "text": STORM}, {"id": "b", "text": "第一"}, {"id": "copy", "text": STORM}]
     with pytest.raises(StoreUnavailable):
-        ingest(store, path, documents, batch_size=1, deadline=0)
+        ingest(store, path, documents, deadline=0, batch_size=1)
     resumed = ingest(store, path, documents, batch_size=1)
     assert [(outcome.id, outcome.outcome, outcome.duplicate_of) for outcome in resumed] == [
         ("b", "new", None),
