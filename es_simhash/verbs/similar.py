@@ -24,11 +24,15 @@ if TYPE_CHECKING:
     from es_simhash.verbs.texts import StoredText, Texts
 
 
+MOST_MATCHES = 1_000
+"""The largest number of Matches with one fingerprint, besides exact duplicates."""
+
+
 class Matches(list["Match"]):
     """A list of Matches.
 
-    :param left_out: how many documents that share keys were not compared, because so many do. The list is complete if
-        it is 0.
+    :param left_out: about how many documents that share keys, or that have one fingerprint, were left out, because so
+        many do. The list is complete if it is 0.
     :param by_keys: keys found the candidates, so fingerprints limit nothing unless the rule has a ``max_distance``.
     """
 
@@ -150,6 +154,7 @@ def _near(
         without,
         rule.blocks,
         most=MOST_TEXTS,
+        per_fingerprint=None if rule.keys or rule.window is not None else MOST_MATCHES,
         time_field=rule.time_field,
     )
     found = yield from ask(request)

@@ -224,3 +224,17 @@ def test_a_traditional_copy_is_an_exact_duplicate() -> None:
             {"id": 2, "text": "氣象臺發布暴雨預警，\n請市民注意"},
         ]
         assert [outcome.outcome for outcome in opened.ingest(items)] == ["new", "exact_duplicate"]
+
+
+def test_similar_returns_a_thousand_of_very_many_documents_with_one_fingerprint_and_counts_the_others() -> None:
+    def text(number: int) -> str:
+        return "市气象台发布暴雨橙色预警" + f"{number:b}".replace("0", "，").replace("1", "。")
+
+    with Documents("sqlite:///:memory:") as opened:
+        outcomes = list(opened.ingest({"id": n, "text": text(n)} for n in range(1_100)))
+        assert {outcome.outcome for outcome in outcomes[1:]} == {"near_duplicate"}
+        assert {outcome.duplicate_of for outcome in outcomes[1:]} == {"0"}
+        matches = opened.similar(text(5_000))
+        assert (len(matches), matches.left_out, matches.complete) == (1_000, 100, False)
+        [confirmed] = [match for match in opened.similar(text(7)) if match.exact]
+        assert confirmed.id == "7"
