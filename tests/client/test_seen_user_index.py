@@ -198,12 +198,10 @@ def test_a_removal_that_others_keep_beating_is_an_error_that_names_the_user(
 
 
 @pytest.mark.elasticsearch
-def test_a_change_that_the_index_refuses_is_an_error_with_the_user_and_the_reason(
-    client: Elasticsearch, users: str
-) -> None:
+def test_a_block_of_the_index_is_an_error_with_the_reason(client: Elasticsearch, users: str) -> None:
     seen = SeenItems(client, index=users, **CONFIG)
     seen.setup()
     client.indices.put_settings(index=users, settings={"index.blocks.write": True})
-    with pytest.raises(StoreError, match=r"user 'ann' were not stored: cluster_block_exception: .*write"):
+    with pytest.raises(StoreError, match=r"is blocked \(cluster_block_exception: .*write.*: remove the block"):
         seen.add("ann", ["a"])
     assert source(client, users) == PROFILE

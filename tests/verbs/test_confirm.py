@@ -11,7 +11,7 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.contract import FetchFields, Row
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, Unsupported
 from es_simhash.similarity.measures import jaccard, similarity
 from es_simhash.testing import LinearStore
 from es_simhash.verbs import memory
@@ -180,15 +180,13 @@ def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(d
 
 
 @pytest.mark.elasticsearch
-def test_an_index_that_keeps_no_texts(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
+def test_an_index_that_keeps_no_texts_is_refused(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
     index = make_index()
     with Elasticsearch(elasticsearch_url) as client:
         client.indices.create(index=index, mappings={"_source": {"excludes": ["text"]}})
     with Documents(f"{elasticsearch_url}/{index}") as documents:
-        documents.setup()
-        assert ingest(documents, {"a": STORM})[0][0] == "new"
-        with pytest.raises(InputError, match="no text in field 'text'"):
-            documents.similar(EDITED, confirm=0.8)
+        with pytest.raises(Unsupported, match="has excludes in its `_source`"):
+            documents.setup()
 
 
 @pytest.mark.parametrize("verb", ["similar", "similar_to", "group", "remove", "ingest", "backfill"])
