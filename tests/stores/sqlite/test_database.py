@@ -20,7 +20,7 @@ def opened(path: Path) -> tuple[int, str]:
     """Open the file as another program, make a table, and return the application id and the journal mode."""
     ours = Database(str(path))
     try:
-        ours.make([], {}, lambda meta: None)
+        ours.make([], lambda meta: {})
         with ours.use() as connection:
             return tuple(
                 connection.execute(f"PRAGMA {what}").fetchone()[0] for what in ("application_id", "journal_mode")
