@@ -94,7 +94,7 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
         for done in (False, True):
             store = filled()
             with pytest.raises(StoreUnavailable):
-                Documents(Breaking(store, after, done)).group(head=head)
+                Documents(Breaking(store, after, done), deadline=0).group(head=head)
             again = Documents(store).group(head=head)
             assert links(store) == expected
             assert again.changed == report.changed - min(10 * (after + done), report.changed)
@@ -108,7 +108,7 @@ def test_broken_off_under_the_rule_kept_it_still_ends_with_a_head_for_each_group
     store.perform(SetUp(DEFAULT))
     write(store, *planted(90))
     with pytest.raises(StoreUnavailable):
-        Documents(Breaking(store, 2, True)).group(head="kept")
+        Documents(Breaking(store, 2, True), deadline=0).group(head="kept")
     Documents(store).group(head="kept")
     found = links(store)
     assert all(found[head][0] == head for head, _ in found.values())
