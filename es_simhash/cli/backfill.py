@@ -94,7 +94,7 @@ def backfill(
                     for outcome in outcomes:
                         counts.add(outcome)
                         progress.update()
-                        printer.print(outcome)
+                        printer.show(outcome)
             except BaseException:
                 if counts.total:  # without any counts the error message is enough
                     print_counts(counts, 0, time.monotonic() - started, as_json)

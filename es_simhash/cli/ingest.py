@@ -130,7 +130,7 @@ def ingest(
                     if checkpoint is not None and letters is not None:
                         checkpoint.note = letters.note
                     counts.add(outcome)
-                    printer.print(outcome)
+                    printer.show(outcome)
         except DuplicateFound as error:
             stopped = error
         except (SimhashError, KeyboardInterrupt) as error:

@@ -83,7 +83,7 @@ class OutcomePrinter:
         self._last_reason: str | None = None
         self._for_same_reason = 0
 
-    def print(self, outcome: Outcome) -> None:
+    def show(self, outcome: Outcome) -> None:
         """Print one outcome."""
         if self._as_json:
             print_json(outcome.to_dict())

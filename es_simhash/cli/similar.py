@@ -52,7 +52,7 @@ def similar(
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"
     es-simhash similar --id news-17 --confirm 0.8 --json
     es-simhash similar --file article.txt --store http://localhost:9200/news
-    es-simhash similar --file article.txt --time 2024-05-01 --within 7d --time-field date
+    es-simhash similar --file a.txt --time 2024-05-01 --within 7d --time-field day
     """
     if sum(value is not None for value in (text, id, file)) != 1:
         raise click.UsageError("give exactly one of: TEXT, --id ID, --file FILE")

@@ -112,6 +112,8 @@ def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, co
 SIGNAL_AT_IMPORT = """
 import os, runpy, signal, sys
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a program that runs in the background ignores it
+
 class Signals:
     def find_spec(self, name, *rest):
         if name == {module!r}:

@@ -249,9 +249,14 @@ def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: P
         (["news.jsonl", "--max-distance", "7"], "with max_distance 3, not 7"),
         (["news.jsonl", "--weights", "tf"], "holds fingerprints of Scheme"),
         (["news.jsonl", "--on-duplicate", "fail"], "use 'index' or 'skip'"),
-        (["news.jsonl", "--resume", "news.jsonl"], "cannot be used"),
+        (["news.jsonl", "--resume", "news.jsonl"], "--resume and the input are one file, news.jsonl"),
         (["news.jsonl", "--resume", "missing/x.checkpoint"], "there is no folder for the checkpoint"),
-        (["news.jsonl", "--resume", "es-simhash.db"], "is not the checkpoint of an ingest"),
+        (["news.jsonl", "--resume", "es-simhash.db"], "--store and --resume are one file, es-simhash.db"),
+        (["news.jsonl", "--resume", "other.jsonl"], "cannot be used"),
+        (
+            ["news.jsonl", "--store", "sqlite:///b.db", "--resume", "es-simhash.db"],
+            "is not the checkpoint of an ingest",
+        ),
     ],
 )
 def test_other_options_than_those_of_the_checkpoint_are_an_error_of_one_line(
