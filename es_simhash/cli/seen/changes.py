@@ -122,7 +122,7 @@ def _apply(paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_jso
     try:
         apply_lines(paths, change, as_json, counts)
     except SimhashError:
-        if counts["lines"]:
+        if counts["changed"]:
             _print_counts(counts, as_json, changed)
         raise
     _print_counts(counts, as_json, changed)
