@@ -81,7 +81,7 @@ _LETTER = ["dead_letter", "outcome", "reason", "place", "document", "line", "lin
 
 @cache
 def _reader() -> Reader:
-    return Reader(Fingerprinter(SCHEME), "id", ("text", "who.name"), 1_000, with_keys=True)
+    return Reader(Fingerprinter(SCHEME), "id", ("text", "who.name"), 1_000, kinds=("shingles",))
 
 
 @cache
