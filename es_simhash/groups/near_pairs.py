@@ -33,8 +33,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication loses no bit
 class NearPairs:
     """The pairs of fingerprints within ``max_distance``.
 
-    Fingerprints of a template may all be near each other. Then not all pairs are looked at: each fingerprint is
-    compared with so many others with equal blocks, and ``left_out`` says that there are more.
+    The fingerprints of a template may all be near each other. Then not all pairs are compared: a fingerprint is
+    compared with at most 1,000 others that have equal blocks, and ``left_out`` counts the pairs that remain.
 
     :param fingerprints: shape (n,) for 64 bits, (n, 2) for 128, as ``encoding.to_array`` returns them.
     :param max_distance: in bits; below 0 there are no pairs.
@@ -44,7 +44,7 @@ class NearPairs:
         self._fingerprints = fingerprints
         self._max_distance = max_distance
         self.left_out = 0
-        """About how many pairs were not looked at, after an iteration."""
+        """About how many pairs were not compared, after an iteration."""
 
     def connecting(self) -> Iterator[Pairs]:
         """Yield pairs enough to connect all fingerprints that are near.

@@ -160,11 +160,11 @@ class KeyIndex:
 
 
 def rarity(documents: int, total: int) -> float:
-    """Return how much it says that two documents share a key: its inverse document frequency.
+    """Return the inverse document frequency of a key.
 
-    Documents of one template share the keys of the template, which many documents have. Two copies share keys that no
-    other document has. The formula is that of BM25 in Lucene (Robertson and Zaragoza 2009, section 3.1), so
-    Elasticsearch ranks in the same way.
+    The rarer a key is, the more likely two documents that share it are copies. Pages of one template share the keys of
+    the template, which many documents have. Two copies also share keys that no other document has. The formula is that
+    of BM25 in Lucene (Robertson and Zaragoza 2009, section 3.1), so Elasticsearch ranks in the same way.
 
     :param documents: that have the key.
     :param total: all documents with keys.

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _NO_TIME = 1 << 61
+"""Stands for the time of a document that has none. No window reaches so far."""
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 NEAREST = 8
 """The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
@@ -95,12 +96,12 @@ class _Counted(NamedTuple):
         """Return the first to compare: pairs (index, write order). Equal ones come in the order of their ids."""
         if not len(self.indices):
             return []
-        sorted_ = np.lexsort((self.written, self.order))
-        last = sorted_[min(most, len(sorted_)) - 1]
-        tied = (self.order[sorted_] == self.order[last]) & (self.written[sorted_] == self.written[last])
+        ranked = np.lexsort((self.written, self.order))
+        last = ranked[min(most, len(ranked)) - 1]
+        tied = (self.order[ranked] == self.order[last]) & (self.written[ranked] == self.written[last])
         end = int(np.flatnonzero(tied)[-1]) + 1
         found = [
-            (self.order[i], int(self.written[i]), rows[self.indices[i]].id, int(self.indices[i])) for i in sorted_[:end]
+            (self.order[i], int(self.written[i]), rows[self.indices[i]].id, int(self.indices[i])) for i in ranked[:end]
         ]
         return [(index, written) for _, written, _, index in sorted(found)[:most]]
 
@@ -115,7 +116,7 @@ class Neighbours:
     :param queries: with keys: for each of the batch the conditions on the keys of its neighbours.
     :param left_out: by id of the batch, how many documents the store did not return because too many share keys or a
         fingerprint.
-    :param unsearched: ids of ``stored`` that the store did not count for that.
+    :param unsearched: ids of ``stored`` that search does not find yet, so ``left_out`` does not count them.
     """
 
     def __init__(

@@ -61,8 +61,7 @@ class Outcome:
     :param fingerprinted: False if its text is too short for a fingerprint: only exact duplicates can be found.
     :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.
     :param place: where the document came from.
-    :param left_out: about how many documents that share keys with it, or are near it, were not compared, as so many
-        do.
+    :param left_out: about how many documents were not compared with it, because too many share its keys or are near.
     :param document: of ``rejected`` and ``failed``: the document itself, or the bytes of a line that is no document.
     """
 

@@ -31,8 +31,8 @@ MOST_MATCHES = 1_000
 class Matches(list["Match"]):
     """A list of Matches.
 
-    :param left_out: about how many documents that share keys, or that have one fingerprint, were left out, because so
-        many do. The list is complete if it is 0.
+    :param left_out: about how many documents were left out, because too many share keys or have one fingerprint. The
+        list is complete if it is 0.
     :param by_keys: keys found the candidates, so fingerprints limit nothing unless the rule has a ``max_distance``.
     """
 

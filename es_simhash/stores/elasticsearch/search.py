@@ -180,10 +180,13 @@ def _is_mixed(hits: Sequence[dict[str, Any]]) -> bool:
 def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[list[dict[str, Any]]]:
     """Return the body of the response to each search. Every shard has answered.
 
-    Scores are computed from the documents of all shards. It makes no difference for an index with one shard.
+    The score of a hit counts the documents of all shards. This takes a further round between the shards, so only
+    searches that sort by score ask for it.
     """
-    header = {"index": index.index, "allow_partial_search_results": False, "search_type": "dfs_query_then_fetch"}
-    response = yield Call("msearch", {"searches": [line for search in searches for line in (header, search)]})
+    header = {"index": index.index, "allow_partial_search_results": False}
+    scored = {**header, "search_type": "dfs_query_then_fetch"}
+    lines = [line for search in searches for line in (scored if "_score" in search["sort"] else header, search)]
+    response = yield Call("msearch", {"searches": lines})
     bodies: list[dict[str, Any]] = response["responses"]
     for body in bodies:
         if "error" in body:
