@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from es_simhash.bloom import BloomFilter
     from es_simhash.bloom.seen import SeenConfig
     from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+    from es_simhash.client.review_verbs import Review, ReviewedGroup
     from es_simhash.contract import Row
     from es_simhash.errors import (
         AccessDenied,
@@ -43,11 +44,14 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.stop_words import StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.lines import Line, json_lines
+    from es_simhash.review.group_table import GroupMember, GroupSummary, Totals
     from es_simhash.search.candidates import candidates_clause, plain_clause
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import SharedKeys, TextDecision
+    from es_simhash.verbs.duplicates import Duplicate
     from es_simhash.verbs.group import GroupReport
+    from es_simhash.verbs.near_misses import NearMiss
     from es_simhash.verbs.outcome import Counts, Outcome
     from es_simhash.verbs.page import Page
     from es_simhash.verbs.sample import SampledPair
@@ -68,6 +72,7 @@ __all__ = [
     "Counts",
     "DocumentFrequencies",
     "Documents",
+    "Duplicate",
     "DuplicateFound",
     "DuplicateRule",
     "Evaluation",
@@ -75,16 +80,21 @@ __all__ = [
     "FilterMismatch",
     "Fingerprint",
     "Fingerprinter",
+    "GroupMember",
     "GroupReport",
+    "GroupSummary",
     "IdfTable",
     "IncompleteAnswer",
     "InputError",
     "LabelledPair",
     "Line",
     "Match",
+    "NearMiss",
     "NotSetUp",
     "Outcome",
     "Page",
+    "Review",
+    "ReviewedGroup",
     "Row",
     "SampledPair",
     "Scheme",
@@ -102,6 +112,7 @@ __all__ = [
     "TextDecision",
     "TooLarge",
     "TooManyCandidates",
+    "Totals",
     "Unsupported",
     "WrongServer",
     "candidates_clause",
@@ -118,6 +129,7 @@ _MODULES = {
     "bloom": ["BloomFilter"],
     "bloom.seen": ["SeenConfig"],
     "client": ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"],
+    "client.review_verbs": ["Review", "ReviewedGroup"],
     "contract": ["Row"],
     "errors": [
         "AccessDenied",
@@ -146,11 +158,14 @@ _MODULES = {
     "fingerprinting.stop_words": ["StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
     "lines": ["Line", "json_lines"],
+    "review.group_table": ["GroupMember", "GroupSummary", "Totals"],
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
     "similarity.text_decision": ["SharedKeys", "TextDecision"],
+    "verbs.duplicates": ["Duplicate"],
     "verbs.group": ["GroupReport"],
+    "verbs.near_misses": ["NearMiss"],
     "verbs.outcome": ["Counts", "Outcome"],
     "verbs.page": ["Page"],
     "verbs.sample": ["SampledPair"],

@@ -218,12 +218,12 @@ def _scan_condition(request: Scan, database: Database) -> tuple[str, list[Any]]:
     return f"({condition})", parameters
 
 
-def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a document; of a field with a dot, the object that it leads into.
+def _select_fields(source: str, fields: tuple[str, ...] | None) -> dict[str, Any]:
+    """Return the fields of a document, None for all; of a field with a dot, the object that it leads into.
 
     A source that is not a JSON object has none.
     """
-    if not fields:
+    if fields is not None and not fields:
         return {}
     try:
         document = json.loads(source)
@@ -231,6 +231,8 @@ def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
         return {}
     if not isinstance(document, dict):
         return {}
+    if fields is None:
+        return document
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in document.items() if name in names}
 
