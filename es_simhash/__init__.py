@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from es_simhash.bloom import BloomFilter
     from es_simhash.bloom.seen import SeenConfig
     from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
-    from es_simhash.client.review_verbs import Review, ReviewedGroup
     from es_simhash.contract import Row
     from es_simhash.errors import (
         AccessDenied,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.stop_words import StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.lines import Line, json_lines
+    from es_simhash.review.findings import Review, ReviewedGroup
     from es_simhash.review.group_table import GroupMember, GroupSummary, Totals
     from es_simhash.search.candidates import candidates_clause, plain_clause
     from es_simhash.similarity.compare import Comparison, compare
@@ -129,7 +129,6 @@ _MODULES = {
     "bloom": ["BloomFilter"],
     "bloom.seen": ["SeenConfig"],
     "client": ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"],
-    "client.review_verbs": ["Review", "ReviewedGroup"],
     "contract": ["Row"],
     "errors": [
         "AccessDenied",
@@ -158,6 +157,7 @@ _MODULES = {
     "fingerprinting.stop_words": ["StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
     "lines": ["Line", "json_lines"],
+    "review.findings": ["Review", "ReviewedGroup"],
     "review.group_table": ["GroupMember", "GroupSummary", "Totals"],
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,8 @@ from es_simhash.client.arguments import check_optional_filter, checked_ids
 from es_simhash.client.document_verbs import DocumentVerbs
 from es_simhash.contract import Count, Dependents, Fetch, FetchFields, Refresh, Scan, ask
 from es_simhash.errors import InputError
-from es_simhash.review.group_table import GroupMember, GroupSummary, GroupTable
+from es_simhash.review.findings import Review, ReviewedGroup
+from es_simhash.review.group_table import GroupTable
 from es_simhash.verbs.duplicates import duplicates_of_heads, remove_duplicates
 from es_simhash.verbs.near_misses import near_misses
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from es_simhash.client.drivers import Stream
     from es_simhash.contract import Flow
     from es_simhash.ingest.performer import Performer
-    from es_simhash.review.group_table import Totals
+    from es_simhash.review.group_table import GroupMember, GroupSummary
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
     from es_simhash.verbs.duplicates import Duplicate
     from es_simhash.verbs.near_misses import NearMiss
@@ -32,38 +32,6 @@ _BATCH = 1_000
 """Groups that are yielded, and Rows that are fetched, at once."""
 _GROUPS = 50
 """Groups of a Review whose members are compared with their heads at once."""
-
-
-@dataclass(frozen=True)
-class ReviewedGroup:
-    """A group of a Review.
-
-    :param members: some members: the head first, then those that are no exact duplicates of the head, the farthest
-        from the head first; then exact duplicates.
-    :param outside: ids of those of ``members`` that are no duplicates of the head by the rule. ``remove_duplicates``
-        keeps them.
-    """
-
-    summary: GroupSummary
-    members: tuple[GroupMember, ...]
-    outside: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Review:
-    """What :meth:`Documents.review` found.
-
-    :param missing: documents without a fingerprint, because they were never fingerprinted.
-    :param max_distance: of the rule, in bits; below 0 if only exact duplicates count.
-    :param groups: the largest groups, the largest first.
-    :param near_misses: pairs that are just outside the rule, from a random sample; the nearest to the rule first.
-    """
-
-    totals: Totals
-    missing: int
-    max_distance: int
-    groups: tuple[ReviewedGroup, ...]
-    near_misses: tuple[NearMiss, ...]
 
 
 class ReviewVerbs(DocumentVerbs):
