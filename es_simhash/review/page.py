@@ -92,7 +92,7 @@ class Page:
         yield _chart("Distances from the head", "bits", "near-duplicates", self._distances())
         yield "</section>\n"
         shown = len(review.groups)
-        every = "All groups" if shown == totals.groups else f"The {shown:,} largest groups"
+        every = "All groups" if shown == totals.groups else f"The largest of {totals.groups:,} groups: {shown:,}"
         yield (
             f'<section aria-labelledby="groups"><h2 id="groups">{every}</h2>\n'
             "<p>The head names the group. Below it stand other members, the farthest from the head first. "
@@ -185,7 +185,7 @@ class Page:
     def _differing(self, a: str, b: str) -> str:
         """Return two texts as one paragraph, the differing words marked."""
         if not a or not b:
-            return f'<p class="text" dir="auto" lang="">{_text(b or a) or _NO_TEXT}</p>\n'
+            return f'<p class="text" dir="auto" lang="">{_text(b) or _NO_TEXT}</p>\n'
         parts = differences(a, b, self.scheme)
         if all(part.same for part in parts):
             note = "The same words. White space, punctuation, or the form of characters may differ."
@@ -267,7 +267,9 @@ def _marked_part(part: Part) -> str:
     if part.same:
         return _escaped(part.b or part.a)
     deleted = f"<del>{_escaped(part.a)}</del>" if part.a else ""
-    return deleted + (f"<ins>{_escaped(part.b)}</ins>" if part.b else "")
+    if not part.b:
+        return deleted
+    return f"{deleted}<ins{' class=to' if deleted else ''}>{_escaped(part.b)}</ins>"
 
 
 def _escaped(text: str) -> str:

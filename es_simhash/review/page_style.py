@@ -54,7 +54,7 @@ article p { margin: .3rem 0 0; }
   color: #1f4468; }
 .badge.out { background: #fbe9dc; color: #7a3510; }
 del, ins { unicode-bidi: isolate; }
-del + ins { margin-left: .15em; }
+ins.to { margin-left: .15em; }
 del { background: #fde3e3; color: #8a1414; text-decoration: line-through; }
 ins { background: #dcf3df; color: #11552a; text-decoration: underline; text-underline-offset: .15em; }
 code { font-size: .9em; }
