@@ -6,7 +6,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
-from tqdm import tqdm
 
 from es_simhash.cli.help import Command, Group
 from es_simhash.cli.options import filter_option, store_options, text_field_option
@@ -73,17 +72,10 @@ def list_groups(
     """
     fields = (title_field, tuple(text_field))
     with open_documents(**store) as documents:
-        found = islice(_read(documents, filter), limit)
+        found = islice(documents.groups(filter=filter), limit)
         names = ("members", "exact", "farthest", "group", "title")
         if not print_rows(_group_rows(documents, found, *fields), names, form) and form is None:
             echo("no groups", err=True)
-
-
-def _read(documents: Documents, filter: dict[str, Any] | None) -> Iterator[GroupSummary]:
-    with tqdm(unit=" groups", disable=None, leave=False) as bar:
-        for summary in documents.groups(filter=filter):
-            bar.update()
-            yield summary
 
 
 def _group_rows(

@@ -44,6 +44,7 @@ class DuplicatesOptions:
         """Check that the options fit together.
 
         :raises UsageError: if they do not.
+        :raises InputError: if the file to save to exists.
         """
         if not self.duplicates and (self.dry_run or self.yes or self.save is not None):
             raise click.UsageError("--dry-run, --yes and --save belong to --duplicates")
@@ -51,6 +52,8 @@ class DuplicatesOptions:
             raise click.UsageError("--dry-run removes nothing: use it without --yes and --save")
         if self.duplicates and not (self.dry_run or self.yes) and (as_json or not sys.stdin.isatty()):
             raise click.UsageError("nobody can answer the question before the removal: give --yes or --dry-run")
+        if self.save is not None and os.path.exists(self.save):
+            raise _exists(self.save)
 
 
 duplicates_options = collect_options(
@@ -150,9 +153,13 @@ def _new_file(path: str) -> IO[bytes]:
     try:
         return open(path, "xb", opener=open_for_owner)
     except FileExistsError as error:
-        raise InputError(f"{path} exists: name a new file (--save)") from error
+        raise _exists(path) from error
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _exists(path: str) -> InputError:
+    return InputError(f"{path} exists: name a new file (--save)")
 
 
 class _Saved:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from es_simhash.review.findings import Review
     from es_simhash.similarity.rule import DuplicateRule
 
-_GROUPS = 10
-"""Groups whose texts are fetched at once."""
+_FETCHED = 100
+"""Documents that are fetched at once, in whole groups."""
 
 
 @click.command(cls=Command)
@@ -38,7 +38,12 @@ _GROUPS = 10
     help="Show the N largest groups.",
 )
 @click.option(
-    "--members", metavar="N", type=click.IntRange(2), default=6, show_default=True, help="Members shown of each group."
+    "--members",
+    metavar="N",
+    type=click.IntRange(2, 100),
+    default=6,
+    show_default=True,
+    help="Members shown of each group.",
 )
 @title_field_option
 @rule_options(text_field_option("Field that holds the text of a stored document."))
@@ -95,8 +100,9 @@ def _write(page: Page, review: Review, documents: Documents, file: IO[str]) -> N
 
     def pieces() -> Iterator[str]:
         yield from page.head()
-        for start in range(0, len(review.groups), _GROUPS):
-            some = review.groups[start : start + _GROUPS]
+        at_once = _FETCHED // max([1, *(len(group.members) for group in review.groups)])
+        for start in range(0, len(review.groups), at_once):
+            some = review.groups[start : start + at_once]
             ids = {member.id for group in some for member in group.members} | {group.summary.group for group in some}
             sources = documents.sources(sorted(ids), fields=fields)
             for index, group in enumerate(some, start):

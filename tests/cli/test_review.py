@@ -142,13 +142,12 @@ def test_duplicates_that_were_removed_can_be_ingested_again(address: str, tmp_pa
     assert (done.code, done.out.splitlines()[-1]) == (0, "removed 2 documents")
     assert links(address) == {"a": "a", "d": "d", "e": "e"}
     assert stat.S_IMODE((tmp_path / "removed.jsonl").stat().st_mode) == 0o600
-    again = es_simhash(*command, "--yes", "--save", "removed.jsonl", cwd=tmp_path)
-    assert again.out.splitlines()[-1] == "removed 0 documents"
+    assert es_simhash(*command, "--yes", cwd=tmp_path).out.splitlines()[-1] == "removed 0 documents"
     assert es_simhash("ingest", "removed.jsonl", "--max-distance", "7", *store, cwd=tmp_path).code == 0
     assert sources(address) == before
-    assert set(links(address).values()) == {"a", "e", "d"} - {"d"} | {links(address)["d"]}
+    assert links(address).items() >= {"a": "a", "b": "a", "c": "a", "e": "e"}.items()
     refused = es_simhash(*command, "--yes", "--save", "removed.jsonl", cwd=tmp_path)
-    assert "removed.jsonl exists: name a new file" in refused.err
+    assert "removed.jsonl exists: name a new file" in complaint(refused)
 
 
 def test_the_saved_document_has_its_id_or_the_removal_stops(tmp_path: Path) -> None:
