@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -20,16 +21,25 @@ COUNT_AGE = 10.0
 """Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
 
 
+WHOLE = {"allow_partial_search_results": "false"}
+"""Parameters of a search that every shard must answer."""
+
+
 @dataclass(frozen=True)
 class Call:
-    """A call of the client.
+    """An HTTP request.
 
-    :param method: name of the method, such as ``indices.create``.
-    :param arguments: its keyword arguments.
+    :param method: of HTTP.
+    :param path: percent-encoded.
+    :param body: a value for JSON. A list becomes lines of JSON; an entry that is a string is such a line already. None
+        for no body.
+    :param parameters: of the query string.
     """
 
     method: str
-    arguments: dict[str, Any] = field(default_factory=dict)
+    path: str
+    body: Any = None
+    parameters: dict[str, str] = field(default_factory=dict)
 
 
 Steps: TypeAlias = "Generator[Call | Pause, Any, R]"
@@ -47,10 +57,9 @@ class Dialect:
     :mod:`es_simhash.stores.elasticsearch.client`.
 
     :param product: name of the server, with its article, for messages.
-    :param open_point_in_time: returns the Call that opens a point in time of an index, which lives for a duration such
-        as ``2m`` after each use.
-    :param point_in_time_key: key of the id of the point in time in the response to that Call.
-    :param close_point_in_time: returns the Call that closes the point in time with an id.
+    :param points_in_time: the end of the path that opens a point in time of an index. It is also the path that closes
+        one.
+    :param point_in_time_key: key of the id of a point in time in the bodies of these two.
     :param tie_breaker: the field by which the hits of a point in time are sorted. Each hit has another value of it.
     :param send: makes a Call on a client. An async client returns an awaitable.
     :param body: returns the body of a response.
@@ -60,9 +69,8 @@ class Dialect:
     """
 
     product: str
-    open_point_in_time: Callable[[str, str], Call]
+    points_in_time: str
     point_in_time_key: str
-    close_point_in_time: Callable[[str], Call]
     tie_breaker: str
     send: Callable[[Any, Call], Any]
     body: Callable[[Any], Any]
@@ -101,6 +109,15 @@ class Index:
     name: str
     dialect: Dialect
     count: DocumentCount = field(default_factory=DocumentCount, compare=False)
+
+    def call(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Call:
+        """Return a Call on this index.
+
+        :param action: the rest of the path, such as ``_search``; empty for the index itself.
+        :param parameters: of the query string.
+        """
+        path = f"/{quote(self.index, safe='')}"
+        return Call(method, f"{path}/{action}" if action else path, body, parameters)
 
 
 Handler: TypeAlias = "Callable[[Any, Index], Steps[Any]]"

@@ -24,8 +24,19 @@ if TYPE_CHECKING:
 _CLIENT = version("elasticsearch")
 
 
+_ACCEPT = {"accept": "application/json"}
+_HEADERS = {
+    type(None): _ACCEPT,
+    dict: {**_ACCEPT, "content-type": "application/json"},
+    list: {**_ACCEPT, "content-type": "application/x-ndjson"},
+}
+"""The headers of a request, by the type of its body. The client adds its version to them."""
+
+
 def _send(client: Elasticsearch | AsyncElasticsearch, call: Call) -> Any:
-    return attrgetter(call.method)(client)(**call.arguments)
+    return client.perform_request(
+        call.method, call.path, params=call.parameters, headers=_HEADERS[type(call.body)], body=call.body
+    )
 
 
 def _translate(error: Exception, name: str) -> SimhashError:
@@ -74,19 +85,10 @@ def _first_line(error: Exception) -> str:
     return str(getattr(error, "message", error)).splitlines()[0]
 
 
-def _open_point_in_time(index: str, keep_alive: str) -> Call:
-    return Call("open_point_in_time", {"index": index, "keep_alive": keep_alive})
-
-
-def _close_point_in_time(id: str) -> Call:
-    return Call("close_point_in_time", {"id": id})
-
-
 ELASTICSEARCH = Dialect(
     product="an Elasticsearch",
-    open_point_in_time=_open_point_in_time,
+    points_in_time="_pit",
     point_in_time_key="id",
-    close_point_in_time=_close_point_in_time,
     tie_breaker="_shard_doc",
     send=_send,
     body=attrgetter("body"),

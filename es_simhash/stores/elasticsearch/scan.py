@@ -17,7 +17,7 @@ from zlib import crc32
 
 from es_simhash.contract import Count, Scan, ScanPage
 from es_simhash.errors import StoreError
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete
@@ -108,7 +108,7 @@ def _belongs(id: str, request: Scan, position: _Position) -> bool:
 def _page(request: Scan, position: _Position, index: Index) -> Steps[dict[str, Any]]:
     # To the server an empty list means all fields.
     row_options = with_time(ROW_OPTIONS, request.time_field)
-    options = {**row_options, "size": _size(request), "source": list(request.fields) if request.fields else False}
+    options = {**row_options, "size": _size(request), "_source": list(request.fields) if request.fields else False}
     if position.last is not None:
         options["search_after"] = position.last
     if request.slice is not None and not position.select:
@@ -118,7 +118,7 @@ def _page(request: Scan, position: _Position, index: Index) -> Steps[dict[str, A
 
 
 def _count(request: Count, index: Index) -> Steps[int]:
-    body = yield Call("count", {"index": index.index, "query": _query(request.scan)})
+    body = yield index.call("POST", "_count", {"query": _query(request.scan)})
     check_complete(body, index.name)
     count: int = body["count"]
     return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
