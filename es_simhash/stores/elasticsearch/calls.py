@@ -50,17 +50,34 @@ So the sync and the async client send the same bytes from one source.
 
 
 @dataclass(frozen=True)
+class PointsInTime:
+    """How a server names points in time.
+
+    :param path: the end of the path that opens one of an index. It is also the path that closes one.
+    :param parameters: of the request that opens one.
+    :param key: key of the id in the bodies of these two.
+    :param tie_breaker: the field by which hits are sorted.
+    :param ties: hits of several shards may have the same value of it.
+    """
+
+    path: str
+    parameters: dict[str, str]
+    key: str
+    tie_breaker: str
+    ties: bool
+
+
+@dataclass(frozen=True)
 class Dialect:
     """What differs between servers with this protocol, and between their clients.
 
     A store for another server needs another value of this class. The value for Elasticsearch is ``ELASTICSEARCH`` in
-    :mod:`es_simhash.stores.elasticsearch.client`.
+    :mod:`es_simhash.stores.elasticsearch.client`, that for OpenSearch is in
+    :mod:`es_simhash.stores.elasticsearch.opensearch`.
 
     :param product: name of the server, with its article, for messages.
-    :param points_in_time: the end of the path that opens a point in time of an index. It is also the path that closes
-        one.
-    :param point_in_time_key: key of the id of a point in time in the bodies of these two.
-    :param tie_breaker: the field by which the hits of a point in time are sorted. Each hit has another value of it.
+    :param points_in_time: how a point in time is opened, read and closed.
+    :param check_server: returns Steps that check once that the server is this product, if the client does not.
     :param send: makes a Call on a client. An async client returns an awaitable.
     :param body: returns the body of a response.
     :param failures: the exceptions that a Call may raise.
@@ -69,9 +86,8 @@ class Dialect:
     """
 
     product: str
-    points_in_time: str
-    point_in_time_key: str
-    tie_breaker: str
+    points_in_time: PointsInTime
+    check_server: Callable[[Index], Steps[None]]
     send: Callable[[Any, Call], Any]
     body: Callable[[Any], Any]
     failures: tuple[type[Exception], ...]
@@ -95,6 +111,16 @@ class DocumentCount:
         self.documents, self._asked = documents, time.monotonic()
 
 
+@dataclass
+class Server:
+    """What is known about a server.
+
+    :param checked: it is the product that the Dialect names.
+    """
+
+    checked: bool = False
+
+
 @dataclass(frozen=True)
 class Index:
     """The index that a store uses.
@@ -103,12 +129,14 @@ class Index:
     :param name: the store's address without credentials, for messages.
     :param dialect: of the server.
     :param count: an estimate of the number of documents, for the planner.
+    :param server: what is known about the server.
     """
 
     index: str
     name: str
     dialect: Dialect
     count: DocumentCount = field(default_factory=DocumentCount, compare=False)
+    server: Server = field(default_factory=Server, compare=False)
 
     def call(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Call:
         """Return a Call on this index.

@@ -337,26 +337,22 @@ def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) 
     :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
     :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
     """
-    point_in_time = yield from open_point_in_time(index, KEEP_ALIVE)
+    reading = yield from open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
-    options = {**row_options, "size": PAGE, "_source": False}
+    options = {**row_options, "_source": False}
     try:
-        while True:
-            page = yield from read_page(query, point_in_time, KEEP_ALIVE, options, index)
-            point_in_time = page["pit_id"]
-            hits += page["hits"]["hits"]
-            if len(page["hits"]["hits"]) < PAGE:
-                break
-            if len(hits) > MAX_CANDIDATES:
+        while not reading.finished:
+            page, reading = yield from read_page(query, reading, PAGE, options, index)
+            hits += page
+            if len(hits) > MAX_CANDIDATES and not reading.finished:
                 raise TooManyCandidates(
                     f"{index.name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
                     "use a smaller max_distance or a narrower filter"
                 )
-            options = {**options, "search_after": hits[-1]["sort"]}
     except SimhashError:
-        yield from close_point_in_time(point_in_time, index)
+        yield from close_point_in_time(reading, index)
         raise
-    yield from close_point_in_time(point_in_time, index)
+    yield from close_point_in_time(reading, index)
     return hits
 
 

@@ -14,7 +14,7 @@ from es_simhash.errors import (
     Unsupported,
     WrongServer,
 )
-from es_simhash.stores.elasticsearch.calls import WHOLE
+from es_simhash.stores.elasticsearch.calls import WHOLE, Call
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
 
@@ -115,14 +115,30 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
 
 def read_mappings(index: Index) -> Steps[dict[str, Any] | None]:
     """Return the mapping of the index, or of each index behind the alias, by name; None if there is no index."""
+    # Most programs send this request first. So another server is noticed here.
+    if not index.server.checked:
+        yield from index.dialect.check_server(index)
+        index.server.checked = True
     try:
         body = yield index.call("GET", "_mapping")
     except NotSetUp:
         return None
-    # Most programs send this request first. So another server that claims to be this product is noticed here.
+    except WrongServer as error:
+        raise (yield from _identified(error)) from error
     if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
     return {existing: each["mappings"] for existing, each in body.items()}
+
+
+def _identified(error: WrongServer) -> Steps[WrongServer]:
+    """Return the error that names the product of a server; the error itself if the server does not say."""
+    try:
+        yield Call("GET", "/")
+    except WrongServer as better:
+        return better
+    except StoreError:
+        pass
+    return error
 
 
 def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: Index) -> Steps[list[dict[str, Any]]]:
