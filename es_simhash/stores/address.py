@@ -109,11 +109,11 @@ def _open(address: Any, index: str | None, default_index: str, options: dict[str
 def _index_store(server: _Server, *, is_async: bool) -> Any:
     """Return the store on an index of a server, with a client of its own."""
     product = server.product
-    client_class, module = product.client_class(is_async=is_async), product.load()
+    module, client_class = product.load(), product.client_class(is_async=is_async)
     for host in server.hosts:
         module.check_host(host)
     try:
-        client = client_class(server.hosts, **module.client_options(server.options))
+        client = client_class(server.hosts, **module.client_options(server.options, is_async=is_async))
     except (TypeError, ValueError, OSError, ImportError, *module.INVALID) as error:
         # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
         raise InputError(f"the client for {server.name} can't be made: {error}") from error

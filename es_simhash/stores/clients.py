@@ -24,7 +24,8 @@ class Product:
 
     :param prefix: of the scheme of an address.
     :param package: has the client.
-    :param distribution: of the package, and the first major version that cannot be used.
+    :param distribution: of the package, for pip.
+    :param majors: the major versions of it that can be used.
     :param classes: names of the sync and of the async class of the client.
     :param module: has the Dialect and the functions ``client_options``, ``check_host`` and ``client_hosts``.
     :param dialect: name of the Dialect in that module.

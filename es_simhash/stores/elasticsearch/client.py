@@ -50,8 +50,8 @@ def _send(client: Elasticsearch | AsyncElasticsearch, call: Call) -> Any:
     )
 
 
-def client_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a client.
+def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
+    """Return the options of a client, sync or async.
 
     :raises InputError: for an invalid API key, which the client would reject only at its first request.
     """

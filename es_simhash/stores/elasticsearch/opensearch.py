@@ -10,6 +10,7 @@ This is the only module of the store that imports the client.
 
 from __future__ import annotations
 
+import json
 import re
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -58,9 +59,10 @@ def _send(client: OpenSearch | AsyncOpenSearch, call: Call) -> Any:
     return client.transport.perform_request(call.method, call.path, call.parameters, body, headers=headers)
 
 
-def client_options(options: dict[str, Any]) -> dict[str, Any]:
+def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
     """Return the options of an OpenSearch client for those of :func:`es_simhash.stores.address.open_store`.
 
+    :param is_async: the client is async.
     :raises InputError: for an option that the client does not have. It would ignore the option.
     """
     if "api_key" in options:
@@ -73,6 +75,10 @@ def client_options(options: dict[str, Any]) -> dict[str, Any]:
         options["headers"] = {**options.get("headers", {}), "authorization": f"Basic {auth}"}
     elif auth is not None:
         options["http_auth"] = auth
+    if is_async and callable(options.get("http_auth")):
+        from opensearchpy import AsyncHttpConnection  # the default class takes no signer
+
+        options = {"connection_class": AsyncHttpConnection, **options}
     classes = [Transport, *Urllib3HttpConnection.__mro__, *options.get("connection_class", object).__mro__]
     known = {name for each in classes for name in signature(each.__init__).parameters}
     if unknown := sorted(options.keys() - known - {"transport_class", "trust_env", "loop"}):
@@ -118,9 +124,20 @@ def _translate(error: Exception, name: str) -> SimhashError:
     if isinstance(error, SerializationError):
         return wrong_server(None, name, _PRODUCT)
     if isinstance(error, TransportError) and isinstance(error.status_code, int):
-        body = error.info if isinstance(error.info, dict) else None
-        return error_of_response(body, error.status_code, name, "user and password, or the signer", lambda: None)
+        return error_of_response(
+            _body_of(error), error.status_code, name, "user and password, or the signer", lambda: None
+        )
     return StoreError(f"{name}: {first_line(error)}")
+
+
+def _body_of(error: TransportError) -> Any:
+    """Return the body of the response; None if it is no JSON."""
+    if isinstance(error.info, dict):
+        return error.info
+    try:
+        return json.loads(error.error)  # AsyncHttpConnection does not parse it
+    except (TypeError, ValueError):
+        return None
 
 
 def _cause(error: TransportError) -> str:
