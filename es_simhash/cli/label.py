@@ -11,7 +11,7 @@ import click
 
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, store_options, text_field_option
-from es_simhash.cli.output import count_of, echo, printable
+from es_simhash.cli.output import ask, count_of, echo, echo_coloured
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.cli.terminal import has_colours, side_by_side
 from es_simhash.errors import InputError
@@ -110,7 +110,7 @@ class _Session:
     def _show(self, a: str, b: str) -> None:
         parts, more = shortened(differences(a, b, self._scheme), CONTEXT, LONGEST)
         for line in side_by_side(parts, shutil.get_terminal_size().columns, has_colours()):
-            click.echo(line)  # control characters are escaped already; colours are not
+            echo_coloured(line)
         if more:
             echo(f"({count_of(more, 'more difference')} not shown)")
 
@@ -118,15 +118,15 @@ class _Session:
 def _answer(*, can_undo: bool) -> str:
     """Return the answer of the person: one of y, n, s, u and q. The end of the input is q."""
     while True:
-        click.echo(f"{KEYS}: ", nl=False)
+        ask(f"{KEYS}: ")
         if sys.stdin.isatty():
             key = click.getchar()
         else:
             line = sys.stdin.readline()
             key = line.strip() if line else "q"
         key = key.lower()
-        click.echo(printable(key[:8]))
+        echo(key[:8])
         if key == "u" and not can_undo:
-            click.echo("nothing to undo")
+            echo("nothing to undo")
         elif len(key) == 1 and key in "ynsuq":
             return key

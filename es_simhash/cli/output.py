@@ -36,6 +36,16 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err)
 
 
+def ask(text: str) -> None:
+    """Print a question, without a line break. Control characters are escaped."""
+    click.echo(printable(text), nl=False)
+
+
+def echo_coloured(line: str) -> None:
+    """Print one line with the colours of :func:`click.style`. The caller has escaped its texts by :func:`printable`."""
+    click.echo(line)
+
+
 def print_json(value: Any) -> None:
     """Print one line of JSON on standard output, always in UTF-8. Control characters have their JSON escapes."""
     line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
