@@ -57,7 +57,7 @@ del, ins { unicode-bidi: isolate; }
 ins.to { margin-left: .15em; }
 del { background: #fde3e3; color: #8a1414; text-decoration: line-through; }
 ins { background: #dcf3df; color: #11552a; text-decoration: underline; text-underline-offset: .15em; }
-code { font-size: .9em; }
+code { font-size: .9em; white-space: nowrap; }
 @media (max-width: 36rem) {
   summary { flex-wrap: wrap; gap: 0 .6rem; }
   .size { min-width: 0; }
