@@ -65,12 +65,16 @@ class Documents(SyncClient):
         patience = Patience(checked_deadline(deadline))
         opened = open_store(store, index, **client_options)
         opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=False), patience)
+        super().__init__(
+            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
+        )
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)
-    ingest = sync_iterator(Verbs.ingest)
-    backfill = sync_iterator(Verbs.backfill)
+    add = sync_method(Verbs.add)
+    add_many = sync_method(Verbs.add_many)
+    ingest = sync_iterator(Verbs.ingest, writes=True)
+    backfill = sync_iterator(Verbs.backfill, writes=True)
     missing = sync_method(Verbs.missing)
     remove = sync_method(Verbs.remove)
     remove_matching = sync_method(Verbs.remove_matching)
@@ -103,12 +107,16 @@ class AsyncDocuments(AsyncClient):
         patience = Patience(checked_deadline(deadline))
         opened = open_async_store(store, index, **client_options)
         opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=True), patience)
+        super().__init__(
+            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=True), patience
+        )
 
     setup = async_method(Verbs.setup)
     fingerprinter = async_method(Verbs.fingerprinter)
-    ingest = async_iterator(Verbs.ingest)
-    backfill = async_iterator(Verbs.backfill)
+    add = async_method(Verbs.add)
+    add_many = async_method(Verbs.add_many)
+    ingest = async_iterator(Verbs.ingest, writes=True)
+    backfill = async_iterator(Verbs.backfill, writes=True)
     missing = async_method(Verbs.missing)
     remove = async_method(Verbs.remove)
     remove_matching = async_method(Verbs.remove_matching)

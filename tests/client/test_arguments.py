@@ -46,6 +46,8 @@ VERBS = sorted(name for name in vars(DocumentVerbs) if not name.startswith("_"))
 VALID: dict[str, tuple[Any, ...]] = {
     "setup": (),
     "fingerprinter": (),
+    "add": ({"id": 1, "text": "a text"},),
+    "add_many": ([],),
     "ingest": ([],),
     "backfill": ("text",),
     "missing": (),
