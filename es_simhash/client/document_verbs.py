@@ -364,7 +364,8 @@ class DocumentVerbs:
     def _missing(self, count: Count) -> Flow[int]:
         if self._embedded:  # otherwise a count creates the file
             yield from self._opening.check()
-        return (yield from ask(count))
+            return (yield from ask(count))
+        return (yield from setup.count_existing(count, self._opening.name, setup.MISTYPED))
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]

@@ -64,7 +64,7 @@ class Documents(SyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
         super().__init__(
             opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
         )
@@ -106,7 +106,7 @@ class AsyncDocuments(AsyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_async_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
         super().__init__(
             opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=True), patience
         )
