@@ -16,6 +16,7 @@ from es_simhash.client.arguments import (
     checked_texts,
     checked_times,
 )
+from es_simhash.client.near_query import check_near, check_no_confirm, checked_fingerprint, near_query
 from es_simhash.client.runs import Runs
 from es_simhash.contract import Count, Fetch, Refresh, Scan, SetUpKeys, ask
 from es_simhash.errors import InputError, StoreError, unfinished
@@ -31,7 +32,7 @@ from es_simhash.verbs.group import check_head, group, no_progress
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
 from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
-from es_simhash.verbs.similar import similar, similar_to_stored
+from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,9 +42,10 @@ if TYPE_CHECKING:
     from es_simhash.client.adding import RefreshOption
     from es_simhash.client.arguments import Time
     from es_simhash.client.drivers import Stream
+    from es_simhash.client.near_query import NearQuery
     from es_simhash.client.opening import Opening
     from es_simhash.contract import Flow, KeysState, Row
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
@@ -444,8 +446,9 @@ class DocumentVerbs:
 
     def similar(
         self,
-        text: str,
+        text: str | None = None,
         *,
+        fingerprint: Fingerprint | int | None = None,
         time: Time | None = None,
         filter: Mapping[str, Any] | None = None,
         **rule: Unpack[RuleOptions],
@@ -454,16 +457,52 @@ class DocumentVerbs:
 
         With keys, at most 20 texts are compared. If more documents share keys, ``complete`` of the result is False.
 
+        :param fingerprint: in place of the text: a Fingerprint of the store's Scheme, or its unsigned value. A value
+            has no digest, so no match is ``exact`` then.
         :param time: of the text, needed with ``within``: as in a document, or a datetime. Without a time zone it is
             UTC.
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
         :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document, for ``confirm``.
-        :raises InputError: if the text or the filter cannot be used; with ``confirm``, if a near-duplicate has no text
-            in the store.
+        :raises InputError: if the text, the fingerprint or the filter cannot be used; with ``confirm``, if a
+            near-duplicate has no text in the store.
         :raises IncompleteAnswer: if the store could not search everywhere.
         """
         times = None if time is None else [time]
-        return self._first(self.similar_many([text], times=times, filter=filter, **rule))
+        if fingerprint is None:
+            if text is None:
+                raise InputError("there is nothing to look for: give a text, or fingerprint=…")
+            return self._first(self.similar_many([text], times=times, filter=filter, **rule))
+        check_optional_filter(filter)
+        checked_rule = self._rule(rule)
+        if text is not None:
+            raise InputError("both a text and a fingerprint are given: give one of them")
+        check_no_confirm(checked_rule)
+        checked = checked_times(times, [""], checked_rule)
+        return self._similar_to_fingerprint(fingerprint, checked[0] if checked else None, checked_rule, filter)
+
+    def _similar_to_fingerprint(
+        self, fingerprint: Fingerprint | int, time: int | None, rule: DuplicateRule, filter: Mapping[str, Any] | None
+    ) -> Flow[Matches]:
+        resolved = yield from self._opening.resolve(rule)
+        value, digest = checked_fingerprint(fingerprint, resolved.bits)
+        return (yield from similar_to_fingerprint(value, digest, resolved, filter, time))
+
+    def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> Flow[NearQuery]:
+        """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
+
+        It is :func:`es_simhash.near_query` with the Scheme and the keys of this store. Nothing is searched.
+
+        :param near: a text, or its Fingerprint or unsigned fingerprint.
+        :param rule: as for :meth:`ingest`, without ``within``.
+        """
+        checked = self._rule(rule)
+        check_near(near, checked)
+        return self._near_query(near, checked)
+
+    def _near_query(self, near: str | Fingerprint | int, rule: DuplicateRule) -> Flow[NearQuery]:
+        fingerprinter = yield from self._opening.check()
+        keys = yield from self._opening.keys_for(rule)
+        return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=rule)
 
     def _first(self, flow: Flow[list[Matches]]) -> Flow[Matches]:
         return (yield from flow)[0]
