@@ -317,10 +317,13 @@ class Write(Request[Written]):
     """Write documents. Each replaces the document with its id. No id occurs twice.
 
     :param bits: width of the fingerprints.
+    :param pipeline: name of an ingest pipeline of the server; None for the index's own. An embedded store gets
+        none.
     """
 
     entries: tuple[Entry, ...]
     bits: int
+    pipeline: str | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import (
@@ -28,11 +29,13 @@ from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update
 from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, if_version, set_up, stored_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Link, Row
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 def _describe(request: Describe, index: Index) -> Steps[Scheme | None]:
@@ -57,7 +60,7 @@ def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[st
 
 def _write(request: Write, index: Index) -> Steps[Written]:
     operations = [(entry.row.id, index_operation(entry, request.bits)) for entry in request.entries]
-    return (yield from _written(operations, index))
+    return (yield from _written(operations, index, {} if request.pipeline is None else {"pipeline": request.pipeline}))
 
 
 def _annotate(request: Annotate, index: Index) -> Steps[Written]:
@@ -74,19 +77,22 @@ def _equal(row: Row, stored: Row | None) -> bool:
     return row == stored and (row.keys, row.length) == (stored.keys, stored.length)
 
 
-def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) -> Steps[Written]:
+def _written(
+    operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, options: Mapping[str, str] = NO_OPTIONS
+) -> Steps[Written]:
     """Send a bulk request, and return what it did.
 
     :param operations: id of each document, and its two lines of the bulk request.
+    :param options: of the bulk request.
     """
     if not operations:
         return Written({}, searchable=False)
     lines = [line for _, pair in operations for line in pair]
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
-        body = yield index.call("POST", "_bulk", lines, filter_path="items.*.status,items.*.error")
+        body = yield index.call("POST", "_bulk", lines, filter_path="items.*.status,items.*.error", **options)
     except TooLarge as error:
-        return (yield from _written_in_halves(operations, index, error))
+        return (yield from _written_in_halves(operations, index, error, options))
     check_items(body["items"], index.name)
     refused: dict[str, str] = {}
     busy: set[str] = set()
@@ -103,7 +109,7 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
 
 
 def _written_in_halves(
-    operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, error: TooLarge
+    operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, error: TooLarge, options: Mapping[str, str]
 ) -> Steps[Written]:
     """Send a bulk request that was too large as two, and each half again if it is too large.
 
@@ -112,8 +118,8 @@ def _written_in_halves(
     if len(operations) == 1:
         return Written({operations[0][0]: str(error)}, searchable=False)
     middle = len(operations) // 2
-    first = yield from _written(operations[:middle], index)
-    second = yield from _written(operations[middle:], index)
+    first = yield from _written(operations[:middle], index, options)
+    second = yield from _written(operations[middle:], index, options)
     return Written(
         {**first.refused, **second.refused},
         searchable=False,

@@ -17,7 +17,7 @@ from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Entry, Row
     from es_simhash.stores.elasticsearch.calls import Index
@@ -48,9 +48,7 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         fields = document["fields"]
         if time_field is not None:
             time = time_from_doc_values(fields.get(time_field, []))
-        ours = ((name, values) for name, values in fields.items() if name != time_field)
-        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
-        simhash["keys"] = fields.get("simhash.keys")
+        simhash = _doc_values(fields, time_field)
     else:
         source = document.get("_source", {})
         simhash = source.get("simhash") or {}
@@ -61,6 +59,26 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         if time_field is not None:
             time = time_or_none(source, time_field)
     return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]), time)
+
+
+def _doc_values(fields: Mapping[str, list[Any]], time_field: str | None = None) -> dict[str, Any]:
+    """Return the values of the object ``simhash`` from the doc values of a hit.
+
+    :param time_field: a field that is not ours.
+    """
+    ours = ((name, values) for name, values in fields.items() if name != time_field)
+    simhash: dict[str, Any] = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
+    simhash["keys"] = fields.get("simhash.keys")
+    return simhash
+
+
+def simhash_values(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the object ``simhash`` of a hit of any search; empty if it came without them."""
+    fields = {name: values for name, values in hit.get("fields", {}).items() if name.startswith("simhash.")}
+    if "simhash.digest" in fields:
+        return _doc_values(fields)
+    simhash = (hit.get("_source") or {}).get("simhash")
+    return simhash if isinstance(simhash, dict) else {}
 
 
 def _values(value: Any) -> list[Any]:
