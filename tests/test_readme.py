@@ -25,11 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 SERVER = "http://localhost:9200"
 """The server of the examples. A Python block that names it needs Elasticsearch."""
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT).with_suffix(""))
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 
 def blocks_of(page: Path) -> list[tuple[str, str]]:
@@ -111,7 +118,7 @@ def test_the_examples_print_what_stands_below_them(
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.parametrize("page", ON_ELASTICSEARCH, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", ON_ELASTICSEARCH, ids=name_of)
 def test_the_examples_on_elasticsearch_print_what_stands_below_them(
     page: Path,
     tmp_path: Path,
