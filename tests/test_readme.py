@@ -12,6 +12,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -32,6 +33,7 @@ PAGES = [
 SERVER = "http://localhost:9200"
 """The server of the examples. A Python block that names it needs Elasticsearch."""
 
+
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT).with_suffix(""))
 
@@ -41,7 +43,8 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 def blocks_of(page: Path) -> list[tuple[str, str]]:
     """Return the language and the text of each code block of a page."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [(language, dedent(block)) for language, block in found]
 
 
 def needs_elasticsearch(language: str, block: str) -> bool:
