@@ -83,7 +83,7 @@ class DocumentVerbs:
         self._adding = Adding(self._open_for_ingest, deadline)
         self._runs = Runs(self._adding)
 
-    def setup(self, *, keys: Sequence[str] = ()) -> Flow[str]:
+    def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> Flow[str]:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
         A second call does nothing.
@@ -93,18 +93,22 @@ class DocumentVerbs:
             ``blocks``, a large index in Elasticsearch is searched faster, for a ``max_distance`` of up to 3. Keys can
             be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
             keys to them.
+        :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
+            and an index template sets up those that follow. Elasticsearch only.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        return self._setup(checked_kinds(keys))
+        return self._setup(checked_kinds(keys), template)
 
-    def _setup(self, kinds: tuple[str, ...]) -> Flow[str]:
+    def _setup(self, kinds: tuple[str, ...], template: bool) -> Flow[str]:
         fingerprinter = yield from self._opening.fingerprinter()
-        made = yield from setup.set_up(fingerprinter.scheme, kinds)
+        made = yield from setup.set_up(fingerprinter.scheme, kinds, template=template)
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
         self._opening.forget_keys()
+        if template and added == "added":
+            yield from setup.set_up(fingerprinter.scheme, kinds, template=True)  # the template gets the keys, too
         return added if made == "unchanged" else made
 
     def fingerprinter(self) -> Flow[Fingerprinter]:

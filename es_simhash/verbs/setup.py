@@ -15,14 +15,15 @@ MISTYPED = "check the name of the index; backfill reads one that exists"
 """What to do if a verb for an index that exists finds none."""
 
 
-def set_up(scheme: Scheme, keys: tuple[str, ...] = ()) -> Flow[str]:
+def set_up(scheme: Scheme, keys: tuple[str, ...] = (), *, template: bool = False) -> Flow[str]:
     """Make what is missing: the index or the file, or the fields in an index that exists. A second call does nothing.
 
     :param keys: kinds of keys that the store gets if it was not set up before.
+    :param template: also make an alias that rolls over, and the template of its indices.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
-    return (yield from ask(SetUp(scheme, keys)))
+    return (yield from ask(SetUp(scheme, keys, template)))
 
 
 def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> Flow[None]:
