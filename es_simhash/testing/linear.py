@@ -243,9 +243,11 @@ class LinearStore:
         digests = {probe.digest for probe in request.probes}
         found = {row.id: row for row in rows if row.digest in digests}
         crowds: Counter[int | None] = Counter()
+        asked = [(probe.fingerprint, _blocks(probe, request)) for probe in request.probes]
         for row in rows:
-            probes = [probe for probe in request.probes if not request.blocks or _share_block(row, probe, request.bits)]
-            distances = [hamming_distance(row.fingerprint, probe.fingerprint) for probe in probes]
+            keys = set(row.keys)
+            some = [value for value, blocks in asked if blocks is None or not keys.isdisjoint(blocks)]
+            distances = [hamming_distance(row.fingerprint, value) for value in some]
             if any(bits is not None and bits <= request.max_distance for bits in distances):
                 crowds[row.fingerprint] += 1
                 if request.per_fingerprint is None or crowds[row.fingerprint] <= request.per_fingerprint:
@@ -349,9 +351,11 @@ _HANDLERS = dict(
 )
 
 
-def _share_block(row: Row, probe: Probe, bits: int) -> bool:
-    """Return whether a document has a block key of a Probe's fingerprint."""
-    return probe.fingerprint is not None and not set(row.keys).isdisjoint(block_keys([probe.fingerprint], bits)[0])
+def _blocks(probe: Probe, request: Candidates) -> frozenset[str] | None:
+    """Return the keys of which a document must have one to be near a Probe; None if it needs none."""
+    if not request.blocks:
+        return None
+    return frozenset() if probe.fingerprint is None else frozenset(block_keys([probe.fingerprint], request.bits)[0])
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:
