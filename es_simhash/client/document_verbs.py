@@ -15,8 +15,8 @@ from es_simhash.client.arguments import (
     checked_texts,
     checked_times,
 )
-from es_simhash.contract import Count, Fetch, Refresh, Scan, SetUpKeys, ask
-from es_simhash.errors import StoreError, unfinished
+from es_simhash.contract import Count, Fetch, Locate, Refresh, Scan, SetUpKeys, ask
+from es_simhash.errors import NotSetUp, StoreError, unfinished
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
@@ -24,11 +24,13 @@ from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.verbs import setup
+from es_simhash.verbs.doctor import doctor
 from es_simhash.verbs.group import check_head, group, no_progress
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
 from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
 from es_simhash.verbs.similar import similar, similar_to_stored
+from es_simhash.verbs.stats import stats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,11 +45,13 @@ if TYPE_CHECKING:
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
+    from es_simhash.verbs.doctor import Diagnosis
     from es_simhash.verbs.group import GroupReport, Head, Progress
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
     from es_simhash.verbs.sample import SampledPair
     from es_simhash.verbs.similar import Matches
+    from es_simhash.verbs.stats import Stats
 
 
 def never() -> bool:
@@ -106,6 +110,25 @@ class DocumentVerbs:
         :raises SchemeError: if that Scheme names a table of your own. Give the constructor a ``fingerprinter`` then.
         """
         return self._opening.fingerprinter()
+
+    # --- the store itself ------------------------------------------------------------------------------------
+
+    def doctor(self) -> Flow[Diagnosis]:
+        """Look for everything that a load needs: the server or the file, the index, the Scheme, the keys.
+
+        It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
+        """
+        return doctor(self._opening.name, self._opening.fingerprinter)
+
+    def stats(self, *, progress: Progress = no_progress) -> Flow[Stats]:
+        """Return figures of what the store holds: documents, copies, groups, what is hot, bytes, filters of users.
+
+        It reads all fingerprints. Memory: some 50 bytes a document.
+
+        :param progress: is called with ``read`` and a number of documents or users.
+        :raises NotSetUp: if the store was not set up.
+        """
+        return stats(self._opening.name, progress)
 
     # --- write -----------------------------------------------------------------------------------------------
 
@@ -247,7 +270,11 @@ class DocumentVerbs:
     def _missing(self, count: Count) -> Flow[int]:
         if self._embedded:  # otherwise a count creates the file
             yield from self._opening.check()
-        return (yield from ask(count))
+        try:
+            return (yield from ask(count))
+        except NotSetUp as error:
+            location = yield from ask(Locate())
+            raise setup.does_not_exist(location, self._opening.name) from error
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]

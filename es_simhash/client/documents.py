@@ -69,6 +69,8 @@ class Documents(SyncClient):
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)
+    doctor = sync_method(Verbs.doctor)
+    stats = sync_method(Verbs.stats)
     ingest = sync_iterator(Verbs.ingest)
     backfill = sync_iterator(Verbs.backfill)
     missing = sync_method(Verbs.missing)
@@ -107,6 +109,8 @@ class AsyncDocuments(AsyncClient):
 
     setup = async_method(Verbs.setup)
     fingerprinter = async_method(Verbs.fingerprinter)
+    doctor = async_method(Verbs.doctor)
+    stats = async_method(Verbs.stats)
     ingest = async_iterator(Verbs.ingest)
     backfill = async_iterator(Verbs.backfill)
     missing = async_method(Verbs.missing)

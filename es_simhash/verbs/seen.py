@@ -19,6 +19,7 @@ from es_simhash.contract import (
     DescribeSeen,
     FetchUsers,
     ListUsers,
+    Locate,
     Refresh,
     RemoveUsers,
     SetUpSeen,
@@ -38,6 +39,7 @@ from es_simhash.errors import (
     StoreUnavailable,
     unfinished,
 )
+from es_simhash.verbs.setup import does_not_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -107,6 +109,9 @@ def check(config: Mapping[str, Any], name: str, *, set_up_if_missing: bool) -> F
     """
     stored = yield from ask(DescribeSeen())
     if stored is None and not set_up_if_missing:
+        location = yield from ask(Locate())
+        if not location.exists:
+            raise does_not_exist(location, name, "seen init")
         raise NotSetUp(
             f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or call setup() in code"
         )

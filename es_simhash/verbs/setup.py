@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Count, Describe, Scan, SetUp, ask, scheme_mismatch
+from es_simhash.contract import Describe, Locate, SetUp, ask, scheme_mismatch
 from es_simhash.errors import NotSetUp
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, Location
     from es_simhash.fingerprinting.scheme import Scheme
 
 
@@ -33,7 +33,9 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[st
     if embedded:
         yield from check(scheme, name)
     else:
-        yield from ask(Count(Scan(fields=())))  # raises if there is no such index
+        location = yield from ask(Locate())
+        if not location.exists:
+            raise does_not_exist(location, name)
         yield from set_up(scheme, keys)
 
 
@@ -50,7 +52,32 @@ def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False, keys: t
     if stored is not None:
         return
     if not set_up_if_missing:
-        raise NotSetUp(
-            f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"
-        )
+        raise (yield from not_set_up(name))
     yield from set_up(scheme, keys)
+
+
+def not_set_up(name: str) -> Flow[NotSetUp]:
+    """Return the error for a store that was not set up for fingerprints, with the next step that is right for it."""
+    location = yield from ask(Locate())
+    if not location.exists:
+        return does_not_exist(location, name)
+    if location.documents:
+        return NotSetUp(
+            f"{name} has documents ({location.documents:,}), but is not set up for fingerprints: run `es-simhash "
+            f"backfill --text-field FIELD --store {name}`, or call backfill() in code"
+        )
+    return NotSetUp(
+        f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"
+    )
+
+
+def does_not_exist(location: Location, name: str, init: str = "init") -> NotSetUp:
+    """Return the error for a store whose index or file does not exist: perhaps its name was mistyped.
+
+    :param init: the command that makes it.
+    """
+    there_are = f" (there are: {', '.join(location.others)})" if location.others else ""
+    return NotSetUp(
+        f"{name} does not exist{there_are}: correct the name, or run `es-simhash {init} --store {name}` to make it, or "
+        "call setup() in code"
+    )

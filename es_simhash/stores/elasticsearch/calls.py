@@ -47,6 +47,7 @@ class Dialect:
     :mod:`es_simhash.stores.elasticsearch.client`.
 
     :param product: name of the server, with its article, for messages.
+    :param client: name and version of the client, for messages.
     :param open_point_in_time: returns the Call that opens a point in time of an index, which lives for a duration such
         as ``2m`` after each use.
     :param point_in_time_key: key of the id of the point in time in the response to that Call.
@@ -60,6 +61,7 @@ class Dialect:
     """
 
     product: str
+    client: str
     open_point_in_time: Callable[[str, str], Call]
     point_in_time_key: str
     close_point_in_time: Callable[[str], Call]

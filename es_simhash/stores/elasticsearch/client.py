@@ -84,6 +84,7 @@ def _close_point_in_time(id: str) -> Call:
 
 ELASTICSEARCH = Dialect(
     product="an Elasticsearch",
+    client=f"elasticsearch {_CLIENT}",
     open_point_in_time=_open_point_in_time,
     point_in_time_key="id",
     close_point_in_time=_close_point_in_time,
