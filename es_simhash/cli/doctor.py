@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import groupby
 from typing import Any
 
 import click
@@ -36,8 +37,9 @@ def doctor(as_json: bool, **store: Any) -> None:
     if as_json:
         print_json(diagnosis.to_dict())
     else:
-        width = max(len(check.name) for check in diagnosis.checks)
-        for check in diagnosis.checks:
-            echo(f"{check.status:<9}  {check.name:<{width}}  {check.text}")
+        # Neighbouring lines with one text, as all that was not tried, are one line.
+        lines = [(list(some), *key) for key, some in groupby(diagnosis.checks, lambda each: (each.status, each.text))]
+        for checks, status, text in lines:
+            echo(f"{status:<9}  {', '.join(check.name for check in checks):<10}  {text}")
     if not diagnosis.ok:
         sys.exit(STOPPED_BY_ERROR)

@@ -16,7 +16,7 @@ from es_simhash.client.arguments import (
     checked_times,
 )
 from es_simhash.contract import Count, Fetch, Locate, Refresh, Scan, SetUpKeys, ask
-from es_simhash.errors import NotSetUp, StoreError, unfinished
+from es_simhash.errors import NotSetUp, StoreError, count_of, unfinished
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
@@ -297,23 +297,26 @@ class DocumentVerbs:
         matching: Mapping[str, Any],
         *,
         filter: Mapping[str, Any] | None = None,
+        everything: bool = True,
         **rule: Unpack[RuleOptions],
     ) -> Flow[int]:
         """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
 
         :param matching: a filter: the documents to remove.
         :param filter: only documents that match this filter can become another original. Use that of the ingest.
+        :param everything: all documents of the store may match. With False they raise, and nothing is removed.
         :returns: how many documents were removed.
+        :raises InputError: if all documents match, and ``everything`` is False.
         """
         check_filter(matching, "matching")
         check_optional_filter(filter)
-        return self._remove_matching(matching, self._rule(rule), filter)
+        return self._remove_matching(matching, self._rule(rule), filter, everything)
 
     def _remove_matching(
-        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None
+        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None, everything: bool
     ) -> Flow[int]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from remove_matching(matching, resolved, filter))
+        return (yield from remove_matching(matching, resolved, filter, everything=everything))
 
     def group(
         self,
@@ -441,7 +444,7 @@ class DocumentVerbs:
                 try:
                     page = performer.perform(ask(scan))
                 except StoreError as error:
-                    report = f"{count:,} documents were exported, others are missing: export again"
+                    report = f"{count_of(count, 'document')} exported, others are missing: export again"
                     raise unfinished(error, report) from error
                 yield page.rows
                 count += len(page.rows)

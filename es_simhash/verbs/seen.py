@@ -37,6 +37,7 @@ from es_simhash.errors import (
     SimhashError,
     StoreError,
     StoreUnavailable,
+    count_of,
     unfinished,
 )
 from es_simhash.verbs.setup import does_not_exist
@@ -223,7 +224,7 @@ def rotate(
             yield from ask(Refresh())
             some = yield from ask(ListUsers(limit, without=tuple(left)))
         except StoreError as error:
-            done = f"{len(total.results):,} users were rotated: rotate the others with before={limit}"
+            done = f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
             raise unfinished(error, done) from error
         if not some:
             return total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Describe, Locate, SetUp, ask, scheme_mismatch
-from es_simhash.errors import NotSetUp
+from es_simhash.errors import NotSetUp, count_of
 
 if TYPE_CHECKING:
     from es_simhash.contract import Flow, Location
@@ -63,8 +63,8 @@ def not_set_up(name: str) -> Flow[NotSetUp]:
         return does_not_exist(location, name)
     if location.documents:
         return NotSetUp(
-            f"{name} has documents ({location.documents:,}), but is not set up for fingerprints: run `es-simhash "
-            f"backfill --text-field FIELD --store {name}`, or call backfill() in code"
+            f"{name} has {count_of(location.documents, 'document')}, but is not set up for fingerprints: run "
+            f"`es-simhash backfill --text-field FIELD --store {name}`, or call backfill() in code"
         )
     return NotSetUp(
         f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from es_simhash.contract import Check, CountKeys, Examine, Locate, Location, MeasureSpace, Space, similar_first
-from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported
+from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
 from es_simhash.stores.elasticsearch import server
 from es_simhash.stores.elasticsearch.calls import Call, handler
 from es_simhash.stores.elasticsearch.disk_room import disk_check
+from es_simhash.stores.elasticsearch.index_faults import unblock
 from es_simhash.stores.elasticsearch.mapping import (
     DOCUMENTS,
     SEEN,
@@ -114,7 +115,7 @@ def _index(found: _Found, index: Index) -> Steps[Check]:
         raise Unsupported(f"{index.index} is a data stream: use an index, because documents are written by their ids")
     body = yield Call("count", {"index": index.index})
     check_complete(body, index.name)
-    return Check("index", "ok", f"{index.index} has {body['count']:,} documents")
+    return Check("index", "ok", f"{index.index} has {count_of(body['count'], 'document')}")
 
 
 def _source(found: _Found, index: Index) -> Steps[Check]:
@@ -167,11 +168,6 @@ def _blocks(found: _Found, index: Index) -> Steps[Check]:
             return Check("blocks", "problem", text)
         return Check("blocks", "problem", f"{name} has a {kind} block: remove it ({unblock(name, kind)})")
     return Check("blocks", "ok", "none")
-
-
-def unblock(index: str, kind: str) -> str:
-    """Return the request that removes a block of an index."""
-    return f'PUT {index}/_settings {{"index.blocks.{kind}": null}}'
 
 
 def _alias(found: _Found, index: Index) -> Steps[Check]:

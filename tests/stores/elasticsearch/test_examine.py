@@ -143,7 +143,12 @@ BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = 
     "another Scheme": (other_scheme, "Scheme", "problem", "open the store without a Scheme"),
     "incomplete keys": (incomplete_keys, "keys", "problem", "run `es-simhash backfill --again"),
     "an alias of two indices": (alias_of_two, "alias", "problem", "use an alias of one index"),
-    "an alias of different Schemes": (alias_of_different_schemes, "mapping", "problem", "an alias of indices that differ"),
+    "an alias of different Schemes": (
+        alias_of_different_schemes,
+        "mapping",
+        "problem",
+        "an alias of indices that differ",
+    ),
     "an alias with a filter": (filtered_alias, "alias", "problem", "duplicates that it hides are missed"),
     "a template of data streams": (template(data_stream={}), "template", "problem", "makes a data stream"),
     "a template without _source": (
