@@ -40,7 +40,7 @@ def documents_of(bits: int) -> st.SearchStrategy[list[Row]]:
 
 
 @pytest.mark.parametrize("bits", [64, 128])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_stats_are_what_a_slow_count_finds(bits: int, data: Any) -> None:
     rows = data.draw(documents_of(bits))
