@@ -216,6 +216,8 @@ def listening() -> Iterator[tuple[int, list[tuple[str, str | None]]]]:
             self.end_headers()
             self.wfile.write(NO_SUCH_INDEX.encode())
 
+        do_POST = do_GET
+
         def log_message(self, *arguments: Any) -> None:
             pass
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from es_simhash.contract import Check, CountKeys, Examine, Locate, Location, MeasureSpace, Space, similar_first
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
 from es_simhash.stores.elasticsearch import server
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import WHOLE, handler
 from es_simhash.stores.elasticsearch.disk_room import disk_check
 from es_simhash.stores.elasticsearch.index_faults import unblock
 from es_simhash.stores.elasticsearch.mapping import (
@@ -113,7 +113,7 @@ def _index(found: _Found, index: Index) -> Steps[Check]:
         return Check("index", "problem", text)
     if any(name.startswith(".ds-") for name in found.mappings):
         raise Unsupported(f"{index.index} is a data stream: use an index, because documents are written by their ids")
-    body = yield Call("count", {"index": index.index})
+    body = yield index.call("POST", "_count")
     check_complete(body, index.name)
     return Check("index", "ok", f"{index.index} has {count_of(body['count'], 'document')}")
 
@@ -149,7 +149,7 @@ def _not_set_up(found: _Found, index: Index) -> Steps[Check]:
         return Check("mapping", "ok", "it has the fields of seen items, and none of fingerprints")
     if found.closed:
         return Check("mapping", "problem", "it has no fields for fingerprints: open the index first")
-    body = yield Call("count", {"index": index.index})
+    body = yield index.call("POST", "_count")
     command = "backfill --text-field FIELD" if body["count"] else "init"
     return Check("mapping", "problem", f"it has no fields for fingerprints: run `es-simhash {command}`")
 
@@ -282,7 +282,7 @@ _NAMES = [*_CHECKS, *_EVERYWHERE]
 
 def _locate(request: Locate, index: Index) -> Steps[Location]:
     try:
-        body = yield Call("count", {"index": index.index})
+        body = yield index.call("POST", "_count")
     except NotSetUp:
         return Location(False, others=similar_first(index.index, (yield from _names(index))))
     return Location(True, body["count"])
@@ -306,7 +306,8 @@ def _measure_space(request: MeasureSpace, index: Index) -> Steps[Space]:
 
 def _count_keys(request: CountKeys, index: Index) -> Steps[tuple[tuple[str, int], ...]]:
     keys = {"terms": {"field": "simhash.keys", "size": request.most}}
-    body = yield Call("search", {"index": index.index, "size": 0, "aggs": {"keys": keys}, "track_total_hits": False})
+    search = {"size": 0, "aggs": {"keys": keys}, "track_total_hits": False}
+    body = yield index.call("POST", "_search", search, **WHOLE)
     check_complete(body, index.name)
     return tuple((each["key"], each["doc_count"]) for each in body["aggregations"]["keys"]["buckets"])
 
