@@ -1,6 +1,6 @@
 """The verb stats: what a store holds. It reads all fingerprints, page by page.
 
-Memory: some 50 bytes a document, and the id of the head of each group.
+Memory: some 100 bytes a document, and as many for each group.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _document_figures(version: str, bits: int, progress: Callable[[str, int], No
     if kinds:
         keys = yield from ask(CountKeys(_KEYS))
     fingerprints, (ids, digests, groups, originals, with_value) = found.arrays()
-    sizes = _frequencies(groups)
+    by_size, largest = _groups(groups)
     exact, near, distances, lost = _copies(fingerprints, with_value, ids, digests, originals)
     usable = fingerprints[with_value == 1]
     return DocumentFigures(
@@ -201,8 +201,8 @@ def _document_figures(version: str, bits: int, progress: Callable[[str, int], No
         exact_copies=exact,
         near_copies=near,
         lost_originals=lost,
-        groups=dict(sorted(Counter(size for _, size in sizes if size > 1).items())),
-        largest=tuple((found.heads[head], size) for head, size in sizes[:SHOWN] if size > 1 and head in found.heads),
+        groups=by_size,
+        largest=tuple((found.heads[head], size) for head, size in largest),
         distances=distances,
         fingerprints=_frequent_fingerprints(usable),
         segments=_frequent_segments(usable),
@@ -211,11 +211,20 @@ def _document_figures(version: str, bits: int, progress: Callable[[str, int], No
     )
 
 
-def _frequencies(values: NDArray[Any]) -> list[tuple[int, int]]:
-    """Return pairs (value, number), the most frequent first."""
-    different, counts = np.unique(values, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    return list(zip(different[order].tolist(), counts[order].tolist(), strict=True))
+def _groups(heads: NDArray[np.int64]) -> tuple[dict[int, int], list[tuple[int, int]]]:
+    """Return the number of groups by size, from 2 on, and pairs (hash of the head, size) of the largest groups.
+
+    :param heads: hash of the head of each document's group.
+    """
+    different, sizes = np.unique(heads, return_counts=True)
+    largest = np.argsort(-sizes, kind="stable")[:SHOWN]
+    by_size = np.bincount(sizes, minlength=2)
+    found = {size: int(by_size[size]) for size in range(2, len(by_size)) if by_size[size]}
+    return found, [
+        (head, size)
+        for head, size in zip(different[largest].tolist(), sizes[largest].tolist(), strict=True)
+        if size > 1
+    ]
 
 
 def _copies(
