@@ -123,7 +123,7 @@ class DocumentVerbs:
     def stats(self, *, progress: Progress = no_progress) -> Flow[Stats]:
         """Return figures of what the store holds: documents, copies, groups, what is hot, bytes, filters of users.
 
-        It reads all fingerprints. Memory: some 100 bytes a document.
+        It reads all fingerprints. Memory: some 200 bytes a document.
 
         :param progress: is called with ``read`` and a number of documents or users.
         :raises NotSetUp: if the store was not set up.

@@ -1,6 +1,6 @@
 """The verb stats: what a store holds. It reads all fingerprints, page by page.
 
-Memory: some 100 bytes a document, and as many for each group.
+Memory: some 200 bytes a document.
 """
 
 from __future__ import annotations
