@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import Scheme
 
 
-def set_up(scheme: Scheme, keys: tuple[str, ...] = ()) -> Flow[str]:
+def set_up(scheme: Scheme, keys: tuple[str, ...] = (), *, template: bool = False) -> Flow[str]:
     """Make what is missing: the index or the file, or the fields in an index that exists. A second call does nothing.
 
     :param keys: kinds of keys that the store gets if it was not set up before.
+    :param template: also make an alias that rolls over, and the template of its indices.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
-    return (yield from ask(SetUp(scheme, keys)))
+    return (yield from ask(SetUp(scheme, keys, template)))
 
 
 def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> Flow[None]:
@@ -39,7 +40,13 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[st
         yield from set_up(scheme, keys)
 
 
-def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False, keys: tuple[str, ...] = ()) -> Flow[None]:
+def check(
+    scheme: Scheme,
+    name: str,
+    *,
+    set_up_if_missing: bool = False,
+    keys: tuple[str, ...] = (),
+) -> Flow[None]:
     """Check that the store was set up with this Scheme.
 
     :param keys: kinds of keys that the store gets if it is set up now.
@@ -61,14 +68,14 @@ def not_set_up(name: str) -> Flow[NotSetUp]:
     location = yield from ask(Locate())
     if not location.exists:
         return does_not_exist(location, name)
+    init = f"run `es-simhash init --store {name}`, or call setup() in code"
+    problem = f"{name} is not set up for fingerprints"
     if location.documents:
         return NotSetUp(
-            f"{name} has {count_of(location.documents, 'document')}, but is not set up for fingerprints: run "
-            f"`es-simhash backfill --text-field FIELD --store {name}`, or call backfill() in code"
+            f"{problem}, and has {count_of(location.documents, 'document')}: to give them fingerprints, run "
+            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {init}"
         )
-    return NotSetUp(
-        f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"
-    )
+    return NotSetUp(f"{problem}: {init}")
 
 
 def does_not_exist(location: Location, name: str, init: str = "init") -> NotSetUp:

@@ -216,7 +216,9 @@ def listening() -> Iterator[tuple[int, list[tuple[str, str | None]]]]:
             self.end_headers()
             self.wfile.write(NO_SUCH_INDEX.encode())
 
-        do_POST = do_GET
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
 
         def log_message(self, *arguments: Any) -> None:
             pass

@@ -92,7 +92,7 @@ def opened(client: Elasticsearch, index: str, *rest: Any) -> None:
     client.indices.open(index=index, wait_for_active_shards=1)
 
 
-NOT_SET_UP = "{store} has 1 document, but is not set up for fingerprints: run `es-simhash backfill --text-field FIELD"
+NOT_SET_UP = "{store} is not set up for fingerprints, and has 1 document: to give them fingerprints, run `es-simhash "
 # One index goes through these states, one after the other: what happens to it, the command, and what the line says.
 IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
     ("no index", nothing, ["ingest"], "{store} does not exist"),

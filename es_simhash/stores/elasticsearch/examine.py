@@ -180,12 +180,15 @@ def _alias(found: _Found, index: Index) -> Steps[Check]:
     if routed := [name for name, each in members.items() if "index_routing" in each or "search_routing" in each]:
         text = f"the alias has routing on {', '.join(routed)}: use the index, or an alias without routing"
         return Check("alias", "problem", text)
-    if len(members) > 1:
+    written = [name for name, each in members.items() if each.get("is_write_index")]
+    if len(members) > 1 and not written:
         text = (
-            f"{index.index} stands for {len(members)} indices ({', '.join(sorted(members))}), and documents are read "
-            "and written by their ids in one index: use an alias of one index"
+            f"{index.index} stands for {len(members)} indices ({', '.join(sorted(members))}), and none is its write "
+            "index: give one of them is_write_index, or run `es-simhash init --template`"
         )
         return Check("alias", "problem", text)
+    if written:
+        return Check("alias", "ok", f"{index.index} stands for {', '.join(sorted(members))}; {written[0]} is written")
     return Check("alias", "ok", f"{index.index} stands for {', '.join(members)}")
 
 

@@ -142,7 +142,7 @@ BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = 
     "no _meta": (no_meta, "mapping", "problem", "put the whole mapping"),
     "another Scheme": (other_scheme, "Scheme", "problem", "open the store without a Scheme"),
     "incomplete keys": (incomplete_keys, "keys", "problem", "run `es-simhash backfill --again"),
-    "an alias of two indices": (alias_of_two, "alias", "problem", "use an alias of one index"),
+    "an alias of two indices": (alias_of_two, "alias", "problem", "none is its write index: give one"),
     "an alias of different Schemes": (
         alias_of_different_schemes,
         "mapping",
