@@ -1,0 +1,205 @@
+"""Ingest into Elasticsearch beside the client's parallel_bulk: rates, their fall, and where the time goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench import interleaved
+from report import Table
+from texts import corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+    from bench import Bench
+
+WORDS = 20
+BYTES = 2_000
+"""Bytes on the disk for a document with block keys and its source, with what merges need."""
+SETTINGS = {"index": {"refresh_interval": "-1", "merge.scheduler.auto_throttle": False}}
+"""Usual for a bulk load. Merges are not throttled, because each look-up searches all Lucene segments."""
+BATCH = 500
+"""Documents that an ingest writes at once."""
+POINTS = 100
+"""Points of the curve of documents a second."""
+KINDS: dict[str, list[str]] = {"ingest": [], "ingest, --keys blocks": ["blocks"]}
+OURS, BARE = "parallel_bulk, with our fields", "parallel_bulk, bare documents"
+
+
+class Timed:
+    """A store that adds up how long its replies take, by type of request."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.name, self.embedded = store.name, store.embedded
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def perform(self, request: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return self._store.perform(request)
+        finally:
+            self.seconds[type(request).__name__] += time.perf_counter() - began
+
+    def close(self) -> None:
+        self._store.close()
+
+
+def ingest(bench: Bench) -> None:
+    """Ingest synthetic short documents that come through a pipe, and write the same documents by parallel_bulk."""
+    bench.room(bench.count, BYTES)
+    prepared = bench.folder / "bulk.jsonl"
+    facts: dict[str, dict[str, Any]] = {}
+    tasks = {name: lambda n=name, k=keys: run(bench, n, k, facts) for name, keys in KINDS.items()}
+    rates = interleaved(
+        {**tasks, BARE: lambda: bulk_bare(bench), OURS: lambda: bulk_ours(bench, prepared)}, bench.rounds
+    )
+    title = f"{bench.count:,} documents of {WORDS} words, {bench.workers} worker processes"
+    table = Table(title, "documents a second", rates, OURS, facts)
+    bench.report.add(table)
+    share = max(table.ratio(name, OURS) for name in KINDS)
+    bench.report.aim("ingest, share of the rate of parallel_bulk with our fields", share, at_least=0.25)
+    kept = max(facts[name]["last by first"] for name in KINDS)
+    bench.report.aim("ingest, rate of the last tenth by that of the first", kept, at_least=0.8)
+    if bench.count >= 10_000_000:
+        seconds = bench.count / max(max(rates[name]) for name in KINDS)
+        bench.report.aim(f"ingest of {bench.count:,} documents, seconds", seconds, at_most=2_400)
+
+
+def run(bench: Bench, name: str, keys: list[str], facts: dict[str, dict[str, Any]]) -> float:
+    """Ingest all documents. Return the documents a second."""
+    from es_simhash import Documents
+    from es_simhash.lines import raw_lines
+    from es_simhash.stores.address import open_store
+
+    counts: Counter[str] = Counter()
+    times: list[float] = []
+    every = min(bench.count, max(BATCH, bench.count // POINTS))
+    main = workers = 0.0
+    with bench.index("ingest") as index, corpus(bench.count, WORDS) as pipe:
+        store = Timed(open_store(f"{bench.store}/{index}", request_timeout=120))
+        with Documents(store, deadline=600) as documents:
+            documents.setup(keys=keys)
+            bench.client.indices.put_settings(index=index, settings=SETTINGS)
+            server, own = server_seconds(bench), time.process_time()
+            began = time.perf_counter()
+            outcomes = documents.ingest(raw_lines(required(pipe.stdout), "pipe"), workers=bench.workers)
+            for number, outcome in enumerate(outcomes, 1):
+                counts[outcome.outcome] += 1
+                if number == 1 or number % every == 0:
+                    times.append(time.perf_counter() - began)
+                    now = memory(pipe.pid)
+                    main, workers = max(main, now[0]), max(workers, now[1])
+            seconds = time.perf_counter() - began
+    tenth = len(times) // 10 + 1
+    first, last = rate(times, slice(tenth), every), rate(times, slice(-tenth, None), every)
+    facts[name] = {
+        "first tenth": first,
+        "last tenth": last,
+        "last by first": last / first,
+        "look-ups, s": store.seconds["Candidates"],
+        "writes, s": store.seconds["Write"],
+        "µs of the main process": 1e6 * (time.process_time() - own) / bench.count,
+        "µs of the server": 1e6 * (server_seconds(bench) - server) / bench.count,
+        "main, MB": main,
+        "workers, MB": workers,
+        "outcomes": ", ".join(f"{outcome} {number:,}" for outcome, number in counts.items()),
+        "curve, s": times,
+    }
+    return bench.count / seconds
+
+
+def rate(times: list[float], some: slice, every: int) -> float:
+    """Return documents a second; not a number for so few documents that a batch is a large part of them."""
+    if len(times) < POINTS // 2:
+        return float("nan")
+    times = times[some]
+    return every * (len(times) - 1) / (times[-1] - times[0])
+
+
+def bulk_bare(bench: Bench) -> float:
+    def lines(stream: IO[bytes]) -> Iterator[tuple[str, str]]:
+        for line in stream:
+            yield f'{{"index":{{"_id":"{json.loads(line)["id"]}"}}}}', line.decode().rstrip()
+
+    with corpus(bench.count, WORDS) as pipe:
+        return bulk(bench, lines(required(pipe.stdout)), keys=None)
+
+
+def bulk_ours(bench: Bench, prepared: Path) -> float:
+    """Write documents with the fields of an ingest, which are made before the time is taken."""
+    if not prepared.exists():
+        prepare(bench, prepared)
+
+    def lines(stream: IO[str]) -> Iterator[tuple[str, str]]:
+        for action in stream:
+            yield action.rstrip(), next(stream).rstrip()
+
+    with prepared.open(encoding="utf-8") as stream:
+        return bulk(bench, lines(stream), keys=[])
+
+
+def prepare(bench: Bench, file: Path) -> None:
+    """Write the lines of bulk requests, with random fingerprints."""
+    from es_simhash.contract import Entry, Row
+    from es_simhash.stores.elasticsearch.rows import index_operation
+
+    with corpus(bench.count, WORDS) as pipe, file.open("w", encoding="utf-8") as lines:
+        for number, line in enumerate(required(pipe.stdout)):
+            id, value = str(json.loads(line)["id"]), bench.rng.getrandbits(64)
+            row = Row(id, value, f"{bench.rng.getrandbits(128):032x}", id, None, number + 1)
+            lines.writelines(f"{each}\n" for each in index_operation(Entry(row, line.decode().rstrip()), 64))
+
+
+def bulk(bench: Bench, operations: Iterator[tuple[str, str]], keys: list[str] | None) -> float:
+    """Write documents by parallel_bulk, into an index with or without our fields. Return the documents a second."""
+    from elasticsearch.helpers import parallel_bulk
+
+    from es_simhash import Documents
+
+    with bench.index("bulk") as index:
+        if keys is None:
+            bench.client.indices.create(index=index)
+        else:
+            with Documents(bench.client, index=index) as documents:
+                documents.setup(keys=keys)
+        bench.client.indices.put_settings(index=index, settings=SETTINGS)
+        began = time.perf_counter()
+        for ok, item in parallel_bulk(
+            bench.client, operations, thread_count=4, chunk_size=500, index=index, expand_action_callback=lambda o: o
+        ):
+            assert ok, item
+        bench.client.indices.refresh(index=index)
+        return bench.count / (time.perf_counter() - began)
+
+
+def required(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+def server_seconds(bench: Bench) -> float:
+    """Return the processor time of all nodes."""
+    nodes = bench.client.nodes.stats(metric="process")["nodes"].values()
+    return sum(node["process"]["cpu"]["total_in_millis"] for node in nodes) / 1000
+
+
+def memory(without: int) -> tuple[float, float]:
+    """Return the resident megabytes of this process, and of its children without one of them."""
+    own, children = 0.0, 0.0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            values = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+        except OSError:
+            continue
+        if values["Pid"] == str(os.getpid()):
+            own = int(values["VmRSS"].split()[0]) / 1024
+        elif values["PPid"] == str(os.getpid()) and values["Pid"] != str(without) and "VmRSS" in values:
+            children += int(values["VmRSS"].split()[0]) / 1024
+    return own, children
