@@ -109,10 +109,10 @@ def pool(bench: Bench) -> tuple[NDArray[np.uint64], list[int]]:
 def es_simhash(values: NDArray[np.uint64], bench: Bench) -> Contender:
     from es_simhash.contract import Candidates, Probe
     from es_simhash.search.hamming import FingerprintIndex
-    from es_simhash.stores.sqlite.store import SqliteStore
+    from es_simhash.stores.address import open_store
 
     path = bench.folder / "embedded.db"
-    store = SqliteStore(str(path))
+    store = open_store(f"sqlite:///{path}")
     fill(store, values.tolist())
 
     def search(queries: Sequence[int]) -> Found:
@@ -127,16 +127,25 @@ def es_simhash(values: NDArray[np.uint64], bench: Bench) -> Contender:
     return Contender(search, "disk", lambda: megabytes(path))
 
 
-def fill(store: Any, values: Sequence[int]) -> None:
-    """Write documents with these fingerprints. Their ids are their numbers."""
-    from es_simhash import Scheme
-    from es_simhash.contract import Entry, Row, SetUp, Write
+def fill(store: Any, values: Sequence[int], kinds: tuple[str, ...] = ()) -> None:
+    """Set a store up, and write documents with these fingerprints. Their ids are their numbers.
 
-    store.perform(SetUp(Scheme()))
+    :param kinds: of keys; with block keys the documents have theirs.
+    """
+    from es_simhash import Scheme
+    from es_simhash.contract import Entry, Refresh, Row, SetUp, Write
+    from es_simhash.search.blocks import block_keys
+
+    store.perform(SetUp(Scheme(), kinds))
     for start in range(0, len(values), CHUNK):
-        some = enumerate(values[start : start + CHUNK], start)
-        rows = (Row(str(n), value, f"{n:032x}", str(n), None, written=n + 1) for n, value in some)
+        some = values[start : start + CHUNK]
+        keys = block_keys(some, 64) if kinds else [()] * len(some)
+        rows = (
+            Row(str(n), value, f"{n:032x}", str(n), None, n + 1, None, of_value)
+            for n, (value, of_value) in enumerate(zip(some, keys, strict=True), start)
+        )
         store.perform(Write(tuple(Entry(row, "{}") for row in rows), 64))
+    store.perform(Refresh())
 
 
 def duckdb_scan(values: NDArray[np.uint64], bench: Bench) -> Contender | None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from bench import fingerprints_near, in_own_process, peak_megabytes, seconds_of
 from embedded import fill
+from es_simhash.stores.address import open_store
 from report import Table
-from search import bulk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,15 +23,14 @@ def groups(bench: Bench) -> None:
     """Group random fingerprints; one in ten is near another one. Each task has a process of its own."""
     if not bench.store:
         address = f"sqlite:///{bench.folder}/groups.db"
-        from es_simhash.stores.sqlite.store import SqliteStore
-
-        fill(SqliteStore(address.removeprefix("sqlite:///")), list(values_of(bench)))
+        fill(open_store(address), list(values_of(bench)))
         measure(bench, address, "SQLite")
         return
     bench.room(bench.count, BYTES)
     with bench.index("groups") as index:
-        load(bench, index)
-        measure(bench, f"{bench.store}/{index}", "Elasticsearch")
+        address = f"{bench.store}/{index}"
+        fill(open_store(address, request_timeout=600), list(values_of(bench)))
+        measure(bench, address, "Elasticsearch")
 
 
 def measure(bench: Bench, address: str, where: str) -> None:
@@ -76,14 +75,3 @@ def values_of(bench: Bench) -> Iterator[int]:
     for number in range(bench.count):
         value = fingerprints_near(value, [2], bench.rng)[0] if number % 10 == 9 else bench.rng.getrandbits(64)
         yield value
-
-
-def load(bench: Bench, index: str) -> None:
-    from es_simhash import Documents
-    from es_simhash.contract import Entry, Row
-    from es_simhash.stores.elasticsearch.rows import index_operation
-
-    with Documents(bench.client, index=index) as documents:
-        documents.setup()
-    rows = (Row(str(n), value, f"{n:032x}", str(n), None, n + 1) for n, value in enumerate(values_of(bench)))
-    bulk(bench, index, (index_operation(Entry(row, '{"n": 1}'), 64) for row in rows), merge=False)

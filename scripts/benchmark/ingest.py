@@ -146,15 +146,15 @@ def bulk_ours(bench: Bench, prepared: Path) -> float:
 
 
 def prepare(bench: Bench, file: Path) -> None:
-    """Write the lines of bulk requests, with random fingerprints."""
-    from es_simhash.contract import Entry, Row
-    from es_simhash.stores.elasticsearch.rows import index_operation
-
+    """Write the lines of bulk requests: the documents with our fields, with random fingerprints and digests."""
     with corpus(bench.count, WORDS) as pipe, file.open("w", encoding="utf-8") as lines:
         for number, line in enumerate(required(pipe.stdout)):
-            id, value = str(json.loads(line)["id"]), bench.rng.getrandbits(64)
-            row = Row(id, value, f"{bench.rng.getrandbits(128):032x}", id, None, number + 1)
-            lines.writelines(f"{each}\n" for each in index_operation(Entry(row, line.decode().rstrip()), 64))
+            id, value = json.loads(line)["id"], bench.rng.getrandbits(64)
+            ours = {"digest": f"{bench.rng.getrandbits(128):032x}", "group": str(id), "written": number + 1}
+            ours |= {"fp": value - (value >> 63 << 64)}
+            ours |= {f"s{segment}": f"{value:016x}"[4 * segment : 4 * segment + 4] for segment in range(4)}
+            document = f'{{"simhash":{json.dumps(ours, separators=(",", ":"))},{line.decode().rstrip()[1:]}'
+            lines.write(f'{{"index":{{"_id":"{id}"}}}}\n{document}\n')
 
 
 def bulk(bench: Bench, operations: Iterator[tuple[str, str]], keys: list[str] | None) -> float:

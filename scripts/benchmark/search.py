@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench import TooSmall, fingerprints_near, latencies
+from embedded import fill
+from es_simhash.stores.address import open_store
 from report import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from bench import Bench
 
@@ -97,9 +99,7 @@ FLOOR = "empty search"
 
 def searches_of(bench: Bench, ours: str, vectors: dict[str, str], k: int) -> dict[str, Callable[[Sequence[int]], Any]]:
     """Return the searches, each of one query or of a batch."""
-    from es_simhash.stores.elasticsearch.store import ElasticsearchStore
-
-    store = ElasticsearchStore(bench.client, ours, "benchmark", owned=False)
+    store = open_store(f"{bench.store}/{ours}", request_timeout=600)
     found: dict[str, Callable[[Sequence[int]], Any]] = {}
     if k <= 3:
         found["block keys"] = lambda queries: by_store(store, queries, k, blocks=True)
@@ -186,44 +186,30 @@ def pool_of(count: int, bench: Bench) -> Pool:
 
 def load(bench: Bench, index: str, values: Sequence[int]) -> None:
     """Fill an index with block keys, in one Lucene segment."""
-    from es_simhash import Documents
-    from es_simhash.contract import Entry, Row
-    from es_simhash.search.blocks import block_keys
-    from es_simhash.stores.elasticsearch.rows import index_operation
-
-    with Documents(bench.client, index=index) as documents:
-        documents.setup(keys=["blocks"])
-
-    def operations() -> Iterator[tuple[Any, Any]]:
-        for start in range(0, len(values), 10_000):
-            some = values[start : start + 10_000]
-            for n, (value, keys) in enumerate(zip(some, block_keys(some, 64), strict=True), start):
-                row = Row(str(n), value, f"{n:032x}", str(n), None, n + 1, None, keys, None)
-                yield index_operation(Entry(row, '{"n": 1}'), 64)
-
-    bulk(bench, index, operations())
+    store = open_store(f"{bench.store}/{index}", request_timeout=600)
+    fill(store, values, ("blocks",))
+    store.close()
+    merge(bench, index)
 
 
 def load_vectors(bench: Bench, index: str, values: Sequence[int], kind: str) -> None:
     """Fill an index with bit vectors, in one Lucene segment."""
+    from elasticsearch.helpers import parallel_bulk
+
     vector = {"type": "dense_vector", "element_type": "bit", "dims": 64, "index_options": {"type": kind}}
     fields = {"fp": vector, "simhash.fp": {"type": "long", "index": False}}
     bench.client.indices.create(index=index, mappings={"dynamic": False, "properties": fields})
     lines = (
         ('{"index":{}}', f'{{"fp":"{value:016x}","simhash.fp":{value - (value >> 63 << 64)}}}') for value in values
     )
-    bulk(bench, index, lines)
-
-
-def bulk(bench: Bench, index: str, operations: Iterator[tuple[Any, Any]], *, merge: bool = True) -> None:
-    """Write documents, and merge them to one Lucene segment unless ``merge`` is False."""
-    from elasticsearch.helpers import parallel_bulk
-
-    bench.client.indices.put_settings(index=index, settings={"index": {"refresh_interval": "-1"}})
     for ok, item in parallel_bulk(
-        bench.client, operations, thread_count=2, chunk_size=2_000, index=index, expand_action_callback=lambda o: o
+        bench.client, lines, thread_count=2, chunk_size=2_000, index=index, expand_action_callback=lambda line: line
     ):
         assert ok, item
-    if merge:
-        bench.client.options(request_timeout=3_600).indices.forcemerge(index=index, max_num_segments=1)
+    merge(bench, index)
+
+
+def merge(bench: Bench, index: str) -> None:
+    """Merge an index to one Lucene segment."""
+    bench.client.options(request_timeout=3_600).indices.forcemerge(index=index, max_num_segments=1)
     bench.client.indices.refresh(index=index)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bench import fingerprints_near, in_own_process, latencies, peak_megabytes
 from embedded import fill
 from es_simhash.errors import SimhashError
+from es_simhash.stores.address import open_store
 from report import Table
 from search import BYTES, load, plain_search, values_of
 
@@ -84,20 +85,14 @@ def equal(bench: Bench) -> Pool:
 def in_sqlite(bench: Bench, pools: dict[str, Pool]) -> None:
     values, facts = {}, {}
     for name, pool in pools.items():
-        address = f"{bench.folder}/skew-{len(facts)}.db"
-        with_store = partial(by_store, sqlite(address), blocks=False)
-        fill(sqlite(address), pool.values)
+        address = f"sqlite:///{bench.folder}/skew-{len(facts)}.db"
+        with_store = partial(by_store, open_store(address), blocks=False)
+        fill(open_store(address), pool.values)
         facts[name] = found_by(with_store, pool)
         facts[name]["more memory, MB"] = in_own_process(memory_of, "sqlite", address, pool.queries)
         values |= latencies({name: each(with_store)}, pool.queries, 1, bench.rounds)
     title = f"SQLite: {bench.count:,} fingerprints, within {K} bits, one query at a time"
     bench.report.add(Table(title, "ms a query", values, EVEN, facts))
-
-
-def sqlite(address: str) -> Any:
-    from es_simhash.stores.sqlite.store import SqliteStore
-
-    return SqliteStore(address)
 
 
 # --- Elasticsearch --------------------------------------------------------------------------------------------------
@@ -120,10 +115,8 @@ def in_elasticsearch(bench: Bench, name: str, pool: Pool) -> None:
 def search_of(kind: str, address: str) -> Callable[[int], tuple[Found, int]]:
     """Return a search: from a query to the fingerprints that it finds, and the number of candidates."""
     if kind == "sqlite":
-        return partial(by_store, sqlite(address), blocks=False)
+        return partial(by_store, open_store(address), blocks=False)
     from elasticsearch import Elasticsearch
-
-    from es_simhash.stores.address import open_store
 
     if kind == "plain OR":
         server, _, index = address.rpartition("/")
