@@ -41,6 +41,8 @@ class Bench:
     :param folder: an empty folder for files, which is removed at the end.
     :param store: URL of an Elasticsearch; None for none.
     :param texts: a file of JSON lines with texts; None for texts that are made.
+    :param workers: worker processes of ingests.
+    :param plot: a file for the picture of the ingest.
     """
 
     count: int
@@ -51,6 +53,7 @@ class Bench:
     texts: Path | None = None
     seed: int = 1
     workers: int = 0
+    plot: Path | None = None
 
     @cached_property
     def rng(self) -> random.Random:

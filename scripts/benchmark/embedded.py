@@ -83,6 +83,7 @@ def embedded(bench: Bench) -> None:
         )
         bench.report.add(table)
         if size == 1:
+            bench.report.aim("search, recall", facts["es_simhash"]["recall"], at_least=1)
             aims(table, facts, bench)
 
 
@@ -144,7 +145,9 @@ def fill(store: Any, values: Sequence[int], kinds: tuple[str, ...] = ()) -> None
             Row(str(n), value, f"{n:032x}", str(n), None, n + 1, None, of_value)
             for n, (value, of_value) in enumerate(zip(some, keys, strict=True), start)
         )
-        store.perform(Write(tuple(Entry(row, "{}") for row in rows), 64))
+        written = store.perform(Write(tuple(Entry(row, '{"n": 1}') for row in rows), 64))
+        if written.refused or written.busy:
+            raise RuntimeError(f"the store did not take all documents: {dict(written.refused)} {written.busy}")
     store.perform(Refresh())
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,8 @@ def ingest(bench: Bench) -> None:
     title = f"{bench.count:,} documents of {WORDS} words, {bench.workers} worker processes"
     table = Table(title, "documents a second", rates, OURS, facts)
     bench.report.add(table)
+    if bench.plot:
+        draw(bench.plot, {name: facts[name]["curve, s"] for name in KINDS}, bench.count)
     share = max(table.ratio(name, OURS) for name in KINDS)
     bench.report.aim("ingest, share of the rate of parallel_bulk with our fields", share, at_least=0.25)
     kept = max(facts[name]["last by first"] for name in KINDS)
@@ -121,6 +124,21 @@ def rate(times: list[float], some: slice, every: int) -> float:
         return float("nan")
     times = times[some]
     return every * (len(times) - 1) / (times[-1] - times[0])
+
+
+def draw(file: Path, curves: dict[str, list[float]], count: int) -> None:
+    """Draw the documents a second of each ingest."""
+    from matplotlib.figure import Figure
+
+    axes = (figure := Figure(figsize=(8, 4), layout="constrained")).subplots()
+    for name, times in curves.items():
+        every = count / max(1, len(times) - 1)
+        rates = [every / (later - earlier) for earlier, later in pairwise(times)]
+        axes.plot([every * (number + 1) for number in range(len(rates))], rates, label=name)
+    axes.set(xlabel="documents", ylabel="documents a second", ylim=(0, None))
+    axes.ticklabel_format(style="plain", axis="x")
+    axes.legend()
+    figure.savefig(file)
 
 
 def bulk_bare(bench: Bench) -> float:

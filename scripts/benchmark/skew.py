@@ -93,6 +93,8 @@ def in_sqlite(bench: Bench, pools: dict[str, Pool]) -> None:
         values |= latencies({name: each(with_store)}, pool.queries, 1, bench.rounds)
     title = f"SQLite: {bench.count:,} fingerprints, within {K} bits, one query at a time"
     bench.report.add(Table(title, "ms a query", values, EVEN, facts))
+    recall = min(each["recall"] for each in facts.values())
+    bench.report.aim("skew, SQLite: recall", recall, at_least=1)
 
 
 # --- Elasticsearch --------------------------------------------------------------------------------------------------
@@ -110,6 +112,8 @@ def in_elasticsearch(bench: Bench, name: str, pool: Pool) -> None:
         title = f"Elasticsearch, {name}: {bench.count:,} fingerprints, within {K} bits, one query at a time"
         values = latencies(timed, pool.queries, 1, bench.rounds)
         bench.report.add(Table(title, "ms a query", values, "plain OR", facts))
+        recall = min(facts[kind]["recall"] for kind in ("block keys", "plan"))
+        bench.report.aim(f"skew, {name}, Elasticsearch: recall", recall, at_least=1)
 
 
 def search_of(kind: str, address: str) -> Callable[[int], tuple[Found, int]]:
