@@ -120,6 +120,9 @@ def parsed() -> argparse.Namespace:
         "--workers", type=int, default=cores(), help="worker processes of ingests; default: %(default)s"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured to this file")
+    parser.add_argument(
+        "--keys", action="append", default=[], choices=["none", "blocks"], help="of the part ingest; default: both"
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the documents a second of ingest (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -144,7 +147,7 @@ def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Re
     count = arguments.count or part.counts[SIZES.index(arguments.size)]
     rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
     store = arguments.store.rstrip("/") if arguments.store else None
-    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot)
+    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys))
     return Bench(count, rounds, folder, report, store, *given)
 
 

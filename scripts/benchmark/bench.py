@@ -43,6 +43,7 @@ class Bench:
     :param texts: a file of JSON lines with texts; None for texts that are made.
     :param workers: worker processes of ingests.
     :param plot: a file for the picture of the ingest.
+    :param keys: ``none`` and ``blocks``, for the part ingest; empty for both.
     """
 
     count: int
@@ -54,6 +55,7 @@ class Bench:
     seed: int = 1
     workers: int = 0
     plot: Path | None = None
+    keys: tuple[str, ...] = ()
 
     @cached_property
     def rng(self) -> random.Random:
