@@ -16,6 +16,7 @@ import click
 from es_simhash import __version__
 from es_simhash.cli.backfill import backfill
 from es_simhash.cli.compare import compare
+from es_simhash.cli.doctor import doctor
 from es_simhash.cli.evaluate import evaluate
 from es_simhash.cli.exits import INTERRUPTED, STOPPED_BY_ERROR
 from es_simhash.cli.export import export
@@ -33,6 +34,7 @@ from es_simhash.cli.remove import remove
 from es_simhash.cli.report import report
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
+from es_simhash.cli.stats import stats
 from es_simhash.errors import SimhashError
 
 EPILOG = """\b
@@ -66,9 +68,25 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, similar, group, groups, report, remove, export, backfill, compare, fingerprint, label):
-    cli.add_command(command)
-for command in (evaluate, idf, seen):
+for command in (
+    init,
+    doctor,
+    ingest,
+    similar,
+    group,
+    groups,
+    report,
+    remove,
+    export,
+    backfill,
+    stats,
+    compare,
+    fingerprint,
+    label,
+    evaluate,
+    idf,
+    seen,
+):
     cli.add_command(command)
 
 

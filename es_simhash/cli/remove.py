@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     callback=parse_filter,
     help="Remove all documents that match this query clause, instead of ids.",
 )
+@click.option("--everything", is_flag=True, help="With --matching: also if all documents of the store match.")
 @duplicates_options
 @filter_option(
     "Only documents that match this query clause can become the new original. Use the --filter of the ingest."
@@ -37,6 +38,7 @@ def remove(
     ids: tuple[str, ...],
     rule: DuplicateRule,
     matching: dict[str, Any] | None,
+    everything: bool,
     chosen: DuplicatesOptions,
     filter: dict[str, Any] | None,
     as_json: bool,
@@ -50,6 +52,8 @@ def remove(
     --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
     of small changes, a member that is far from the head stays too. First run group with the same --max-distance and
     --confirm. Do not run group at the same time.
+
+    If --matching matches all documents of the store, nothing is removed, unless you give --everything.
 
     \b
     es-simhash remove news-1 news-2
@@ -65,7 +69,7 @@ def remove(
             remove_duplicates(documents, chosen, rule, filter, as_json=as_json)
             return
         if matching is not None:
-            removed = documents.remove_matching(matching, filter=filter, rule=rule)
+            removed = documents.remove_matching(matching, filter=filter, everything=everything, rule=rule)
         else:
             removed = len(documents.remove(ids, filter=filter, rule=rule))
     if as_json:
