@@ -15,6 +15,11 @@ class SimhashError(Exception):
     """True if the same request may work later."""
 
 
+def one_line(error: Exception) -> str:
+    """Return the message of another library's error as one line. It may quote damaged bytes."""
+    return " ".join(str(error).split())
+
+
 def unfinished(error: SimhashError, report: str) -> SimhashError:
     """Return an error with a report added to its message.
 

@@ -1,8 +1,9 @@
 """The table of documents, its indexes, and a row of it as a Row.
 
 The row number of a document is its write order. An index serves each pair of neighbouring segments (see
-:mod:`es_simhash.stores.sqlite.search`). A pair of 16-bit segments is one number of 32 bits, cut out of the fingerprint
-by an expression, so the pairs take no columns.
+:mod:`es_simhash.stores.sqlite.fingerprints`). A pair of 16-bit segments is one number of 32 bits, cut out of the
+fingerprint by an expression, so the pairs take no columns. The index holds the fingerprint too, so no document is read
+to see which fingerprints a pair finds.
 
 A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads. A
 write adds those of all its documents in their order, which takes a third of the time of one document after another.
@@ -83,7 +84,8 @@ def tables(bits: int) -> list[str]:
         'CREATE INDEX IF NOT EXISTS groups ON documents ("group")',
         "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
         *(
-            f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}) WHERE fp IS NOT NULL"
+            f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}, {', '.join(long_columns(bits))}) "
+            "WHERE fp IS NOT NULL"
             for i, pair in enumerate(pair_expressions(bits))
         ),
         *_KEYS,
