@@ -74,6 +74,7 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
     """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
     left_out: Counter[int] = Counter()
+    crowds: dict[int | None, int] = {}
     look_up, batches = yield from _probe_batches(request, index)
     ranges = yield from ranges_of(request, index)
     asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int]]]
@@ -91,9 +92,10 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
                 if request.per_fingerprint is None or ranges is not None:
                     hits = yield from _all_hits(search["query"], index, _row_options(request))
                 else:
-                    hits, crowds = yield from _crowded(request, probes, look_up, index)
-                    left_out.update(request.left_out_of(crowds))
+                    hits, some_crowds = yield from _crowded(request, probes, look_up, index)
+                    crowds |= some_crowds  # two searches may find one fingerprint
             rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
+    left_out.update(request.left_out_of(crowds))
     return Found(list(rows.values()), dict(left_out))
 
 

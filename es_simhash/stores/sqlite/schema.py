@@ -20,7 +20,7 @@ from es_simhash.errors import StoreError
 from es_simhash.stores.stored_row import LONGS, stored_row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Row
 
@@ -135,6 +135,14 @@ def _read_keys(keys: Any) -> Any:
         return json.loads(keys)
     except (TypeError, ValueError, RecursionError):
         return [None]
+
+
+def id_list(ids: Iterable[str]) -> str:
+    """Return ids as a parameter for ``json_each``.
+
+    SQLite cuts a JSON string off at a zero byte, so it would stand for another id. No stored id has a zero byte.
+    """
+    return json.dumps([id for id in ids if "\0" not in id])
 
 
 def read_config(meta: Mapping[str, str], key: str, name: str) -> Any:
