@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import (
     AccessDenied,
-    IncompleteAnswer,
     NotSetUp,
     StoreError,
-    StoreUnavailable,
     Unsupported,
     WrongServer,
 )
@@ -50,13 +48,13 @@ def _check_routing(index: Index) -> Steps[None]:
     Such a document is not found by its id alone. A write by its id would make a second document in another shard.
 
     :raises Unsupported: if a document has.
+    :raises StoreUnavailable: if the server is too busy. The caller asks again.
     """
     search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "source": False, "track_total_hits": False}
     try:
         body = yield Call("search", {"index": index.index, **search, "allow_partial_search_results": False})
         check_complete(body, index.name)
-    except (AccessDenied, StoreUnavailable, IncompleteAnswer):
-        # The first read will say so. Perhaps another program has just made the index, and its shards are not ready.
+    except AccessDenied:  # the first read will say so
         return
     for hit in body["hits"]["hits"]:
         raise custom_routing(f"document {hit['_id']!r} of {index.name}")
