@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import segment_count, to_array
+from es_simhash.search.blocks import block_keys
 from es_simhash.search.hamming import pairs_within
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions
@@ -59,7 +60,7 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
     crowds: dict[Longs, Crowd] = {}
     if request.max_distance < segment_count(request.bits):
-        for some in _by_pairs(fingerprints, request, database):
+        for some in (_by_blocks if request.blocks else _by_pairs)(fingerprints, request, database):
             if len(some) == _MANY:
                 some = _within(some, fingerprints, request)
             crowds |= {tuple(longs): Crowd(count, first) for count, first, *longs in some}
@@ -88,7 +89,18 @@ def _by_pairs(fingerprints: list[int], request: Candidates, database: Database) 
             f"SELECT count(*), min(written), {longs} FROM documents "
             f"WHERE fp IS NOT NULL AND {pair} IN (SELECT value FROM json_each(?)) GROUP BY {pair}, {longs}"
         )
-        yield from _pages(sql, values, database)
+        yield from _pages(sql, values.tolist(), database)
+
+
+def _by_blocks(fingerprints: list[int], request: Candidates, database: Database) -> Iterator[list[tuple[int, ...]]]:
+    """Yield (count, first write order, signed longs …) of fingerprints that block keys find, many at once."""
+    longs = ", ".join(long_columns(request.bits))
+    keys = [key for some in block_keys(fingerprints, request.bits) for key in some]
+    sql = (
+        f"SELECT count(*), min(written), {longs} FROM documents WHERE fp IS NOT NULL AND written IN "
+        f"(SELECT written FROM keys WHERE key IN (SELECT value FROM json_each(?))) GROUP BY {longs}"
+    )
+    yield from _pages(sql, keys, database)
 
 
 def _by_ranges(fingerprints: list[int], request: Candidates, database: Database) -> Iterator[list[tuple[int, ...]]]:
@@ -102,12 +114,12 @@ def _by_ranges(fingerprints: list[int], request: Candidates, database: Database)
             f"SELECT count(*), min(written), {longs} FROM json_each(?) CROSS JOIN documents "
             f"WHERE fp IS NOT NULL AND {integers} AND {pair} BETWEEN value AND value + 65535 GROUP BY {longs}"
         )
-        yield from _pages(sql, values, database)
+        yield from _pages(sql, values.tolist(), database)
 
 
-def _pages(sql: str, values: NDArray[np.uint32], database: Database) -> Iterator[list[tuple[int, ...]]]:
+def _pages(sql: str, values: list[Any], database: Database) -> Iterator[list[tuple[int, ...]]]:
     with database.use() as connection:
-        cursor = connection.execute(sql, [json.dumps(values.tolist())])
+        cursor = connection.execute(sql, [json.dumps(values)])
         while some := cursor.fetchmany(_MANY):
             yield some
 

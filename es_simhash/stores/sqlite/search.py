@@ -1,7 +1,4 @@
-"""Candidates in SQLite: rows with one of the digests, rows with near fingerprints, and rows with keys.
-
-Block keys are not read: the indexes on pairs of segments are as fast.
-"""
+"""Candidates in SQLite: rows with one of the digests, rows with near fingerprints, and rows with keys."""
 
 from __future__ import annotations
 
