@@ -65,13 +65,17 @@ class Documents(SyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=False), patience)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
+        super().__init__(
+            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
+        )
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)
-    ingest = sync_iterator(Verbs.ingest)
-    backfill = sync_iterator(Verbs.backfill)
+    add = sync_method(Verbs.add)
+    add_many = sync_method(Verbs.add_many)
+    ingest = sync_iterator(Verbs.ingest, writes=True)
+    backfill = sync_iterator(Verbs.backfill, writes=True)
     missing = sync_method(Verbs.missing)
     remove = sync_method(Verbs.remove)
     remove_matching = sync_method(Verbs.remove_matching)
@@ -79,6 +83,7 @@ class Documents(SyncClient):
     similar = sync_method(Verbs.similar)
     similar_many = sync_method(Verbs.similar_many)
     similar_to = sync_method(Verbs.similar_to)
+    near_query = sync_method(Verbs.near_query)
     fetch = sync_method(Verbs.fetch)
     export = sync_iterator(Verbs.export)
     sample_pairs = sync_iterator(Verbs.sample_pairs)
@@ -103,13 +108,17 @@ class AsyncDocuments(AsyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_async_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=True), patience)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
+        super().__init__(
+            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=True), patience
+        )
 
     setup = async_method(Verbs.setup)
     fingerprinter = async_method(Verbs.fingerprinter)
-    ingest = async_iterator(Verbs.ingest)
-    backfill = async_iterator(Verbs.backfill)
+    add = async_method(Verbs.add)
+    add_many = async_method(Verbs.add_many)
+    ingest = async_iterator(Verbs.ingest, writes=True)
+    backfill = async_iterator(Verbs.backfill, writes=True)
     missing = async_method(Verbs.missing)
     remove = async_method(Verbs.remove)
     remove_matching = async_method(Verbs.remove_matching)
@@ -117,6 +126,7 @@ class AsyncDocuments(AsyncClient):
     similar = async_method(Verbs.similar)
     similar_many = async_method(Verbs.similar_many)
     similar_to = async_method(Verbs.similar_to)
+    near_query = async_method(Verbs.near_query)
     fetch = async_method(Verbs.fetch)
     export = async_iterator(Verbs.export)
     sample_pairs = async_iterator(Verbs.sample_pairs)
