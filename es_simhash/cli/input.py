@@ -35,14 +35,27 @@ def input_paths(files: tuple[str, ...], advice: str = "name a file of JSON lines
     return files or ("-",)
 
 
+_SQLITE = ("--store", "--resume")
+"""The options that name an SQLite file."""
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite adds to the name of a file for the files beside it."""
+
+
 def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]) -> None:
     """Check that the files of a command are different files. It would write over its input, or over its own output.
+
+    SQLite puts further files beside a store and a checkpoint. These are checked too.
 
     :param named: a path for each option that names a file to write; None for an option without a file.
     :param inputs: paths of the input files.
     :raises InputError: if two of them are one file, by one name or by two.
     """
-    written = [(option, path) for option, path in named.items() if path is not None]
+    written = [
+        (option, path + suffix)
+        for option, path in named.items()
+        if path is not None
+        for suffix in ("", *(_BESIDE if option in _SQLITE else ()))
+    ]
     for position, (option, path) in enumerate(written):
         others = [*written[position + 1 :], *(("the input", name) for name in inputs)]
         for other, other_path in others:
