@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
     from es_simhash.fingerprinting.stop_words import StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
+    from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
     from es_simhash.search.candidates import candidates_clause, plain_clause
     from es_simhash.similarity.compare import Comparison, compare
@@ -112,6 +113,7 @@ __all__ = [
     "json_lines",
     "labelled",
     "plain_clause",
+    "read_file",
 ]
 
 _MODULES = {
@@ -145,6 +147,7 @@ _MODULES = {
     "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
     "fingerprinting.stop_words": ["StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
+    "input": ["read_file"],
     "lines": ["Line", "json_lines"],
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],

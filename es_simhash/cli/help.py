@@ -15,6 +15,7 @@ AddOption: TypeAlias = "Callable[[Any], Any]"
 
 OWN = "Options"
 """The first section: the options of this command only, and those that users need most."""
+INPUT = "Input"
 DUPLICATES = "Duplicates"
 STORE = "Store"
 RUN = "Speed and limits"

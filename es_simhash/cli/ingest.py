@@ -5,17 +5,19 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash.cli.dead_letters import DeadLetters, check_not_input
 from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
+from es_simhash.cli.first_lines import check_fields
 from es_simhash.cli.help import Command
-from es_simhash.cli.input import check_different_files, input_paths, progress_bar, read_lines
+from es_simhash.cli.input import Input, check_different_files, input_options, input_paths
 from es_simhash.cli.interrupt import Interruptible
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
-from es_simhash.cli.output import display, echo
+from es_simhash.cli.output import echo
 from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     "options and the same input to continue.",
 )
 @json_option
+@input_options
 @run_options
 @store_options
 @scheme_options
@@ -65,6 +68,7 @@ def ingest(
     filter: dict[str, Any] | None,
     dead_letter: str | None,
     resume: str | None,
+    reading: dict[str, Any],
     run: dict[str, Any],
     as_json: bool,
     **store: Any,
@@ -89,11 +93,11 @@ def ingest(
     "outcome", "duplicate_of", "distance", "stored", "fingerprinted", "place"}. A rejected or failed document also has
     "reason". With --confirm, a near-duplicate also has "similarity". The last line holds the counts.
     """
-    paths = input_paths(files)
+    source = Input(input_paths(files), **reading)
     if dead_letter is not None:
-        check_not_input(dead_letter, paths)
+        check_not_input(dead_letter, source.paths)
     check_different_files(
-        {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, paths
+        {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, source.paths
     )
     started = time.monotonic()
     stopped: DuplicateFound | None = None
@@ -107,12 +111,13 @@ def ingest(
             checkpoint.note = letters.note
         counts = checkpoint.counts if checkpoint else Counts()
         before = counts.total
-        progress = stack.enter_context(progress_bar(paths))
+        progress = stack.enter_context(source.progress())
         interruptible = stack.enter_context(Interruptible())
+        check = partial(check_fields, id_field=id_field, text_fields=rule.text_fields)
         outcomes = stack.enter_context(
             closing(
                 documents.ingest(
-                    interruptible.until_interrupted(read_lines(paths, progress)),
+                    interruptible.until_interrupted(source.lines(progress, check)),
                     id_field=id_field,
                     on_duplicate=on_duplicate,
                     filter=filter,
@@ -130,6 +135,7 @@ def ingest(
                     if checkpoint is not None and letters is not None:
                         checkpoint.note = letters.note
                     counts.add(outcome)
+                    progress.done()
                     printer.show(outcome)
         except DuplicateFound as error:
             stopped = error
@@ -140,10 +146,10 @@ def ingest(
                     print_counts(counts, before, time.monotonic() - started, as_json)
                 raise
     print_counts(counts, before, time.monotonic() - started, as_json)
-    _exit(counts, stopped, paths, interruptible)
+    _exit(counts, stopped, source, interruptible)
 
 
-def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...], interruptible: Interruptible) -> None:
+def _exit(counts: Counts, stopped: DuplicateFound | None, source: Input, interruptible: Interruptible) -> None:
     if stopped is not None:
         echo(f"es-simhash: {stopped}", err=True)
         sys.exit(STOPPED_AT_DUPLICATE)
@@ -151,5 +157,5 @@ def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...]
         echo("es-simhash: interrupted", err=True)
         sys.exit(interruptible.exit_code)
     if not counts.total:
-        raise InputError(f"no documents in {', '.join(map(display, paths))}: give one JSON object per line")
+        raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(counts.not_taken, counts.total)
