@@ -52,7 +52,7 @@ _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout"
     section=SAMPLE,
     metavar="N",
     type=click.IntRange(1),
-    help="Do not evaluate. Draw N pairs from the store for labelling.",
+    help="Draw N pairs from the store for labelling, and do not evaluate.",
 )
 @option(
     "--seed",
@@ -85,7 +85,7 @@ def evaluate(
 
     For each max_distance k it prints precision, recall and F1. With --confirm it prints them three times: for
     fingerprints alone, for fingerprints and texts, and for keys and texts; and it lists the duplicates that keys do not
-    find. PAIRS are JSON lines. A line names two texts or two stored documents:
+    find. PAIRS are JSON lines, or the rows of a table. A line names two texts or two stored documents:
 
     \b
     {"a": "TEXT", "b": "TEXT", "duplicate": true}
@@ -102,6 +102,7 @@ def evaluate(
     es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
     es-simhash evaluate labelled.jsonl --store sqlite:///news.db
 
+    \f
     Precision is undefined ('-', in JSON null) if no pair is predicted as duplicates. F1 is 0 if no prediction is right.
     The command chooses the k with the highest F1; of several, the smallest. A text that is too short for a fingerprint
     is found at every k if it is an exact duplicate, and else only by keys.

@@ -43,13 +43,13 @@ from es_simhash.similarity.text_fields import text_of
 def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: int, reading: dict[str, Any]) -> None:
     """Make an IDF table from your own documents.
 
-    Reads JSON lines from files or standard input: one object per line. A bad line is reported with its place and
-    skipped. Prints one line 'word idf' for each word, sorted by word. The rarer a word, the larger its IDF. It is
+    Reads files or standard input, as `es-simhash ingest` does. A bad line is reported with its place and skipped.
+    Prints one line 'word idf' for each word, sorted by word. The rarer a word, the larger its IDF. It is
     ln((1 + N) / (1 + df)) + 1: N is the number of documents, df is the number of documents with the word.
 
     \b
     es-simhash idf news.jsonl > idf.txt
-    zcat crawl.jsonl.gz | es-simhash idf --text-field title,text - > idf.txt
+    es-simhash idf crawl.jsonl.gz --text-field title,text > idf.txt
 
     To use the table, give --weights tf_idf --idf idf.txt to the other commands. If there are more than --max-words
     distinct words, the rarest are dropped and a message says so.

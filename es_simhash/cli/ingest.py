@@ -16,7 +16,14 @@ from es_simhash.cli.first_lines import check_fields
 from es_simhash.cli.help import Command
 from es_simhash.cli.input import Input, check_different_files, input_options, input_paths
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
+from es_simhash.cli.options import (
+    filter_option,
+    json_option,
+    quiet_option,
+    rule_options,
+    store_options,
+    text_field_option,
+)
 from es_simhash.cli.output import echo
 from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
@@ -32,7 +39,13 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Field that holds the id.")
+@click.option(
+    "--id-field",
+    default="id",
+    show_default=True,
+    metavar="FIELD",
+    help="Field that holds the id. A dot leads into an object: meta.id.",
+)
 @rule_options(text_field_option("Field that holds the text."))
 @click.option(
     "--on-duplicate",
@@ -56,6 +69,7 @@ if TYPE_CHECKING:
     "options and the same input to continue.",
 )
 @json_option
+@quiet_option
 @input_options
 @run_options
 @store_options
@@ -71,21 +85,23 @@ def ingest(
     reading: dict[str, Any],
     run: dict[str, Any],
     as_json: bool,
+    quiet: bool,
     **store: Any,
 ) -> None:
     """Store documents and report which are duplicates.
 
-    Reads JSON lines from files or standard input: one object per line, such as {"id": "news-1", "text": "…"}. A bad
-    line is reported with its place and skipped. If the id is already stored, a different text updates the document, and
-    the same text changes nothing.
+    Reads files or standard input: JSON lines such as {"id": "news-1", "text": "…"}, a JSON array, CSV, TSV or Parquet;
+    also compressed. A bad line is reported with its place and skipped. If the id is already stored, a different text
+    updates the document, and the same text changes nothing.
 
     \b
     es-simhash ingest news.jsonl
     es-simhash ingest news.jsonl --json > outcomes.jsonl
-    zcat crawl.jsonl.gz | es-simhash ingest --store http://localhost:9200/news
+    es-simhash ingest crawl.csv.gz --id-field url --store http://localhost:9200/news
     es-simhash ingest big.jsonl --resume big.checkpoint --dead-letter big.dead
     es-simhash ingest big.dead
 
+    \f
     Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. A second signal stops
     at once. With --resume nothing is lost or stored twice, not even after a crash.
 
@@ -111,7 +127,7 @@ def ingest(
             checkpoint.note = letters.note
         counts = checkpoint.counts if checkpoint else Counts()
         before = counts.total
-        progress = stack.enter_context(source.progress())
+        progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
         check = partial(check_fields, id_field=id_field, text_fields=rule.text_fields)
         outcomes = stack.enter_context(
@@ -128,7 +144,7 @@ def ingest(
             )
         )
         try:
-            with OutcomePrinter(as_json, progress) as printer:
+            with OutcomePrinter(as_json, progress, quiet=quiet) as printer:
                 for outcome in outcomes:
                     if letters is not None and outcome.reason is not None:
                         letters.put(outcome)
@@ -142,10 +158,11 @@ def ingest(
         except (SimhashError, KeyboardInterrupt) as error:
             # After a signal the input may end before the line that an earlier run had reached. That is no error.
             if not (isinstance(error, InputError) and interruptible.signal):
-                if counts.total:
+                if counts.total and not quiet:
                     print_counts(counts, before, time.monotonic() - started, as_json)
                 raise
-    print_counts(counts, before, time.monotonic() - started, as_json)
+    if not quiet:
+        print_counts(counts, before, time.monotonic() - started, as_json)
     _exit(counts, stopped, source, interruptible)
 
 

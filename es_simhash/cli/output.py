@@ -53,6 +53,14 @@ def show_log_lines() -> None:
         logging.lastResort.setFormatter(_LineFormatter())
 
 
+def show_details() -> None:
+    """Also print what the library and the client of Elasticsearch log for information."""
+    for name in ("es_simhash", "elastic_transport.transport"):
+        logging.getLogger(name).setLevel(logging.INFO)
+    if logging.lastResort is not None:
+        logging.lastResort.setLevel(logging.INFO)
+
+
 class _LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))

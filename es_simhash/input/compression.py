@@ -9,6 +9,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from typing_extensions import Buffer
 
 _FIRST_BYTES = {
@@ -20,6 +22,8 @@ _FIRST_BYTES = {
 }
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BUFFER = 1 << 17
+XZ_MEMORY = 512 << 20
+"""Most memory in bytes for an xz file. The header of a file says how much it needs; `xz -9` needs 65 MB."""
 
 
 def buffered(stream: IO[bytes]) -> io.BufferedReader:
@@ -42,8 +46,8 @@ def decompressed(stream: io.BufferedReader, name: str) -> io.BufferedReader:
     return stream
 
 
-def _opened(kind: str, stream: io.BufferedReader, name: str) -> tuple[IO[bytes], type[Exception]]:
-    """Return the decompressing file, and the error that its library raises for damaged data."""
+def _opened(kind: str, stream: io.BufferedReader, name: str) -> tuple[Any, type[Exception]]:
+    """Return the decompressing file, with its method ``read1``, and the error that its library raises for damaged data."""
     if kind == "ZIP":
         raise InputError(f"{name} is a ZIP archive (perhaps of Excel): unpack it, or save the table as CSV")
     if kind == "zstd":
@@ -51,17 +55,17 @@ def _opened(kind: str, stream: io.BufferedReader, name: str) -> tuple[IO[bytes],
     if kind == "gzip":
         import gzip
 
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=stream)), zlib.error
+        return gzip.GzipFile(fileobj=stream), zlib.error
     if kind == "bzip2":
         import bz2
 
-        return bz2.BZ2File(stream), ValueError
+        return _Streams(stream, bz2.BZ2Decompressor), OSError
     import lzma
 
-    return lzma.LZMAFile(stream), lzma.LZMAError
+    return _Streams(stream, lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY)), lzma.LZMAError
 
 
-def _opened_zstd(stream: io.BufferedReader, name: str) -> tuple[IO[bytes], type[Exception]]:
+def _opened_zstd(stream: io.BufferedReader, name: str) -> tuple[Any, type[Exception]]:
     try:
         zstd = _zstd()
     except ImportError as error:
@@ -79,10 +83,38 @@ def _zstd() -> Any:
     return zstd
 
 
+class _Streams:
+    """The data of bzip2 or xz streams, one behind the other.
+
+    The files of Python's bz2 and lzma end in silence at a damaged stream, if it is not the first one.
+    """
+
+    def __init__(self, stream: io.BufferedReader, make: Callable[[], Any]) -> None:
+        self._stream = stream
+        self._make = make
+        self._decompressor = make()
+
+    def read1(self, size: int) -> bytes:
+        """Return some data; none at the end."""
+        while True:
+            data = b""
+            if self._decompressor.eof:
+                data = self._decompressor.unused_data or self._stream.read1(BUFFER)
+                while data and not (data := data.lstrip(b"\0")):  # zeros between the streams of xz
+                    data = self._stream.read1(BUFFER)
+                if not data:
+                    return b""
+                self._decompressor = self._make()
+            elif self._decompressor.needs_input and not (data := self._stream.read1(BUFFER)):
+                raise EOFError
+            if out := self._decompressor.decompress(data, size):
+                return out  # type: ignore[no-any-return]
+
+
 class _Decompressed(io.RawIOBase):
     """The decompressed bytes. Damaged data raise InputError, with the name of the file."""
 
-    def __init__(self, opened: tuple[IO[bytes], type[Exception]], kind: str, name: str) -> None:
+    def __init__(self, opened: tuple[Any, type[Exception]], kind: str, name: str) -> None:
         self._file, self._error = opened
         self._kind = kind
         self._name = name
@@ -93,7 +125,7 @@ class _Decompressed(io.RawIOBase):
     def readinto(self, buffer: Buffer) -> int:
         view = memoryview(buffer)
         try:
-            data = cast("io.BufferedReader", self._file).read1(len(view))
+            data = self._file.read1(len(view))
         except EOFError as error:
             raise InputError(
                 f"cannot read {self._name} to its end: its {self._kind} data end too early: check if the file is "

@@ -36,8 +36,9 @@ user_option = click.option("--user", metavar="USER", help="Id of one user. The a
 def add(arguments: tuple[str, ...], user: str | None, as_json: bool, reading: dict[str, Any], **store: Any) -> None:
     """Record that users have seen items.
 
-    With --user the arguments are items. Without --user it reads JSON lines {"user", "items"} from files or standard
-    input. A bad line is reported with its place and skipped. With --json the last line holds the counts.
+    With --user the arguments are items. Without --user it reads files or standard input: JSON lines {"user", "items"},
+    or a table with the columns user and item. A bad line is reported with its place and skipped. With --json the last
+    line holds the counts.
 
     \b
     es-simhash seen add --user ann news-1 news-2

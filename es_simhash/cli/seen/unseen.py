@@ -48,13 +48,15 @@ def unseen(
 ) -> None:
     """Print the items that a user has not seen, in their order. An item that is printed is certainly not seen.
 
-    With --user the arguments are items. Without --user it reads JSON lines {"user", "items"} from files or standard
-    input. For each line it prints a line {"user", "items"} with the unseen items, in the order of the lines.
+    With --user the arguments are items. Without --user it reads files or standard input: JSON lines {"user", "items"},
+    or a table with the columns user and item. For each line it prints a line {"user", "items"} with the unseen items,
+    in the order of the lines.
 
     \b
     es-simhash seen unseen --user ann news-1 news-2 news-3
     echo '{"user": "ann", "items": ["news-1", "news-3"]}' | es-simhash seen unseen
 
+    \f
     A line that cannot be answered is reported with its place on standard error, and the other lines are answered. With
     --json the report is a line {"outcome", "reason"} in place of the answer. With --batch-size 1 each line is answered
     before the next one is read. Use it for a slow pipe.
