@@ -97,8 +97,8 @@ def backfill(
             rule=rule,
             **run,
         )
-        shown = {"unit": " documents", "leave": False, "disable": True if quiet else None}
-        with closing(outcomes), tqdm(total=total, **shown) as progress:
+        progress = tqdm(total=total, unit=" documents", disable=True if quiet else None, leave=False)
+        with closing(outcomes), progress:
             try:
                 with OutcomePrinter(as_json, progress, quiet=quiet) as printer:
                     for outcome in outcomes:

@@ -27,7 +27,8 @@ class Progress(tqdm):  # type: ignore[type-arg]
         self._done = 0
         self._shown = 0.0
         form = _WITHOUT_TOTAL if total is None else _WITH_TOTAL
-        super().__init__(total=total, bar_format=form, disable=True if quiet else None, leave=False, **more)
+        more.setdefault("disable", True if quiet else None)
+        super().__init__(total=total, bar_format=form, leave=False, **more)
 
     def done(self, count: int = 1) -> None:
         """Count what is done."""

@@ -74,6 +74,11 @@ class DocumentVerbs:
         self._embedded = embedded
         self._async_input = async_input
 
+    @property
+    def described(self) -> str:
+        """The Scheme, for the repr: it is that of the store until something asks the store for it."""
+        return "" if self._opening.known is None else f", scheme={self._opening.known.scheme.version!r}"
+
     def setup(self, *, keys: Sequence[str] = ()) -> Flow[str]:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 

@@ -62,6 +62,9 @@ class SyncClient:
         """The store's address, without credentials."""
         return self._store.name
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
+
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
         self._store.close()
@@ -99,6 +102,9 @@ class AsyncClient:
     def name(self) -> str:
         """The store's address, without credentials."""
         return self._store.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
     async def close(self) -> None:
         """Close the file, or the client unless it is yours."""

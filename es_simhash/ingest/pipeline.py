@@ -8,6 +8,7 @@ The pipeline is plain sync code. For an async program a thread runs it, see ``cl
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from es_simhash.verbs.outcome import Outcome
 
     Items = Sequence[Document | Outcome]
+
+_log = logging.getLogger("es_simhash")
 
 T = TypeVar("T")
 
@@ -121,6 +124,7 @@ class Pipeline:
                     self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
                 outcomes = self._perform(self._ingest.write(looked_up, decisions))
                 self._looking_up.popleft()
+                _log.info("written: a batch of %s", batch.count)
                 yield from self._taken(outcomes)
                 if not self._read_ahead:
                     self._look_up_next(None)

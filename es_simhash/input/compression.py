@@ -47,7 +47,7 @@ def decompressed(stream: io.BufferedReader, name: str) -> io.BufferedReader:
 
 
 def _opened(kind: str, stream: io.BufferedReader, name: str) -> tuple[Any, type[Exception]]:
-    """Return the decompressing file, with its method ``read1``, and the error that its library raises for damaged data."""
+    """Return the decompressing file, with its method ``read1``, and the error of its library for damaged data."""
     if kind == "ZIP":
         raise InputError(f"{name} is a ZIP archive (perhaps of Excel): unpack it, or save the table as CSV")
     if kind == "zstd":

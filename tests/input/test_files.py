@@ -159,7 +159,7 @@ def test_a_row_that_does_not_fit_is_rejected_and_the_others_are_read() -> None:
 def test_a_quote_that_is_not_closed_is_a_problem_and_its_row_is_not_read_as_one() -> None:
     assert read(b'id,text\n1,"a\n2,b\n', "news.csv")[-1].problem == "not CSV: unexpected end of data: check its quotes"
     with pytest.raises(InputError, match=r"^news.csv:2: the row is longer than .* a quote that is not closed"):
-        read(b'id,text\n1,"a\n' + b"2,b\n" * (MAX_LINE // 4), "news.csv")
+        read(b'id,text\n1,"a\n' + (b"b" * 9_999_999 + b"\n") * (MAX_LINE // 10_000_000 + 1), "news.csv")
 
 
 @pytest.mark.parametrize(
