@@ -136,9 +136,10 @@ class DocumentVerbs:
 
         Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
 
-        :param documents: dicts with an id and a text, in any number, or Lines from ``json_lines``. An AsyncDocuments
-            also takes an async iterable. If they end in an error, everything before it is done, then it is raised.
-        :param id_field: name of the field with the id.
+        :param documents: dicts with an id and a text, in any number; Lines from ``read_file`` or ``json_lines``; or a
+            data frame. An AsyncDocuments also takes an async iterable. If they end in an error, everything before it is
+            done, then it is raised.
+        :param id_field: name of the field with the id. A dot leads into an object.
         :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
             ``skip`` it, or ``fail``.
         :param filter: only documents that match this filter can be the original of a new one.
