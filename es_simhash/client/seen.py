@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_simhash.bloom import Item
     from es_simhash.contract import AsyncStore, Store
@@ -58,7 +59,7 @@ class SeenItems(SyncClient):
 
     def __init__(
         self,
-        store: str | Elasticsearch | Store | None = None,
+        store: str | Elasticsearch | OpenSearch | Store | None = None,
         *,
         index: str | None = None,
         capacity: int | None = None,
@@ -123,7 +124,7 @@ class AsyncSeenItems(AsyncClient):
 
     def __init__(
         self,
-        store: str | AsyncElasticsearch | AsyncStore | None = None,
+        store: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None = None,
         *,
         index: str | None = None,
         capacity: int | None = None,
