@@ -158,18 +158,22 @@ class Input:
         for path in self.paths:
             with open_input(path) as stream, _reading(path):
                 name = display(path)
-                moved = 0
                 lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name)
-                for number, line in enumerate(lines):
-                    if not number & _PROGRESS_LINES and not progress.disable:
-                        moved = _move(progress, stream, moved)
-                    yield line
-                if not progress.disable:
-                    _move(progress, stream, moved)
+                yield from lines if progress.disable else _moving(progress, stream, lines)
+
+
+def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines of a stream, and move a progress bar to the position in the stream."""
+    moved = 0
+    for number, line in enumerate(lines):
+        if not number & _PROGRESS_LINES:
+            moved = _move(progress, stream, moved)
+        yield line
+    _move(progress, stream, moved)
 
 
 def _move(progress: Progress, stream: IO[bytes], moved: int) -> int:
-    """Move a progress bar to the position in a file, and return the position."""
+    """Move a progress bar to the position in a file, and return the position. A pipe has none."""
     if not stream.seekable():
         return 0
     position = stream.tell()

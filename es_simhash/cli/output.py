@@ -54,11 +54,14 @@ def show_log_lines() -> None:
 
 
 def show_details() -> None:
-    """Also print what the library and the client of Elasticsearch log for information."""
-    for name in ("es_simhash", "elastic_transport.transport"):
-        logging.getLogger(name).setLevel(logging.INFO)
-    if logging.lastResort is not None:
-        logging.lastResort.setLevel(logging.INFO)
+    """Also print what the library and the clients of the servers log for information."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_LineFormatter())
+    for name in ("es_simhash", "elastic_transport.transport", "opensearch"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.addHandler(handler)
+        logger.propagate = False
 
 
 class _LineFormatter(logging.Formatter):

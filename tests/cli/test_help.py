@@ -45,7 +45,7 @@ def test_help_fits_on_a_screen_and_no_text_is_cut(path: tuple[str, ...], command
 @each_command
 def test_every_option_is_named_in_help_and_explained_in_help_all(path: tuple[str, ...], command: click.Command) -> None:
     if not isinstance(command, Command):
-        pytest.skip("a group")
+        return  # a group has no options of its own
     short, long = shown(*path, "--help"), " ".join(shown(*path, "--help-all").replace("-", "").split())
     for parameter in command.params:
         if isinstance(parameter, click.Option):

@@ -147,3 +147,13 @@ def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
     for words, completed in (("es-simhash in", "plain,ingest"), ("es-simhash ingest --enc", "plain,--encoding")):
         env = {"_ES_SIMHASH_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         assert completed in es_simhash(cwd=tmp_path, env=env).out.splitlines()
+
+
+@pytest.mark.elasticsearch
+def test_verbose_logs_each_request_without_the_password(
+    tmp_path: Path, elasticsearch_url: str, index_name: str
+) -> None:
+    address = f"{elasticsearch_url.replace('://', '://desk:hunter2@')}/{index_name}"
+    done = es_simhash("similar", STORM, "--verbose", "--store", address, cwd=tmp_path)
+    assert f"GET {elasticsearch_url}/{index_name}/_mapping [status:404" in done.err
+    assert "hunter2" not in done.err
