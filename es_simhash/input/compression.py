@@ -28,7 +28,11 @@ XZ_MEMORY = 512 << 20
 
 def buffered(stream: IO[bytes]) -> io.BufferedReader:
     """Return a stream whose first bytes can be looked at. Nothing is read yet."""
-    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER)
+    if hasattr(
+        stream, "peek"
+    ):  # also standard input in the wrapper of click; a second buffer would wait until it is full
+        return cast("io.BufferedReader", stream)
+    return io.BufferedReader(cast("io.RawIOBase", stream), BUFFER)
 
 
 def decompressed(stream: io.BufferedReader, name: str) -> io.BufferedReader:
