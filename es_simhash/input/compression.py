@@ -32,7 +32,7 @@ def buffered(stream: IO[bytes]) -> io.BufferedReader:
         stream, "peek"
     ):  # also standard input in the wrapper of click; a second buffer would wait until it is full
         return cast("io.BufferedReader", stream)
-    return io.BufferedReader(cast("io.RawIOBase", stream), BUFFER)
+    return io.BufferedReader(_Unclosed(stream), BUFFER)
 
 
 def decompressed(stream: io.BufferedReader, name: str) -> io.BufferedReader:
@@ -85,6 +85,31 @@ def _zstd() -> Any:
     except ImportError:
         from backports import zstd
     return zstd
+
+
+class _Unclosed(io.RawIOBase):
+    """A stream of the caller's, which stays open when its buffer is closed."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._stream.seekable()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer)
+        data = self._stream.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
 
 class _Streams:

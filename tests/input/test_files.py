@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import gc
 import gzip
 import io
 import json
@@ -137,6 +138,14 @@ def test_a_compressed_line_without_end_is_rejected_in_little_memory() -> None:
 def test_a_pipe_that_delivers_a_few_bytes_gives_the_same(documents: Any, format: str, size: int) -> None:
     stream = io.BufferedReader(Chunks(FORMATS[format](documents).encode(), size), 16)
     assert documents_of(list(map(parsed, lines_of(stream, "pipe", format)))) == documents
+
+
+@pytest.mark.parametrize("data", [b'{"id": 1}\n', gzip.compress(b'{"id": 1}\n'), b"id\n1\n"])
+def test_the_stream_of_the_caller_stays_open(data: bytes) -> None:
+    for stream in (io.BytesIO(data), io.BufferedReader(Chunks(data, 9))):
+        assert len(list(lines_of(stream, "f"))) >= 1
+        gc.collect()
+        assert not stream.closed
 
 
 def test_the_place_of_a_row_is_the_line_where_it_begins() -> None:
