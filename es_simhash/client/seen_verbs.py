@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
-I = TypeVar("I", bound="Item")  # noqa: E741  of the items of one call
+I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 
 
 class SeenVerbs:

@@ -38,6 +38,8 @@ _log = logging.getLogger("es_simhash")
 
 T = TypeVar("T")
 
+_log = logging.getLogger("es_simhash")
+
 NOT_REACHED = "not stored, because the run ended with an error: ingest it again"
 """The reason of a document that was read before the run ended. The error itself is raised, so it is not repeated."""
 
@@ -131,6 +133,9 @@ class Pipeline:
         except StoreError:
             yield from self._give_up()
             raise
+        except GeneratorExit:
+            self._warn_of_unwritten()
+            raise
         self._perform(self._ingest.finish())
 
     def _perform(self, flow: Flow[T]) -> T:
@@ -179,6 +184,15 @@ class Pipeline:
             yield [failed(item, NOT_REACHED) for item in started.items]
         for batch in self._reading:
             yield [failed(item, NOT_REACHED) for item in batch.items()]
+
+    def _warn_of_unwritten(self) -> None:
+        """Warn of documents that were read ahead and are not stored, unless the next run reads them again."""
+        count = sum(batch.count for batch in self._looking_up) + sum(batch.count for batch in self._reading)
+        if count and self._checkpoint is None:
+            _log.warning(
+                "the run was left before its end: %d documents were read ahead and are not stored: ingest them again",
+                count,
+            )
 
     # --- resume --------------------------------------------------------------------------------------------
 

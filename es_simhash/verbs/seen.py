@@ -19,6 +19,7 @@ from es_simhash.contract import (
     DescribeSeen,
     FetchUsers,
     ListUsers,
+    Locate,
     Refresh,
     RemoveUsers,
     SetUpSeen,
@@ -36,8 +37,10 @@ from es_simhash.errors import (
     SimhashError,
     StoreError,
     StoreUnavailable,
+    count_of,
     unfinished,
 )
+from es_simhash.verbs.setup import does_not_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -107,6 +110,9 @@ def check(config: Mapping[str, Any], name: str, *, set_up_if_missing: bool) -> F
     """
     stored = yield from ask(DescribeSeen())
     if stored is None and not set_up_if_missing:
+        location = yield from ask(Locate())
+        if not location.exists:
+            raise does_not_exist(location, name, "seen init")
         raise NotSetUp(
             f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or call setup() in code"
         )
@@ -218,7 +224,7 @@ def rotate(
             yield from ask(Refresh())
             some = yield from ask(ListUsers(limit, without=tuple(left)))
         except StoreError as error:
-            done = f"{len(total.results):,} users were rotated: rotate the others with before={limit}"
+            done = f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
             raise unfinished(error, done) from error
         if not some:
             return total
