@@ -71,7 +71,7 @@ class SyncClient:
         return self._store.name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
@@ -124,7 +124,7 @@ class AsyncClient:
         return self._store.name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
     async def close(self) -> None:
         """Close the file, or the client unless it is yours."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.stop_words import StopWords
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fingerprint:
     """The fingerprint and the digest of one text.
 
@@ -70,6 +70,10 @@ class Fingerprint:
     def is_copy(self, other: Fingerprint) -> bool:
         """Return True if the two texts are exact duplicates: both normalised texts are equal and not empty."""
         return self.copy_digest is not None and self.copy_digest == other.copy_digest
+
+    def __repr__(self) -> str:
+        value = "None, too few features" if self.hex is None else f"0x{self.hex}"
+        return f"Fingerprint({value}, digest={self.digest!r}, features={self.features})"
 
     def distance(self, other: Fingerprint) -> int | None:
         """Return the Hamming distance in bits; None if either text has no fingerprint.
@@ -123,6 +127,9 @@ class Fingerprinter:
             self._stop_words = frozenset(fold_scripts(self._stop_words))
         if scheme.tokens in CHARACTER_TOKENS:
             self._stop_words = LISTS["none"]
+
+    def __repr__(self) -> str:
+        return f"Fingerprinter({self.scheme.version!r}, segmenter={self._segmenter!r})"
 
     @classmethod
     def using(

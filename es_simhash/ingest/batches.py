@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.input import rows_of
 from es_simhash.lines import Line
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _TABLES = {"to_pylist": "to_pylist()", "to_dicts": "to_dicts()", "to_dict": "to_
 
 
 class Source:
-    """Documents from one iterator: dicts or Lines.
+    """Documents from one iterator: dicts or Lines, or the rows of a table.
 
     :param size: the most documents in a batch.
     :param async_allowed: the documents may be an async iterable, for :meth:`atake`.
@@ -43,6 +44,7 @@ class Source:
         from_caller: bool = True,
     ) -> None:
         self.from_caller = from_caller
+        documents = rows_of(documents)
         self._sync: Iterator[Any] | None = None
         self._async: AsyncIterator[Any] | None = None
         if (problem := _not_documents(documents)) is not None:
