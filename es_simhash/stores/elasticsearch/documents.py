@@ -84,10 +84,12 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
     lines = [line for _, pair in operations for line in pair]
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
-        filter_path = "items.*.status,items.*.error"
+        filter_path = "errors,items.*.status,items.*.error"
         body = yield Call("bulk", {"index": index.index, "operations": lines, "filter_path": filter_path})
     except TooLarge as error:
         return (yield from _written_in_halves(operations, index, error))
+    if body.get("errors") is False:
+        return Written({}, searchable=False)
     check_items(body["items"], index.name)
     refused: dict[str, str] = {}
     busy: set[str] = set()

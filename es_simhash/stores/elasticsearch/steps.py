@@ -131,7 +131,9 @@ def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: In
     """
     if not ids:
         return []
-    selection = {} if fields is None else {"source_includes": list(fields)}
+    selection: dict[str, Any] = {} if fields is None else {"source_includes": list(fields)}
+    # In an ingest most ids do not exist. What the server says of each takes time to parse.
+    selection["filter_path"] = "docs._id,docs.found,docs._seq_no,docs._primary_term,docs._source,docs.error"
     body = yield Call("mget", {"index": index.index, "ids": list(ids), **selection})
     for document in body["docs"]:
         if "error" in document:
