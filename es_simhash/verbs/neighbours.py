@@ -149,6 +149,7 @@ class Neighbours:
             self._times = np.array(times, dtype=np.int64)
         self._orders = np.array([row.written for row in self._rows], dtype=np.int64)
         self._replaceable = [index for index, row in enumerate(first) if row.id in self._position]
+        self._replaceable_ids = {first[index].id for index in self._replaceable}
         self._copies: dict[str, list[int]] = defaultdict(list)
         for index, row in enumerate(self._rows):
             if row.digest in digests:
@@ -161,6 +162,18 @@ class Neighbours:
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
         self._batch_text: Callable[[int], StoredText]
+
+    def has_none(self, id: str) -> bool:
+        """Return whether it is known at once that no Row can be the original of one of the batch.
+
+        Then no stored Row has this id either, so it makes no difference to the others of the batch whether it is
+        written.
+        """
+        position = self._position[id]
+        if self._rule.keys or not self._alone[position] or self._not_returned:
+            return False
+        digest = self._rows[self._stored_count + position].digest
+        return (not digest or len(self._copies[digest]) == 1) and id not in self._replaceable_ids
 
     def _near(self, position: int) -> _Near:
         """Return the Rows that may be near one of the batch. Nothing of it is kept: there may be very many."""
