@@ -1,7 +1,7 @@
 """Segmenters: they split Han runs into words. Every segmenter gives the same words.
 
 A segmenter finds the most probable path through jieba's dictionary. jieba does this; rjieba (the same algorithm and
-dictionary in Rust, the extra ``fast``) is many times as fast. Single characters that are left on the path go through a
+dictionary in Rust, installed where it has a wheel) is many times as fast. Single characters that are left on the path go through a
 hidden Markov model, which finds words that are not in the dictionary. This is always jieba's model, because rjieba's
 breaks ties differently (for repeated characters). On mixed text the two segmenters differ in many ways, so they get
 only Han runs.
@@ -43,7 +43,7 @@ def segmenter_name(name: str | None) -> str:
     if name not in SEGMENTERS:
         raise InputError(f"unknown segmenter {name!r}: use one of {', '.join(SEGMENTERS)}")
     if not find_spec(name):
-        raise InputError(f"the segmenter {name} is not installed: pip install 'es-simhash[fast]'")
+        raise InputError(f"the segmenter {name} is not installed: pip install {name}")
     return name
 
 
@@ -115,7 +115,7 @@ def _new_word_finder() -> Callable[[str], tuple[str, ...]]:
         first = singles[0]
         b, m = start_b + emit_b(first, least), start_m + emit_m(first, least)
         e, s = start_e + emit_e(first, least), start_s + emit_s(first, least)
-        to_b, to_m, to_e, to_s = "BMES"  # the states so far, of the best path to each state
+        to_b, to_m, to_e, to_s = "B", "M", "E", "S"  # the states so far, of the best path to each state
         for character in singles[1:]:
             here = emit_b(character, least)
             of_e, of_s = e + e_b + here, s + s_b + here
