@@ -1,10 +1,10 @@
 """Segmenters: they split Han runs into words. Every segmenter gives the same words.
 
 A segmenter finds the most probable path through jieba's dictionary. jieba does this; rjieba (the same algorithm and
-dictionary in Rust, installed where it has a wheel) is many times as fast. Single characters that are left on the path go through a
-hidden Markov model, which finds words that are not in the dictionary. This is always jieba's model, because rjieba's
-breaks ties differently (for repeated characters). On mixed text the two segmenters differ in many ways, so they get
-only Han runs.
+dictionary in Rust, installed where it has a wheel) is many times as fast. Single characters that are left on the path
+go through a hidden Markov model, which finds words that are not in the dictionary. This is always jieba's model,
+because rjieba's breaks ties differently (for repeated characters). On mixed text the two segmenters differ in many
+ways, so they get only Han runs.
 """
 
 from __future__ import annotations
