@@ -107,7 +107,7 @@ def _new_word_finder() -> Callable[[str], tuple[str, ...]]:
     start_b, start_m, start_e, start_s = (model.start_P[state] for state in "BMES")
     emit_b, emit_m, emit_e, emit_s = (model.emit_P[state].get for state in "BMES")
     names = ("BM", "BE", "MM", "ME", "EB", "ES", "SB", "SS")
-    b_m, b_e, m_m, m_e, e_b, e_s, s_b, s_s = (model.trans_P[one].get(other, least) for one, other in names)
+    b_m, b_e, m_m, m_e, e_b, e_s, s_b, s_s = (model.trans_P[name[0]].get(name[1], least) for name in names)
 
     # The same few characters often stand between words.
     @lru_cache(maxsize=1 << 17)
