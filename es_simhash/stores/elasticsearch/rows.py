@@ -48,8 +48,9 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         fields = document["fields"]
         if time_field is not None:
             time = time_from_doc_values(fields.get(time_field, []))
-        ours = ((name, values) for name, values in fields.items() if name != time_field)
-        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
+        simhash = {
+            name[8:]: values[0] if len(values) == 1 else values for name, values in fields.items() if name != time_field
+        }
         simhash["keys"] = fields.get("simhash.keys")
     else:
         source = document.get("_source", {})
