@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from es_simhash.bloom import BloomFilter
     from es_simhash.bloom.seen import SeenConfig
     from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+    from es_simhash.client.near_query import NearQuery, near_query
     from es_simhash.contract import Row
     from es_simhash.errors import (
         AccessDenied,
@@ -82,6 +83,7 @@ __all__ = [
     "LabelledPair",
     "Line",
     "Match",
+    "NearQuery",
     "NotSetUp",
     "Outcome",
     "Page",
@@ -111,6 +113,7 @@ __all__ = [
     "idf_table",
     "json_lines",
     "labelled",
+    "near_query",
     "plain_clause",
 ]
 
@@ -118,6 +121,7 @@ _MODULES = {
     "bloom": ["BloomFilter"],
     "bloom.seen": ["SeenConfig"],
     "client": ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"],
+    "client.near_query": ["NearQuery", "near_query"],
     "contract": ["Row"],
     "errors": [
         "AccessDenied",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_simhash.contract import AsyncStore, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -53,7 +54,7 @@ class Documents(SyncClient):
 
     def __init__(
         self,
-        store: str | Elasticsearch | Store | None = None,
+        store: str | Elasticsearch | OpenSearch | Store | None = None,
         *,
         index: str | None = None,
         scheme: Scheme | None = None,
@@ -64,13 +65,17 @@ class Documents(SyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=False), patience)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
+        super().__init__(
+            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
+        )
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)
-    ingest = sync_iterator(Verbs.ingest)
-    backfill = sync_iterator(Verbs.backfill)
+    add = sync_method(Verbs.add)
+    add_many = sync_method(Verbs.add_many)
+    ingest = sync_iterator(Verbs.ingest, writes=True)
+    backfill = sync_iterator(Verbs.backfill, writes=True)
     missing = sync_method(Verbs.missing)
     remove = sync_method(Verbs.remove)
     remove_matching = sync_method(Verbs.remove_matching)
@@ -78,6 +83,7 @@ class Documents(SyncClient):
     similar = sync_method(Verbs.similar)
     similar_many = sync_method(Verbs.similar_many)
     similar_to = sync_method(Verbs.similar_to)
+    near_query = sync_method(Verbs.near_query)
     fetch = sync_method(Verbs.fetch)
     export = sync_iterator(Verbs.export)
     sample_pairs = sync_iterator(Verbs.sample_pairs)
@@ -91,7 +97,7 @@ class AsyncDocuments(AsyncClient):
 
     def __init__(
         self,
-        store: str | AsyncElasticsearch | AsyncStore | None = None,
+        store: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None = None,
         *,
         index: str | None = None,
         scheme: Scheme | None = None,
@@ -102,13 +108,17 @@ class AsyncDocuments(AsyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_async_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(opened, Verbs(opening, embedded=opened.embedded, async_input=True), patience)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
+        super().__init__(
+            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=True), patience
+        )
 
     setup = async_method(Verbs.setup)
     fingerprinter = async_method(Verbs.fingerprinter)
-    ingest = async_iterator(Verbs.ingest)
-    backfill = async_iterator(Verbs.backfill)
+    add = async_method(Verbs.add)
+    add_many = async_method(Verbs.add_many)
+    ingest = async_iterator(Verbs.ingest, writes=True)
+    backfill = async_iterator(Verbs.backfill, writes=True)
     missing = async_method(Verbs.missing)
     remove = async_method(Verbs.remove)
     remove_matching = async_method(Verbs.remove_matching)
@@ -116,6 +126,7 @@ class AsyncDocuments(AsyncClient):
     similar = async_method(Verbs.similar)
     similar_many = async_method(Verbs.similar_many)
     similar_to = async_method(Verbs.similar_to)
+    near_query = async_method(Verbs.near_query)
     fetch = async_method(Verbs.fetch)
     export = async_iterator(Verbs.export)
     sample_pairs = async_iterator(Verbs.sample_pairs)

@@ -48,7 +48,7 @@ from es_simhash.contract import (
     scheme_mismatch,
     seen_mismatch,
 )
-from es_simhash.errors import NotSetUp
+from es_simhash.errors import NotSetUp, Unsupported
 from es_simhash.search.blocks import block_keys
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
@@ -103,6 +103,8 @@ class LinearStore:
         return self._scheme
 
     def _set_up(self, request: SetUp) -> str:
+        if request.template:
+            raise Unsupported(f"{self.name} does not roll over: leave the template out")
         if self._scheme is None:
             self._scheme = request.scheme
             self._keys = KeysState.of_new_store(request.keys)

@@ -11,15 +11,19 @@ if TYPE_CHECKING:
     from es_simhash.contract import Flow
     from es_simhash.fingerprinting.scheme import Scheme
 
+MISTYPED = "check the name of the index; backfill reads one that exists"
+"""What to do if a verb for an index that exists finds none."""
 
-def set_up(scheme: Scheme, keys: tuple[str, ...] = ()) -> Flow[str]:
+
+def set_up(scheme: Scheme, keys: tuple[str, ...] = (), *, template: bool = False) -> Flow[str]:
     """Make what is missing: the index or the file, or the fields in an index that exists. A second call does nothing.
 
     :param keys: kinds of keys that the store gets if it was not set up before.
+    :param template: also make an alias that rolls over, and the template of its indices.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
-    return (yield from ask(SetUp(scheme, keys)))
+    return (yield from ask(SetUp(scheme, keys, template)))
 
 
 def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> Flow[None]:
@@ -33,14 +37,34 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[st
     if embedded:
         yield from check(scheme, name)
     else:
-        yield from ask(Count(Scan(fields=())))  # raises if there is no such index
+        yield from count_existing(Count(Scan(fields=())), name, MISTYPED)
         yield from set_up(scheme, keys)
 
 
-def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False, keys: tuple[str, ...] = ()) -> Flow[None]:
+def count_existing(count: Count, name: str, next_step: str) -> Flow[int]:
+    """Return the reply to Count, of an index that exists.
+
+    :param next_step: what to do if there is no such index.
+    :raises NotSetUp: if there is none.
+    """
+    try:
+        return (yield from ask(count))
+    except NotSetUp as error:
+        raise NotSetUp(f"{name}: there is no such index: {next_step}") from error
+
+
+def check(
+    scheme: Scheme,
+    name: str,
+    *,
+    set_up_if_missing: bool = False,
+    keys: tuple[str, ...] = (),
+    embedded: bool = True,
+) -> Flow[None]:
     """Check that the store was set up with this Scheme.
 
     :param keys: kinds of keys that the store gets if it is set up now.
+    :param embedded: the store is the program's own. Else it may have documents of another program.
     :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
     :raises SchemeMismatch: if it was set up with another Scheme.
     """
@@ -50,7 +74,16 @@ def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False, keys: t
     if stored is not None:
         return
     if not set_up_if_missing:
-        raise NotSetUp(
-            f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"
-        )
+        init = f"run `es-simhash init --store {name}`, or call setup() in code"
+        problem = f"{name} is not set up for fingerprints"
+        count = 0
+        if not embedded:
+            step = f"check the name; to make the index, {init}"
+            count = yield from count_existing(Count(Scan(fields=())), name, step)
+        if count:
+            raise NotSetUp(
+                f"{problem}, and has {count:,} documents: to give them fingerprints, run `es-simhash backfill "
+                f"--text-field FIELD --store {name}`; for new documents alone, {init}"
+            )
+        raise NotSetUp(f"{problem}: {init}")
     yield from set_up(scheme, keys)

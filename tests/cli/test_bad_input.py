@@ -395,7 +395,7 @@ def unused_port() -> int:
         return port
 
 
-FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port[,host:port…]/index"
+FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
 ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
 
 # An address ({server} is the host and port of the server of that name), and what is said of it.
@@ -588,7 +588,9 @@ def test_an_index_that_is_not_set_up_is_an_error_with_the_init_command(
         if there:
             client.indices.create(index=index_name, mappings={"properties": {"text": {"type": "text"}}})
         said = complaint(es_simhash(*arguments, "--store", address, cwd=tmp_path, stdin=line("n1")))
-        assert f"{address} is not set up for fingerprints: run `es-simhash init --store {address}`" in said
+        problem = " is not set up for fingerprints: " if there else ": there is no such index: check the name; "
+        assert f"{address}{problem}" in said
+        assert f"run `es-simhash init --store {address}`" in said
         assert client.indices.exists(index=index_name).body is there, "nothing was made in passing"
 
 

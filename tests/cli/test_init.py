@@ -216,6 +216,10 @@ def listening() -> Iterator[tuple[int, list[tuple[str, str | None]]]]:
             self.end_headers()
             self.wfile.write(NO_SUCH_INDEX.encode())
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def log_message(self, *arguments: Any) -> None:
             pass
 
@@ -256,8 +260,10 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
             cwd=tmp_path,
             env={name: value.format(host=host) for name, value in named.items()},
         )
-    assert f"http://{host}/{index} is not set up for fingerprints: run `es-simhash init --store" in complaint(done)
-    assert {(unquote(path), given) for path, given in requests} == {(f"/{index}/_mapping", authorization)}
+    step = "check the name; to make the index, run `es-simhash init --store"
+    assert f"http://{host}/{index}: there is no such index: {step}" in complaint(done)
+    paths = {f"/{index}/_mapping", f"/{index}/_count"}
+    assert {(unquote(path), given) for path, given in requests} == {(path, authorization) for path in paths}
 
 
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import (
@@ -13,7 +14,7 @@ from es_simhash.errors import (
     Unsupported,
     WrongServer,
 )
-from es_simhash.stores.elasticsearch.calls import Call
+from es_simhash.stores.elasticsearch.calls import WHOLE, Call
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
 
@@ -51,9 +52,9 @@ def _check_routing(index: Index) -> Steps[None]:
 
     :raises Unsupported: if a document has.
     """
-    search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "source": False, "track_total_hits": False}
+    search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "_source": False, "track_total_hits": False}
     try:
-        body = yield Call("search", {"index": index.index, **search, "allow_partial_search_results": False})
+        body = yield index.call("POST", "_search", search, **WHOLE)
         check_complete(body, index.name)
     except (AccessDenied, StoreUnavailable, IncompleteAnswer):
         # The first read will say so. Perhaps another program has just made the index, and its shards are not ready.
@@ -75,7 +76,7 @@ def _check_source_mode(index: Index) -> Steps[None]:
 
     :raises Unsupported: if they do.
     """
-    body = yield Call("indices.get_settings", {"index": index.index, "name": _SOURCE_MODE, "flat_settings": True})
+    body = yield index.call("GET", f"_settings/{_SOURCE_MODE}", flat_settings="true")
     for name, each in body.items():
         if each.get("settings", {}).get(_SOURCE_MODE) == "disabled":
             raise no_source(name)
@@ -95,7 +96,7 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     mappings = yield from read_mappings(index)
     if mappings is None:
         try:
-            yield Call("indices.create", {"index": index.index, "mappings": part.mapping(config, new)})
+            yield index.call("PUT", "", {"mappings": part.mapping(config, new)})
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
@@ -107,21 +108,38 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     yield from _check_routing(index)
     yield from _check_source_mode(index)
     for each, mapping in mappings.items():
-        yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config, new)})
+        yield replace(index, index=each).call("PUT", "_mapping", part.addition(mapping, config, new))
     part.check((yield from read_mappings(index)) or {}, config, index.name)
     return "added"
 
 
 def read_mappings(index: Index) -> Steps[dict[str, Any] | None]:
     """Return the mapping of the index, or of each index behind the alias, by name; None if there is no index."""
+    # Most programs send this request first. So another server is noticed here.
+    if not index.server.checked:
+        yield from index.dialect.check_server(index)
+        index.server.checked = True
     try:
-        body = yield Call("indices.get_mapping", {"index": index.index})
+        body = yield index.call("GET", "_mapping")
     except NotSetUp:
         return None
-    # Most programs send this request first. So another server that claims to be this product is noticed here.
+    except WrongServer as error:
+        raise (yield from _identified(error)) from error
     if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
+    index.members.set(body)
     return {existing: each["mappings"] for existing, each in body.items()}
+
+
+def _identified(error: WrongServer) -> Steps[WrongServer]:
+    """Return the error that names the product of a server; the error itself if the server does not say."""
+    try:
+        yield Call("GET", "/")
+    except WrongServer as better:
+        return better
+    except StoreError:
+        pass
+    return error
 
 
 def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: Index) -> Steps[list[dict[str, Any]]]:
@@ -129,19 +147,44 @@ def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: In
 
     :param fields: fields to return; None for all.
     """
-    if not ids:
-        return []
-    selection: dict[str, Any] = {} if fields is None else {"source_includes": list(fields)}
-    # In an ingest most ids do not exist. What the server says of each takes time to parse.
-    selection["filter_path"] = "docs._id,docs.found,docs._seq_no,docs._primary_term,docs._source,docs.error"
-    body = yield Call("mget", {"index": index.index, "ids": list(ids), **selection})
-    for document in body["docs"]:
-        if "error" in document:
-            raise error_from_body(document, 500, index.name)
-    found = [document for document in body["docs"] if document["found"]]
+    selection = {} if fields is None else {"_source_includes": ",".join(fields)}
+    found = yield from _get(ids, selection, index)
     if found and "_source" not in found[0]:
         raise no_source(index.name)
     return found
+
+
+def homes(ids: Sequence[str], index: Index) -> Steps[dict[str, dict[str, str]]]:
+    """Return where the documents with these ids are stored, for an operation of a bulk request.
+
+    It is empty for documents that are not stored, and if there is only one index. A document in an older index of an
+    alias is replaced and removed there: the alias alone would mean the newest index.
+    """
+    if not index.members.several:
+        return {}
+    found = yield from _get(ids, {"_source": "false"}, index)
+    return {document["_id"]: {"_index": document["_index"]} for document in found}
+
+
+def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[list[dict[str, Any]]]:
+    """Return the documents with these ids. An alias of several indices has no request for that, so each is asked."""
+    if not ids:
+        return []
+    members = index.members
+    if members.old:
+        members.set((yield index.call("GET", "_alias")))
+    if not members.several:
+        body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
+        if any("more than one ind" in str(document.get("error")) for document in body["docs"]):
+            members.set((yield index.call("GET", "_alias")))  # the alias has rolled over since it was asked
+    if members.several:
+        asked = [{"_index": name, "_id": id} for name in members.names for id in ids]
+        body = yield Call("POST", "/_mget", {"docs": asked}, selection)
+    for document in body["docs"]:
+        if "error" in document:
+            raise error_from_body(document, 500, index.name)
+    # If several indices have an id, the newest one counts.
+    return list({document["_id"]: document for document in body["docs"] if document["found"]}.values())
 
 
 def with_ids(ids: Sequence[str]) -> dict[str, Any]:
@@ -149,12 +192,20 @@ def with_ids(ids: Sequence[str]) -> dict[str, Any]:
     return {"terms": {"_id": list(ids)}}
 
 
-def if_version(version: Any) -> dict[str, Any]:
+def version_of(document: Mapping[str, Any]) -> tuple[int, int, str | None]:
+    """Return the version of a document: its sequence number, its primary term, and the index that it is in."""
+    return document["_seq_no"], document["_primary_term"], document.get("_index")
+
+
+def if_version(version: Any, index: Index) -> dict[str, Any]:
     """Return the condition that a document still has a version, for an operation of a bulk request.
 
-    :param version: sequence number and primary term; None for no condition.
+    :param version: of :func:`version_of`; None for no condition.
     """
-    return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
+    if version is None:
+        return {}
+    condition = {"if_seq_no": version[0], "if_primary_term": version[1]}
+    return {**condition, "_index": version[2]} if index.members.several else condition
 
 
 def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]:
@@ -162,7 +213,7 @@ def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]
 
     :raises StoreError: if a document was not changed for another reason.
     """
-    body = yield Call("bulk", {"index": index.index, "operations": operations})
+    body = yield index.call("POST", "_bulk", operations)
     check_items(body["items"], index.name)
     results = [result for item in body["items"] for result in item.values()]
     for result in results:
