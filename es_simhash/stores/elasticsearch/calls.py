@@ -79,6 +79,7 @@ class Dialect:
     :mod:`es_simhash.stores.elasticsearch.opensearch`.
 
     :param product: name of the server, with its article, for messages.
+    :param client: name and version of the client, for messages.
     :param points_in_time: how a point in time is opened, read and closed.
     :param check_server: returns Steps that check once that the server is this product, if the client does not.
     :param send: makes a Call on a client. An async client returns an awaitable.
@@ -89,6 +90,7 @@ class Dialect:
     """
 
     product: str
+    client: str
     points_in_time: PointsInTime
     check_server: Callable[[Index], Steps[None]]
     send: Callable[[Any, Call], Any]
@@ -181,7 +183,7 @@ class Index:
         :param parameters: of the query string.
         """
         path = f"/{quote(self.index, safe='')}"
-        return Call(method, f"{path}/{action}" if action else path, body, parameters)
+        return Call(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
 
 
 Handler: TypeAlias = "Callable[[Any, Index], Steps[Any]]"

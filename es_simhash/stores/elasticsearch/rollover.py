@@ -57,7 +57,6 @@ def make_template(part: Part[C], config: C, index: Index) -> Steps[None]:
     mappings = (yield from read_mappings(index)) or {}
     newest = mappings[max(mappings)]
     name = f"es-simhash-{index.index}"
-    path = f"/_index_template/{quote(name, safe='')}"
     found = yield Call("GET", "/_index_template")  # one by its name is an error if there is none
     templates = {each["name"]: each["index_template"] for each in found["index_templates"]}
     template: dict[str, Any] = {"index_patterns": [f"{index.index}-*"], "priority": PRIORITY}
@@ -70,7 +69,7 @@ def make_template(part: Part[C], config: C, index: Index) -> Steps[None]:
         meta[META][KEY] = {**keys, "complete": True}  # a new index has no document that lacks keys
     properties = {**former.get("properties", {}), **ours["properties"]}
     inner = {**inner, "mappings": {**former, "properties": properties, "_meta": meta}}
-    yield Call("PUT", path, {**template, "template": inner})
+    yield Call("PUT", f"/_index_template/{quote(name, safe='')}", {**template, "template": inner})
     simulated = yield Call("POST", f"/_index_template/_simulate_index/{quote(f'{index.index}-999999', safe='')}")
     if simulated["template"].get("mappings", {}).get("_meta", {}).get(META) != meta[META]:
         raise Unsupported(

@@ -41,11 +41,11 @@ def describe(part: Part[C], index: Index) -> Steps[C | None]:
     mappings = yield from read_mappings(index)
     stored = None if mappings is None else part.stored(mappings, index.name)
     if stored is not None:
-        yield from _check_routing(index)
+        yield from check_routing(index)
     return stored
 
 
-def _check_routing(index: Index) -> Steps[None]:
+def check_routing(index: Index) -> Steps[None]:
     """Check that no document has custom routing.
 
     Such a document is not found by its id alone. A write by its id would make a second document in another shard.
@@ -71,7 +71,7 @@ def custom_routing(what: str) -> Unsupported:
     )
 
 
-def _check_source_mode(index: Index) -> Steps[None]:
+def check_source_mode(index: Index) -> Steps[None]:
     """Check that the settings of the index do not disable ``_source``.
 
     :raises Unsupported: if they do.
@@ -105,8 +105,8 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     if part.stored(mappings, index.name) == config:
         return "unchanged"
     part.check(mappings, config, index.name)
-    yield from _check_routing(index)
-    yield from _check_source_mode(index)
+    yield from check_routing(index)
+    yield from check_source_mode(index)
     for each, mapping in mappings.items():
         yield replace(index, index=each).call("PUT", "_mapping", part.addition(mapping, config, new))
     part.check((yield from read_mappings(index)) or {}, config, index.name)
