@@ -28,7 +28,7 @@ from es_simhash.contract.documents import (
     Written,
     scheme_mismatch,
 )
-from es_simhash.contract.request import AsyncStore, Flow, Request, Store, ask, handler_of
+from es_simhash.contract.request import AsyncStore, AtOnce, Flow, Request, Store, ask, handler_of
 from es_simhash.contract.seen import (
     Changed,
     ChangeUsers,
@@ -44,6 +44,7 @@ from es_simhash.contract.seen import (
 __all__ = [
     "Annotate",
     "AsyncStore",
+    "AtOnce",
     "Candidates",
     "ChangeUsers",
     "Changed",
