@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_simhash.contract import AsyncStore, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -53,7 +54,7 @@ class Documents(SyncClient):
 
     def __init__(
         self,
-        store: str | Elasticsearch | Store | None = None,
+        store: str | Elasticsearch | OpenSearch | Store | None = None,
         *,
         index: str | None = None,
         scheme: Scheme | None = None,
@@ -96,7 +97,7 @@ class AsyncDocuments(AsyncClient):
 
     def __init__(
         self,
-        store: str | AsyncElasticsearch | AsyncStore | None = None,
+        store: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None = None,
         *,
         index: str | None = None,
         scheme: Scheme | None = None,

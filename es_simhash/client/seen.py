@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_simhash.bloom import Item
     from es_simhash.client.search_hits import Hit
@@ -60,7 +61,7 @@ class SeenItems(SyncClient):
 
     def __init__(
         self,
-        store: str | Elasticsearch | Store | None = None,
+        store: str | Elasticsearch | OpenSearch | Store | None = None,
         *,
         index: str | None = None,
         capacity: int | None = None,
@@ -159,7 +160,7 @@ class AsyncSeenItems(AsyncClient):
 
     def __init__(
         self,
-        store: str | AsyncElasticsearch | AsyncStore | None = None,
+        store: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None = None,
         *,
         index: str | None = None,
         capacity: int | None = None,

@@ -1,11 +1,14 @@
 """From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port[,host:port…]/index``.
 
+``opensearch+http(s)://…`` is an index of an OpenSearch, and ``http(s)://…`` one of an Elasticsearch.
+
 Several hosts are nodes of one cluster. The client sends each request to one of them, and to another one if that host
 does not answer in time. All have the same scheme, credentials, path and options.
 
 Other credentials, and certificates, are options with the names that the official client uses (``api_key``,
 ``basic_auth``, ``ca_certs``, ``verify_certs``, ``request_timeout``, …). ``ELASTICSEARCH_URL`` replaces a missing
-address. ``ELASTIC_API_KEY`` replaces missing credentials.
+address. ``ELASTIC_API_KEY`` replaces missing credentials of an Elasticsearch. The OpenSearch client gets ``basic_auth``
+and ``request_timeout`` under its names; it has others, such as ``http_auth``.
 """
 
 from __future__ import annotations
@@ -19,12 +22,15 @@ from urllib.parse import unquote, urlsplit
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
+from es_simhash.stores.clients import ELASTICSEARCH, OPENSEARCH, product_of
 from es_simhash.stores.sqlite import AsyncSqliteStore, SqliteStore
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
+    from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_simhash.contract import AsyncStore, Store
+    from es_simhash.stores.clients import Product
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
 DEFAULT_INDEX = "es-simhash"
@@ -35,12 +41,12 @@ USERS_INDEX = "es-simhash-users"
 An ingested document with the id of a user would remove the user's seen items.
 """
 
-_FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port[,host:port…]/index"
+_FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
 _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
 
 def open_store(
-    address: str | Elasticsearch | Store | None,
+    address: str | Elasticsearch | OpenSearch | Store | None,
     index: str | None = None,
     *,
     default_index: str = DEFAULT_INDEX,
@@ -53,71 +59,72 @@ def open_store(
     :param address: None for :func:`default_address`.
     :param index: name of the index. Use it if ``address`` is a client, or a URL without an index.
     :param default_index: the index, if neither ``address`` nor ``index`` names one.
-    :param options: options of :class:`elasticsearch.Elasticsearch`.
+    :param options: options of :class:`elasticsearch.Elasticsearch`, or of :class:`opensearchpy.OpenSearch`.
     :raises InputError: if the address or an option is invalid.
     """
-    return cast("Store", _open(address, index, default_index, options, _SYNC))
+    return cast("Store", _open(address, index, default_index, options, is_async=False))
 
 
 def open_async_store(
-    address: str | AsyncElasticsearch | AsyncStore | None,
+    address: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None,
     index: str | None = None,
     *,
     default_index: str = DEFAULT_INDEX,
     **options: Any,
 ) -> AsyncStore:
     """Return an async store, as :func:`open_store` returns a sync one."""
-    return cast("AsyncStore", _open(address, index, default_index, options, _ASYNC))
+    return cast("AsyncStore", _open(address, index, default_index, options, is_async=True))
 
 
-@dataclass(frozen=True)
-class _Classes:
-    """The classes of sync programs, or those of async programs.
-
-    :param file_store: the store on an SQLite file.
-    :param client: name of the client's class in ``elasticsearch``.
-    :param index_store: name of the store's class in :mod:`es_simhash.stores.elasticsearch.store`.
-    :param users: the classes of es_simhash that need such a client, for messages.
-    """
-
-    file_store: type[SqliteStore | AsyncSqliteStore]
-    client: str
-    index_store: str
-    users: str
+_USERS = ("Documents and SeenItems", "AsyncDocuments and AsyncSeenItems")
+"""The classes of es_simhash that need a sync client, and those that need an async client, for messages."""
 
 
-_SYNC = _Classes(SqliteStore, "Elasticsearch", "ElasticsearchStore", "Documents and SeenItems")
-_ASYNC = _Classes(
-    AsyncSqliteStore, "AsyncElasticsearch", "AsyncElasticsearchStore", "AsyncDocuments and AsyncSeenItems"
-)
-
-
-def _open(address: Any, index: str | None, default_index: str, options: dict[str, Any], classes: _Classes) -> Any:
+def _open(address: Any, index: str | None, default_index: str, options: dict[str, Any], *, is_async: bool) -> Any:
     if isinstance(address, str | None):
         address = _address_or_default(address)
         if (path := _sqlite_path(address, index, options)) is not None:
-            return classes.file_store(path)
-    elif hasattr(address, "perform"):
+            return AsyncSqliteStore(path) if is_async else SqliteStore(path)
+        server = _parse_url(address, index, default_index, options)
+        return _index_store(server, is_async=is_async)
+    if hasattr(address, "perform"):
         return address
-    # The imports are here, because the client takes as long to import as everything else, and a file does not need it.
-    import elasticsearch
-
-    from es_simhash.stores.elasticsearch import store
-
-    index_store, client_class = getattr(store, classes.index_store), getattr(elasticsearch, classes.client)
-    if isinstance(address, client_class):
-        _refuse_options(options)
-        return index_store(address, _checked_index(index), _client_name(address, index), owned=False)
-    if isinstance(address, elasticsearch.Elasticsearch | elasticsearch.AsyncElasticsearch):
-        raise InputError(
-            f"the client is of the class {type(address).__name__}: {classes.users} need a client of the class "
-            f"{classes.client}"
-        )
-    if not isinstance(address, str):
+    if (found := product_of(address)) is None:
         raise InputError(f"no store is known for {address!r}: {_FORMS}, or pass a client")
-    server = _parse_url(address, index, default_index, options)
-    client = _make_client(client_class, server)
-    return index_store(client, server.index, f"{server.name}/{server.index}", owned=True)
+    product, async_client = found
+    if async_client != is_async:
+        raise InputError(
+            f"the client is of the class {type(address).__name__}: {_USERS[is_async]} need a client of the class "
+            f"{product.classes[is_async]}"
+        )
+    _refuse_options(options)
+    module = product.load()
+    host = module.client_hosts(address)[0]
+    module.check_host(host)
+    index = _checked_index(index)
+    name = f"{product.prefix}{host}/{index}"
+    return _store_class(is_async)(address, index, name, product.dialect_of(module), owned=False)
+
+
+def _index_store(server: _Server, *, is_async: bool) -> Any:
+    """Return the store on an index of a server, with a client of its own."""
+    product = server.product
+    module, client_class = product.load(), product.client_class(is_async=is_async)
+    for host in server.hosts:
+        module.check_host(host)
+    try:
+        client = client_class(server.hosts, **module.client_options(server.options, is_async=is_async))
+    except (TypeError, ValueError, OSError, ImportError, *module.INVALID) as error:
+        # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
+        raise InputError(f"the client for {server.name} can't be made: {error}") from error
+    name = f"{server.name}/{server.index}"
+    return _store_class(is_async)(client, server.index, name, product.dialect_of(module), owned=True)
+
+
+def _store_class(is_async: bool) -> Any:
+    from es_simhash.stores.elasticsearch import store  # a file does not need it
+
+    return store.AsyncIndexStore if is_async else store.IndexStore
 
 
 def default_address() -> str:
@@ -151,7 +158,9 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
         )
     if index is not None or options:
         names = ", ".join([*(["index"] if index is not None else []), *options])
-        raise InputError(f"{names} given with {_without_secrets(address)!r}: use these with Elasticsearch only")
+        raise InputError(
+            f"{names} given with {_without_secrets(address)!r}: use these with Elasticsearch or OpenSearch only"
+        )
     return path
 
 
@@ -159,11 +168,13 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
 class _Server:
     """What a URL and the options name.
 
+    :param product: which it is.
     :param hosts: URL of each host of the server, without credentials.
     :param name: all hosts as one URL, for messages.
     :param options: options of the client.
     """
 
+    product: Product
     hosts: list[str]
     name: str
     index: str
@@ -176,11 +187,13 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         url = urlsplit(address)
     except ValueError:  # its message may contain a part of the password
         raise InputError(f"the address {_without_secrets(address)!r} is invalid: {_FORMS}; {_ENCODE}") from None
-    if url.scheme not in ("http", "https") or not url.netloc.rpartition("@")[2]:
+    product = OPENSEARCH if url.scheme.startswith(OPENSEARCH.prefix) else ELASTICSEARCH
+    scheme = url.scheme.removeprefix(product.prefix)
+    if scheme not in ("http", "https") or not url.netloc.rpartition("@")[2]:
         raise InputError(f"no store is known for {_without_secrets(address)!r}: {_FORMS}")
     if "@" in url.path or url.query or url.fragment:  # a password with / ? # ends the host there
         raise InputError(f"the store's address has @ ? or # after the host: {_FORMS}; {_ENCODE}")
-    if url.netloc.endswith((",http:", ",https:")):
+    if url.netloc.endswith((",http:", ",https:", f",{url.scheme}:")):
         raise InputError(f"the store's address has {url.scheme}:// in each host: write it once; {_FORMS}")
     credentials, _, hosts_and_ports = url.netloc.rpartition("@")
     if "@" in credentials and "," in credentials:
@@ -195,12 +208,18 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         credentials = f"{unquote(url.username)}:{unquote(url.password or '')}"
         # As base64, because the client accepts a pair in ASCII only.
         options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
-    if "basic_auth" not in options and "api_key" not in options and (key := os.environ.get("ELASTIC_API_KEY")):
+    if (
+        product is ELASTICSEARCH
+        and "basic_auth" not in options
+        and "api_key" not in options
+        and (key := os.environ.get("ELASTIC_API_KEY"))
+    ):
         options = {"api_key": key, **options}
     if len(hosts) > 1:  # another host may be faster
         options = {"retry_on_timeout": True, **options}
     return _Server(
-        hosts=[f"{url.scheme}://{host}{path}" for host in hosts],
+        product=product,
+        hosts=[f"{scheme}://{host}{path}" for host in hosts],
         name=f"{url.scheme}://{','.join(hosts)}{path}",
         index=index,
         options=_checked_options(options),
@@ -229,24 +248,11 @@ def _checked_host(host: str, scheme: str) -> str:
 def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options. Values are checked that the client would reject only at its first request.
 
-    :raises InputError: for an invalid API key, or a file of certificates that does not exist.
+    :raises InputError: for a file of certificates that does not exist.
     """
-    if isinstance(key := options.get("api_key"), str):
-        key = key.strip()  # a key from a file ends with a line break
-        if not (key.isascii() and key.isprintable()):
-            raise InputError("the API key has a character that no key has: copy it again (ELASTIC_API_KEY, --api-key)")
-        options = {**options, "api_key": key}
     if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
         raise InputError(f"there is no file {str(certificates)!r}: check ca_certs (--ca-certs)")
     return options
-
-
-def _make_client(client_class: Any, server: _Server) -> Any:
-    try:
-        return client_class(server.hosts, **server.options)
-    except (TypeError, ValueError, OSError, ImportError) as error:
-        # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
-        raise InputError(f"the client for {server.name} can't be made: {error}") from error
 
 
 def _refuse_options(options: dict[str, Any]) -> None:
@@ -262,16 +268,11 @@ def _checked_index(index: str | None) -> str:
     return index
 
 
-def _client_name(client: Elasticsearch | AsyncElasticsearch, index: str | None) -> str:
-    node = next(iter(client.transport.node_pool.all()))
-    return f"{node.base_url}/{index}"
-
-
 def _without_secrets(address: str) -> str:
     """Return an address for messages, without what may be a password."""
     before, at, rest = address.rpartition("@")
     scheme, separator, _ = (before if at else address).partition("://")
-    kind = scheme + separator if scheme.isalpha() and separator else ""
+    kind = scheme + separator if scheme.replace("+", "").isalpha() and separator else ""
     if at:
         return f"{kind}…@{rest}"
     # Without an @, a password may stand behind the colon, if the host was forgotten. After a scheme it may be a port.

@@ -395,7 +395,7 @@ def unused_port() -> int:
         return port
 
 
-FORMS = "use sqlite:///path/to.db or http(s)://[user:password@]host:port[,host:port…]/index"
+FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
 ENCODE = "% / ? # @ as %25 %2F %3F %23 %40"
 
 # An address ({server} is the host and port of the server of that name), and what is said of it.

@@ -1,12 +1,15 @@
-"""The Elasticsearch that the tests use. The header of every run names it.
+"""The Elasticsearch and the OpenSearch that the tests use. The header of every run names them.
 
 It is the server at ELASTICSEARCH_TEST_URL. If the variable is not set, the suite starts a node, which needs a JDK and
 Maven. ES_SIMHASH_TEST_RELEASE names its release: 7, 8 or 9. If there is no JDK or no Maven, the tests that need a
 server are skipped; with ES_SIMHASH_REQUIRE_ELASTICSEARCH=1 (as in CI) they fail.
+
+The same holds for OpenSearch, with OPENSEARCH_TEST_URL and ES_SIMHASH_REQUIRE_OPENSEARCH.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import platform
 import uuid
@@ -16,11 +19,13 @@ from urllib.parse import urlsplit
 
 import pytest
 from elasticsearch import Elasticsearch
+from opensearchpy import OpenSearch
 
 from tests.es_node.node import (
     RELEASES,
     Node,
     NodeUnavailableError,
+    Release,
     check_available,
     chosen_release,
     running_cluster,
@@ -32,11 +37,17 @@ if TYPE_CHECKING:
 
 URL_VARIABLE = "ELASTICSEARCH_TEST_URL"
 REQUIRE_VARIABLE = "ES_SIMHASH_REQUIRE_ELASTICSEARCH"
-REPORTED_PACKAGES = ["elasticsearch", "numpy", "mmh3", "jieba", "rjieba"]
+OPENSEARCH_URL_VARIABLE = "OPENSEARCH_TEST_URL"
+REQUIRE_OPENSEARCH_VARIABLE = "ES_SIMHASH_REQUIRE_OPENSEARCH"
+REPORTED_PACKAGES = ["elasticsearch", "opensearch-py", "numpy", "mmh3", "jieba", "rjieba"]
 
 
 def pytest_report_header() -> list[str]:
-    return [f"server: {_server()}", "versions: " + ", ".join(_versions())]
+    return [
+        f"server: {_server(URL_VARIABLE, chosen_release())}",
+        f"OpenSearch: {_server(OPENSEARCH_URL_VARIABLE, RELEASES['opensearch'])}",
+        "versions: " + ", ".join(_versions()),
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -45,9 +56,23 @@ def elasticsearch_url() -> Iterator[str]:
     if given := os.environ.get(URL_VARIABLE):
         yield given
         return
-    if missing := _missing_for_own_node():
+    if missing := _missing_for_own_node(chosen_release()):
         skip_or_fail(f"no Elasticsearch: {URL_VARIABLE} is not set, and the suite cannot start a node: {missing}")
     with running_node(chosen_release()) as node:
+        yield node.url
+
+
+@pytest.fixture(scope="session")
+def opensearch_url() -> Iterator[str]:
+    """The address of an OpenSearch that all tests share, as `elasticsearch_url`, without ``opensearch+``."""
+    release = RELEASES["opensearch"]
+    if given := os.environ.get(OPENSEARCH_URL_VARIABLE):
+        yield given
+        return
+    if missing := _missing_for_own_node(release):
+        reason = f"no OpenSearch: {OPENSEARCH_URL_VARIABLE} is not set, and the suite cannot start a node: {missing}"
+        skip_or_fail(reason, REQUIRE_OPENSEARCH_VARIABLE)
+    with running_node(release) as node:
         yield node.url
 
 
@@ -60,11 +85,15 @@ def mortal_node() -> Iterator[Node]:
 
 
 @pytest.fixture(scope="module")
-def mortal_cluster() -> Iterator[list[Node]]:
-    """Three nodes of release 7, for tests that kill them. A test that kills a node restarts it."""
-    require_own_node("7")
+def mortal_cluster(request: pytest.FixtureRequest) -> Iterator[list[Node]]:
+    """Three nodes for tests that kill them: of release 7, or of the one that an indirect parameter names.
+
+    A test that kills a node restarts it.
+    """
+    release = RELEASES[getattr(request, "param", "7")]
+    require_own_node(release)
     # Fewer waits than in production: a lost shard is copied at once, and a lost master is noticed soon.
-    with running_cluster(3, cluster__follower_lag__timeout="10s") as nodes:
+    with running_cluster(3, release, cluster__follower_lag__timeout="10s") as nodes:
         yield nodes
 
 
@@ -84,36 +113,49 @@ def make_index(elasticsearch_url: str) -> Iterator[Callable[[], str]]:
 
 
 @pytest.fixture
+def make_opensearch_index(opensearch_url: str) -> Iterator[Callable[[], str]]:
+    """`make_index` on OpenSearch."""
+    prefix = f"test-{uuid.uuid4().hex[:16]}"
+    numbers = itertools.count()
+    yield lambda: f"{prefix}-{next(numbers)}"
+    if next(numbers):
+        with OpenSearch(opensearch_url) as client:
+            client.indices.delete(index=f"{prefix}-*")
+
+
+@pytest.fixture
 def index_name(make_index: Callable[[], str]) -> str:
     return make_index()
 
 
-def require_own_node(release: str = "") -> None:
+def require_own_node(release: Release | None = None) -> None:
+    release = release or chosen_release()
     if missing := _missing_for_own_node(release):
-        skip_or_fail(f"the suite cannot start a node: {missing}")
+        variable = REQUIRE_VARIABLE if release.product == "elasticsearch" else REQUIRE_OPENSEARCH_VARIABLE
+        skip_or_fail(f"the suite cannot start a node: {missing}", variable)
 
 
-def skip_or_fail(reason: str) -> NoReturn:
-    if os.environ.get(REQUIRE_VARIABLE) == "1":
-        pytest.fail(f"{reason} ({REQUIRE_VARIABLE}=1 forbids to skip)", pytrace=False)
+def skip_or_fail(reason: str, variable: str = REQUIRE_VARIABLE) -> NoReturn:
+    if os.environ.get(variable) == "1":
+        pytest.fail(f"{reason} ({variable}=1 forbids to skip)", pytrace=False)
     pytest.skip(reason)
 
 
-def _missing_for_own_node(release: str = "") -> str | None:
+def _missing_for_own_node(release: Release) -> str | None:
     try:
-        check_available(RELEASES[release] if release else chosen_release())
+        check_available(release)
     except NodeUnavailableError as missing:
         return str(missing)
     return None
 
 
-def _server() -> str:
-    if given := os.environ.get(URL_VARIABLE):
+def _server(variable: str, release: Release) -> str:
+    if given := os.environ.get(variable):
         address = urlsplit(given)
         return f"{address.scheme}://{address.hostname}:{address.port}"  # without the password
-    if missing := _missing_for_own_node():
+    if missing := _missing_for_own_node(release):
         return f"none: {missing}"
-    return f"started by the suite when a test first needs it, {chosen_release()}"
+    return f"started by the suite when a test first needs it, {release}"
 
 
 def _versions() -> list[str]:

@@ -1,14 +1,15 @@
-"""Real Elasticsearch nodes without Docker: the jars of the server from Maven Central, and a small launcher in Java.
+"""Real Elasticsearch and OpenSearch nodes without Docker: the jars from Maven Central, and a small launcher in Java.
 
     python -m tests.es_node start --port 9200      start a node; print its address when it answers
     python -m tests.es_node kill                   kill it with SIGKILL
     python -m tests.es_node restart                start it again, with the same data and port
     python -m tests.es_node stop                   stop it
-    python -m tests.es_node start --release 8      a node of another release: 7, 8 or 9
+    python -m tests.es_node start --release 8      a node of another release: 7, 8, 9 or opensearch
 
-It needs Maven for the first start, and a JDK: 21 or later for the releases 8 and 9, 11 to 21 for release 7. The jars
-and classes are kept in the cache folder. In Python, `running_node()` starts a node, and `running_cluster()` starts
-several nodes of release 7. They end with the process that started them, however that process ends.
+It needs Maven for the first start, and a JDK: 21 or later for the releases 8 and 9, 11 to 21 for release 7 and for
+OpenSearch. The jars and classes are kept in the cache folder. In Python, `running_node()` starts a node, and
+`running_cluster()` starts several nodes of release 7 or of OpenSearch. They end with the process that started them,
+however that process ends.
 
 The folder of a node holds all of its data, logs and its process id. Two nodes share only the jars, which are read-only.
 The node's process inherits a lock on the pid file in its folder. The lock shows whether the node runs.
@@ -43,12 +44,13 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Elasticsearch that can be started.
+    """A release of Elasticsearch or OpenSearch that can be started.
 
     :param jdks: versions of the JDK that it runs on.
     :param target: the version of Java for which the launcher is compiled.
     :param log4j: version of log4j that it was released with, or a later one.
     :param clustered: its network layer is published, so several nodes can form a cluster.
+    :param product: the part of the names of the packages that differs.
     """
 
     version: str
@@ -56,9 +58,20 @@ class Release:
     target: int
     log4j: str
     clustered: bool = False
+    product: str = "elasticsearch"
 
     def __str__(self) -> str:
-        return f"Elasticsearch {self.version}"
+        return f"{'Elasticsearch' if self.product == 'elasticsearch' else 'OpenSearch'} {self.version}"
+
+    @property
+    def scheme(self) -> str:
+        """What stands before ``http`` in the address of a store."""
+        return "" if self.product == "elasticsearch" else "opensearch+"
+
+    @property
+    def masters(self) -> str:
+        """The setting with the names of the nodes that elect the first master."""
+        return f"cluster.initial_{'master' if self.product == 'elasticsearch' else 'cluster_manager'}_nodes"
 
     @property
     def major(self) -> str:
@@ -66,13 +79,14 @@ class Release:
 
     @property
     def sources(self) -> list[Path]:
-        names = ["Owner", "Launch7"] if self.clustered else ["Owner", "Launch", "Network"]
+        names = ["Owner", "LaunchNetty"] if self.clustered else ["Owner", "Launch", "Network"]
         return [HERE / f"{name}.java" for name in names]
 
     def source(self, path: Path) -> str:
         """Return the text of a source without the lines for other releases."""
         lines = path.read_text().splitlines(keepends=True)
-        return "".join(line for line in lines if not ONLY.search(line) or line.endswith(f"// only in {self.major}\n"))
+        kept = [line for line in lines if not ONLY.search(line) or line.endswith(f"// only in {self.major}\n")]
+        return "".join(kept).replace("org.elasticsearch", f"org.{self.product}")
 
 
 ONLY = re.compile(r"// only in \d+$")
@@ -80,6 +94,7 @@ RELEASES = {
     "7": Release("7.17.29", range(11, 22), 11, "2.17.1", clustered=True),
     "8": Release("8.19.3", range(21, 100), 21, "2.19.0"),
     "9": Release("9.5.3", range(21, 100), 21, "2.26.1"),
+    "opensearch": Release("2.19.3", range(11, 22), 11, "2.21.0", clustered=True, product="opensearch"),
 }
 NEWEST = RELEASES["9"]
 RELEASE_VARIABLE = "ES_SIMHASH_TEST_RELEASE"
@@ -217,7 +232,7 @@ class Node:
             f"-Des-node.owned={str(self.owned).lower()}",
             "-cp",
             f"{jars / 'lib'}/*:{jars / 'classes'}",
-            "Launch7" if self.release.clustered else "Launch",
+            "LaunchNetty" if self.release.clustered else "Launch",
             jars / "modules",
             self.folder,
             *(f"{key}={value}" for key, value in self._all_settings().items()),
@@ -281,22 +296,25 @@ def running_node(release: Release = NEWEST, *, heap: str = "1g") -> Iterator[Nod
 
 
 @contextmanager
-def running_cluster(count: int = 3, *, heap: str = "512m", **settings: Any) -> Iterator[list[Node]]:
-    """Start a cluster of release 7 without data. Its nodes run until the end of the block, as that of `running_node`.
+def running_cluster(
+    count: int = 3, release: Release = RELEASES["7"], *, heap: str = "512m", **settings: Any
+) -> Iterator[list[Node]]:
+    """Start a cluster without data. Its nodes run until the end of the block, as that of `running_node`.
 
+    :param release: one whose nodes form a cluster.
     :param settings: of each node, with ``__`` for a dot.
     """
     ports = _free_ports(count)
     shared = {
         "discovery.seed_hosts": ",".join(f"127.0.0.1:{port}" for port in ports),
-        "cluster.initial_master_nodes": ",".join(f"node-{number}" for number in range(count)),
+        release.masters: ",".join(f"node-{number}" for number in range(count)),
         **{name.replace("__", "."): value for name, value in settings.items()},
     }
     with _own_folder() as folder:
         nodes = [
             Node(
                 folder / f"node-{number}",
-                RELEASES["7"],
+                release,
                 heap=heap,
                 settings={"node.name": f"node-{number}", "transport.port": port, **shared},
             )
@@ -373,7 +391,7 @@ def find_maven() -> Path:
     if maven := shutil.which("mvn"):
         return Path(maven)
     raise NodeUnavailableError(
-        "the first start downloads the jars of Elasticsearch with Maven, but there is no mvn on PATH: install Maven"
+        "the first start downloads the jars of the server with Maven, but there is no mvn on PATH: install Maven"
     )
 
 
@@ -407,7 +425,11 @@ def build(release: Release = NEWEST) -> Path:
 
 def _build_folder(release: Release) -> Path:
     sources = [path.read_bytes() for path in [*release.sources, HERE / "pom.xml"]]
-    return cache_folder() / "builds" / f"{release.version}-{hashlib.sha256(b''.join(sources)).hexdigest()[:12]}"
+    return (
+        cache_folder()
+        / "builds"
+        / f"{release.product}-{release.version}-{hashlib.sha256(b''.join(sources)).hexdigest()[:12]}"
+    )
 
 
 def _build_into(folder: Path, release: Release) -> None:
@@ -417,7 +439,11 @@ def _build_into(folder: Path, release: Release) -> None:
     for path in release.sources:
         (sources / path.name).write_text(release.source(path))
     maven, jdk = find_maven(), find_jdk(release)
-    versions = [f"-Delasticsearch.version={release.version}", f"-Dlog4j.version={release.log4j}"]
+    versions = [
+        f"-Dserver={release.product}",
+        f"-Dserver.version={release.version}",
+        f"-Dlog4j.version={release.log4j}",
+    ]
     profile = ["-P", "transport"] if release.clustered else []
     _run(
         *(maven, "-q", "-B", "-f", HERE / "pom.xml", *profile, *versions),
@@ -491,7 +517,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--name", default="main", help="name of the node, if there are several")
     parser.add_argument("--port", type=int, default=0, help="port for start; the default is any free port")
     parser.add_argument("--heap", default="1g")
-    parser.add_argument("--release", choices=RELEASES, default="9", help="of Elasticsearch; the default is 9")
+    parser.add_argument("--release", choices=RELEASES, default="9", help="of the server; the default is 9")
     args = parser.parse_args(arguments)
     folder = cache_folder() / "nodes" / args.name
     node = Node(folder, RELEASES[args.release], port=args.port, heap=args.heap, owned=False)

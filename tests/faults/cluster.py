@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from elasticsearch import Elasticsearch
-
 from es_simhash import AsyncDocuments, Documents, SeenItems
+from tests.es_node.rest import ask
 from tests.faults import BATCH, MAX_DISTANCE, contents_of, later, news
 
 if TYPE_CHECKING:
@@ -99,13 +98,12 @@ class NodeKiller:
             self.error = error
 
     def _master(self) -> Node:
-        with Elasticsearch(self.nodes[0].url, request_timeout=60) as client:
-            name = client.cat.master(format="json")[0]["node"]  # type: ignore[index]
+        name = ask(self.nodes, "GET", "/_cat/master?format=json")[0]["node"]
         return self.nodes[int(str(name).rpartition("-")[2])]
 
     def _wait_until_green(self) -> None:
-        with Elasticsearch([node.url for node in self.nodes], request_timeout=150) as client:
-            health = client.cluster.health(wait_for_nodes=str(len(self.nodes)), wait_for_status="green", timeout="120s")
+        wanted = f"wait_for_nodes={len(self.nodes)}&wait_for_status=green&timeout=120s"
+        health = ask(self.nodes, "GET", f"/_cluster/health?{wanted}", ignore=[408])
         assert not health["timed_out"], health
 
 
@@ -113,7 +111,7 @@ class NodeKiller:
 
 
 def address_of(nodes: list[Node], index: str) -> str:
-    return f"http://{','.join(node.url.removeprefix('http://') for node in nodes)}/{index}"
+    return f"{nodes[0].release.scheme}http://{','.join(node.url.removeprefix('http://') for node in nodes)}/{index}"
 
 
 @contextmanager
@@ -123,15 +121,13 @@ def new_index(nodes: list[Node], documents: list[dict[str, Any]] | None = None) 
     :param documents: are stored without fingerprints.
     """
     index = f"test-{uuid.uuid4().hex[:16]}"
-    with Elasticsearch([node.url for node in nodes], request_timeout=60, max_retries=20) as client:
-        # The client repeats a request whose answer was lost: then the index exists already, or not any more.
-        client.options(ignore_status=400).indices.create(index=index, settings=SHARDS, timeout="60s")
-        client.cluster.health(index=index, wait_for_status="green", timeout="60s")
-        if documents:
-            operations = [line for each in documents for line in ({"index": {"_id": each["id"]}}, each)]
-            assert not client.bulk(index=index, operations=operations, refresh=True)["errors"]
-        yield address_of(nodes, index)
-        client.options(ignore_status=404).indices.delete(index=index, timeout="60s")
+    ask(nodes, "PUT", f"/{index}?timeout=60s", {"settings": SHARDS}, ignore=[400])
+    ask(nodes, "GET", f"/_cluster/health/{index}?wait_for_status=green&timeout=60s", ignore=[408])
+    if documents:
+        lines = [line for each in documents for line in ({"index": {"_id": each["id"]}}, each)]
+        assert not ask(nodes, "POST", f"/{index}/_bulk?refresh=true", lines)["errors"]
+    yield address_of(nodes, index)
+    ask(nodes, "DELETE", f"/{index}?timeout=60s", ignore=[404])
 
 
 def opened(address: str) -> Documents:

@@ -108,3 +108,19 @@ class TestElasticsearch(AtAddress):
 class TestAsyncElasticsearch(TestElasticsearch):
     def open(self) -> Store:
         return Awaited(open_async_store(self.address, request_timeout=60))
+
+
+@pytest.mark.opensearch
+class TestOpenSearch(AtAddress):
+    @pytest.fixture(autouse=True)
+    def _address(self, opensearch_url: str, make_opensearch_index: Callable[[], str]) -> None:
+        self.address = f"opensearch+{opensearch_url}/{make_opensearch_index()}"
+
+    def open(self) -> Store:
+        return open_store(self.address, request_timeout=60)
+
+
+@pytest.mark.slow  # the handlers are those of TestOpenSearch
+class TestAsyncOpenSearch(TestOpenSearch):
+    def open(self) -> Store:
+        return Awaited(open_async_store(self.address, request_timeout=60))

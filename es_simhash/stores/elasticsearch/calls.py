@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -20,16 +21,25 @@ COUNT_AGE = 10.0
 """Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
 
 
+WHOLE = {"allow_partial_search_results": "false"}
+"""Parameters of a search that every shard must answer."""
+
+
 @dataclass(frozen=True)
 class Call:
-    """A call of the client.
+    """An HTTP request.
 
-    :param method: name of the method, such as ``indices.create``.
-    :param arguments: its keyword arguments.
+    :param method: of HTTP.
+    :param path: percent-encoded.
+    :param body: a value for JSON. A list becomes lines of JSON; an entry that is a string is such a line already. None
+        for no body.
+    :param parameters: of the query string.
     """
 
     method: str
-    arguments: dict[str, Any] = field(default_factory=dict)
+    path: str
+    body: Any = None
+    parameters: dict[str, str] = field(default_factory=dict)
 
 
 Steps: TypeAlias = "Generator[Call | Pause, Any, R]"
@@ -40,18 +50,34 @@ So the sync and the async client send the same bytes from one source.
 
 
 @dataclass(frozen=True)
+class PointsInTime:
+    """How a server names points in time.
+
+    :param path: the end of the path that opens one of an index. It is also the path that closes one.
+    :param parameters: of the request that opens one.
+    :param key: key of the id in the bodies of these two.
+    :param tie_breaker: the field by which hits are sorted.
+    :param ties: hits of several shards may have the same value of it.
+    """
+
+    path: str
+    parameters: dict[str, str]
+    key: str
+    tie_breaker: str
+    ties: bool
+
+
+@dataclass(frozen=True)
 class Dialect:
     """What differs between servers with this protocol, and between their clients.
 
     A store for another server needs another value of this class. The value for Elasticsearch is ``ELASTICSEARCH`` in
-    :mod:`es_simhash.stores.elasticsearch.client`.
+    :mod:`es_simhash.stores.elasticsearch.client`, that for OpenSearch is in
+    :mod:`es_simhash.stores.elasticsearch.opensearch`.
 
     :param product: name of the server, with its article, for messages.
-    :param open_point_in_time: returns the Call that opens a point in time of an index, which lives for a duration such
-        as ``2m`` after each use.
-    :param point_in_time_key: key of the id of the point in time in the response to that Call.
-    :param close_point_in_time: returns the Call that closes the point in time with an id.
-    :param tie_breaker: the field by which the hits of a point in time are sorted. Each hit has another value of it.
+    :param points_in_time: how a point in time is opened, read and closed.
+    :param check_server: returns Steps that check once that the server is this product, if the client does not.
     :param send: makes a Call on a client. An async client returns an awaitable.
     :param body: returns the body of a response.
     :param failures: the exceptions that a Call may raise.
@@ -60,10 +86,8 @@ class Dialect:
     """
 
     product: str
-    open_point_in_time: Callable[[str, str], Call]
-    point_in_time_key: str
-    close_point_in_time: Callable[[str], Call]
-    tie_breaker: str
+    points_in_time: PointsInTime
+    check_server: Callable[[Index], Steps[None]]
     send: Callable[[Any, Call], Any]
     body: Callable[[Any], Any]
     failures: tuple[type[Exception], ...]
@@ -87,6 +111,16 @@ class DocumentCount:
         self.documents, self._asked = documents, time.monotonic()
 
 
+@dataclass
+class Server:
+    """What is known about a server.
+
+    :param checked: it is the product that the Dialect names.
+    """
+
+    checked: bool = False
+
+
 @dataclass(frozen=True)
 class Index:
     """The index that a store uses.
@@ -95,12 +129,23 @@ class Index:
     :param name: the store's address without credentials, for messages.
     :param dialect: of the server.
     :param count: an estimate of the number of documents, for the planner.
+    :param server: what is known about the server.
     """
 
     index: str
     name: str
     dialect: Dialect
     count: DocumentCount = field(default_factory=DocumentCount, compare=False)
+    server: Server = field(default_factory=Server, compare=False)
+
+    def call(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Call:
+        """Return a Call on this index.
+
+        :param action: the rest of the path, such as ``_search``; empty for the index itself.
+        :param parameters: of the query string.
+        """
+        path = f"/{quote(self.index, safe='')}"
+        return Call(method, f"{path}/{action}" if action else path, body, parameters)
 
 
 Handler: TypeAlias = "Callable[[Any, Index], Steps[Any]]"

@@ -13,81 +13,107 @@ from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport import SerializationError, TlsError
 from elasticsearch import ApiError, ConnectionTimeout, TransportError, UnsupportedProductError
 
-from es_simhash.errors import AccessDenied, SimhashError, StoreError, StoreUnreachable, TooLarge, WrongServer
-from es_simhash.stores.elasticsearch.calls import Call, Dialect
-from es_simhash.stores.elasticsearch.failures import passes
-from es_simhash.stores.elasticsearch.responses import error_from_body, index_fault_of, reason
+from es_simhash.errors import InputError, SimhashError, StoreError, WrongServer
+from es_simhash.stores.elasticsearch.calls import Call, Dialect, PointsInTime
+from es_simhash.stores.elasticsearch.client_errors import (
+    error_of_response,
+    first_line,
+    timed_out,
+    unreachable,
+    untrusted,
+)
+from es_simhash.stores.elasticsearch.products import wrong_server
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
+
 _CLIENT = version("elasticsearch")
+_PRODUCT = "an Elasticsearch"
+INVALID: tuple[type[Exception], ...] = ()
+"""What the client raises for invalid options, beside the errors of Python."""
+
+
+_ACCEPT = {"accept": "application/json"}
+_HEADERS = {
+    type(None): _ACCEPT,
+    dict: {**_ACCEPT, "content-type": "application/json"},
+    list: {**_ACCEPT, "content-type": "application/x-ndjson"},
+}
+"""The headers of a request, by the type of its body. The client adds its version to them."""
 
 
 def _send(client: Elasticsearch | AsyncElasticsearch, call: Call) -> Any:
-    return attrgetter(call.method)(client)(**call.arguments)
+    return client.perform_request(
+        call.method, call.path, params=call.parameters, headers=_HEADERS[type(call.body)], body=call.body
+    )
+
+
+def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
+    """Return the options of a client, sync or async.
+
+    :raises InputError: for an invalid API key, which the client would reject only at its first request.
+    """
+    if not isinstance(key := options.get("api_key"), str):
+        return options
+    key = key.strip()  # a key from a file ends with a line break
+    if not (key.isascii() and key.isprintable()):
+        raise InputError("the API key has a character that no key has: copy it again (ELASTIC_API_KEY, --api-key)")
+    return {**options, "api_key": key}
+
+
+def check_host(host: str) -> None:
+    """Do nothing: any host may be an Elasticsearch."""
+
+
+def client_hosts(client: Elasticsearch | AsyncElasticsearch) -> list[str]:
+    """Return the address of each host of a client, without credentials."""
+    return [node.base_url for node in client.transport.node_pool.all()]
 
 
 def _translate(error: Exception, name: str) -> SimhashError:
     if isinstance(error, TlsError):
-        return AccessDenied(
-            f"{name}: the TLS connection is not trusted ({_first_line(error)}): name the file of the authority's "
-            "certificate with ca_certs (--ca-certs), or use http:// if the server has no TLS"
-        )
+        return untrusted(name, first_line(error))
     if isinstance(error, ConnectionTimeout):
-        return StoreUnreachable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
+        return timed_out(name)
     if isinstance(error, TransportConnectionError):
-        return StoreUnreachable(
-            f"{name} can't be reached ({_first_line(error)}): check that it is running, and check the address"
-        )
-    if isinstance(error, UnsupportedProductError | SerializationError):
-        return WrongServer(f"the server at {name} is not an Elasticsearch: check the address")
+        return unreachable(name, first_line(error))
+    if isinstance(error, UnsupportedProductError):
+        return wrong_server(error.body, name, _PRODUCT)
+    if isinstance(error, SerializationError):
+        return wrong_server(None, name, _PRODUCT)
     if isinstance(error, ApiError):
         return _api_error(error, name)
-    return StoreError(f"{name}: {_first_line(error)}")
+    return StoreError(f"{name}: {first_line(error)}")
 
 
 def _api_error(error: ApiError, name: str) -> SimhashError:
     status = error.meta.status
-    if status == 401:
-        return AccessDenied(f"{name} does not take these credentials: check user and password, or ELASTIC_API_KEY")
-    if (fault := index_fault_of(error.body, status, name)) is not None:
-        return fault
-    if status == 403:
-        return AccessDenied(f"{name} does not permit this to your user: {reason(error.body)}")
-    if passes(error.body, status):
-        return error_from_body(error.body, status, name)
-    if status == 413:
-        return TooLarge(
-            f"{name} takes no request of this size (http.max_content_length): split it, or leave fields out"
-        )
-    if "media_type_header_exception" in str(error.body):
-        return WrongServer(
-            f"{name} is older than the installed client, elasticsearch {_CLIENT}: pip install 'elasticsearch>=8.19,<9'"
-        )
-    if "x-elastic-product" not in error.meta.headers:
-        return WrongServer(f"the server at {name} is not an Elasticsearch (HTTP {status}): check the address")
-    return error_from_body(error.body, status, name)
+    from_elasticsearch = "x-elastic-product" in error.meta.headers
+
+    def other() -> SimhashError | None:
+        if "media_type_header_exception" in str(error.body):
+            return WrongServer(
+                f"{name} is older than the installed client, elasticsearch {_CLIENT}: pip install "
+                "'elasticsearch>=8.19,<9'"
+            )
+        return None if from_elasticsearch else wrong_server(None, name, _PRODUCT, f" (HTTP {status})")
+
+    if status in (404, 406) and not from_elasticsearch:
+        return wrong_server(None, name, _PRODUCT, f" (HTTP {status})")
+    return error_of_response(error.body, status, name, "user and password, or ELASTIC_API_KEY", other)
 
 
-def _first_line(error: Exception) -> str:
-    return str(getattr(error, "message", error)).splitlines()[0]
-
-
-def _open_point_in_time(index: str, keep_alive: str) -> Call:
-    return Call("open_point_in_time", {"index": index, "keep_alive": keep_alive})
-
-
-def _close_point_in_time(id: str) -> Call:
-    return Call("close_point_in_time", {"id": id})
+def _check_server(index: Index) -> Steps[None]:
+    """Do nothing: the client checks the product in each response."""
+    yield from ()
 
 
 ELASTICSEARCH = Dialect(
-    product="an Elasticsearch",
-    open_point_in_time=_open_point_in_time,
-    point_in_time_key="id",
-    close_point_in_time=_close_point_in_time,
-    tie_breaker="_shard_doc",
+    product=_PRODUCT,
+    points_in_time=PointsInTime("_pit", {}, "id", "_shard_doc", ties=False),
+    check_server=_check_server,
     send=_send,
     body=attrgetter("body"),
     failures=(ApiError, TransportError, UnsupportedProductError),

@@ -20,7 +20,7 @@ from es_simhash.contract import (
     Written,
 )
 from es_simhash.errors import TooLarge
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
@@ -91,7 +91,7 @@ def _written(
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
         filter_path = "items.*.status,items.*.error"
-        body = yield Call("bulk", {"index": index.index, "operations": lines, "filter_path": filter_path, **options})
+        body = yield index.call("POST", "_bulk", lines, filter_path=filter_path, **options)
     except TooLarge as error:
         return (yield from _written_in_halves(operations, index, error, options))
     check_items(body["items"], index.name)
@@ -153,7 +153,7 @@ def _has(row: Row, link: Link) -> bool:
 
 
 def _refresh(request: Refresh, index: Index) -> Steps[None]:
-    check_complete((yield Call("indices.refresh", {"index": index.index})), index.name)
+    check_complete((yield index.call("POST", "_refresh")), index.name)
 
 
 HANDLERS = dict(

@@ -4,6 +4,8 @@ The rule: a failure passes if its HTTP status is in BUSY, or if the type of one 
 stand at any depth: the server wraps the failure of a node in that of a shard, and that one in the failure of a phase of
 the search. If other causes of the same failure last, the next attempt shows them alone.
 
+The names are those of Elasticsearch and of OpenSearch.
+
 BLOCKED is a type that passes by its status alone: the server itself lifts the block of a full disk (429) when there is
 room, and that of a cluster that is not ready (503). Another block (403) lasts until somebody lifts it.
 """
@@ -26,6 +28,9 @@ OVERLOAD = frozenset(
         "circuit_breaking_exception",
         "process_cluster_event_timeout_exception",
         "timeout_exception",
+        # OpenSearch
+        "rejected_execution_exception",
+        "cluster_manager_throttling_exception",
     }
 )
 """Types of failures of a node that has too much work. What the node holds is still there."""
@@ -63,6 +68,13 @@ AWAY = frozenset(
         # A search or a point in time was lost with its node, or expired. A new one works.
         "search_context_missing_exception",
         "task_cancelled_exception",
+        # OpenSearch: what it named anew, and what it added.
+        "cluster_manager_not_discovered_exception",
+        "not_cluster_manager_exception",
+        "node_decommissioned_exception",
+        "node_health_check_failure_exception",
+        "node_weighed_away_exception",
+        "primary_shard_closed_exception",
     }
 )
 """Types of failures of a node, a master or a shard that is away. A point in time may be lost with it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import CompleteKeys, DescribeKeys, KeysState, SetUpKeys
 from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError, NotSetUp
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
 from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.steps import read_mappings
@@ -86,16 +86,15 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[
             yield pause
         for name, state in states.items():
             meta = mappings[name]["_meta"]
-            yield Call(
-                "indices.put_mapping", {"index": name, "_meta": {**meta, META: {**meta[META], KEY: state.to_dict()}}}
-            )
+            changed_meta = {**meta, META: {**meta[META], KEY: state.to_dict()}}
+            yield replace(index, index=name).call("PUT", "_mapping", {"_meta": changed_meta})
         changed = True
 
 
 def _is_empty(index: Index) -> Steps[bool]:
     """Return whether the index has no fingerprinted document."""
-    check_complete((yield Call("indices.refresh", {"index": index.index})), index.name)
-    body = yield Call("count", {"index": index.index, "query": {"exists": {"field": "simhash.digest"}}})
+    check_complete((yield index.call("POST", "_refresh")), index.name)
+    body = yield index.call("POST", "_count", {"query": {"exists": {"field": "simhash.digest"}}})
     check_complete(body, index.name)
     return not body["count"]
 

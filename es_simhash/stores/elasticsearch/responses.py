@@ -93,7 +93,10 @@ def reason(body: Any) -> str:
 
 
 def _error(body: Any) -> Any:
-    return body.get("error", {}) if isinstance(body, dict) else {}
+    """Return the error in a body. A proxy in front of a server, as that of AWS, writes a message in its place."""
+    if not isinstance(body, dict):
+        return {}
+    return body.get("error") or body.get("message") or body.get("Message") or {}
 
 
 def _type(body: Any) -> str:

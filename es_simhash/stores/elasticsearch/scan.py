@@ -17,9 +17,9 @@ from zlib import crc32
 
 from es_simhash.contract import Count, Scan, ScanPage
 from es_simhash.errors import StoreError
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.failures import ShardsAway
-from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
+from es_simhash.stores.elasticsearch.point_in_time import Reading, close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_rows
 from es_simhash.stores.elasticsearch.times import with_time
@@ -39,15 +39,13 @@ MOST_SLICES = 1024
 class _Position:
     """Where a Scan goes on.
 
-    :param point_in_time: its id.
-    :param last: the sort values of the last hit; None to begin at the start.
+    :param reading: of the point in time.
     :param select: select the part of the request here, because the server does not.
     :param returned: hashes of the ids that were returned, in one array for each page: 8 bytes a document.
     :param again: hashes of the ids to leave out, because they were returned before a point in time was lost.
     """
 
-    point_in_time: str
-    last: Any = None
+    reading: Reading
     select: bool = False
     returned: tuple[array[int], ...] = ()
     again: frozenset[int] = frozenset()
@@ -56,25 +54,23 @@ class _Position:
 def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
     position: _Position = request.after or (yield from _start(request, index))
     try:
-        page = yield from _page(request, position, index)
+        every, reading = yield from _page(request, position, index)
     except ShardsAway:
         if request.after is None:
             raise
         again = position.again.union(*position.returned)
         opened = yield from open_point_in_time(index, KEEP_ALIVE)
-        position = replace(position, point_in_time=opened, last=None, again=again)
-        page = yield from _page(request, position, index)
-    every = page["hits"]["hits"]
+        position = replace(position, reading=opened, again=again)
+        every, reading = yield from _page(request, position, index)
     hits = [hit for hit in every if _belongs(hit["_id"], request, position)]
     read_rows = usable_rows if request.fields is None else hit_rows
     rows = read_rows(hits, index, request.time_field)
     sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
-    if len(every) < _size(request):
-        yield from close_point_in_time(page["pit_id"], index)
+    if reading.finished:
+        yield from close_point_in_time(reading, index)
         return ScanPage(rows, None, sources)
     returned = (*position.returned, array("q", [hash(hit["_id"]) for hit in hits]))
-    after = replace(position, point_in_time=page["pit_id"], last=every[-1]["sort"], returned=returned)
-    return ScanPage(rows, after, sources)
+    return ScanPage(rows, replace(position, reading=reading, returned=returned), sources)
 
 
 def _start(request: Scan, index: Index) -> Steps[_Position]:
@@ -82,18 +78,14 @@ def _start(request: Scan, index: Index) -> Steps[_Position]:
     if request.slice is None:
         return position
     # A server that refuses slices of the ids accepts one that is a whole shard. None of so many slices is.
-    options = {"size": 0, "slice": {"field": "_id", "id": 0, "max": MOST_SLICES}, "terminate_after": 1}
+    options = {"slice": {"field": "_id", "id": 0, "max": MOST_SLICES}, "terminate_after": 1, "_source": False}
     try:
-        yield from read_page({"match_all": {}}, position.point_in_time, KEEP_ALIVE, options, index)
+        yield from read_page({"match_all": {}}, position.reading, 1, options, index)
     except StoreError as error:
         if "cannot slice on [_id]" not in str(error):
             raise
         return replace(position, select=True)
     return position
-
-
-def _size(request: Scan) -> int:
-    return request.size or PAGE
 
 
 def _belongs(id: str, request: Scan, position: _Position) -> bool:
@@ -105,20 +97,18 @@ def _belongs(id: str, request: Scan, position: _Position) -> bool:
     return not position.again or hash(id) not in position.again
 
 
-def _page(request: Scan, position: _Position, index: Index) -> Steps[dict[str, Any]]:
+def _page(request: Scan, position: _Position, index: Index) -> Steps[tuple[list[dict[str, Any]], Reading]]:
     # To the server an empty list means all fields.
     row_options = with_time(ROW_OPTIONS, request.time_field)
-    options = {**row_options, "size": _size(request), "source": list(request.fields) if request.fields else False}
-    if position.last is not None:
-        options["search_after"] = position.last
+    options = {**row_options, "_source": list(request.fields) if request.fields else False}
     if request.slice is not None and not position.select:
         part, parts = request.slice
         options["slice"] = {"field": "_id", "id": part, "max": parts}
-    return (yield from read_page(_query(request), position.point_in_time, KEEP_ALIVE, options, index))
+    return (yield from read_page(_query(request), position.reading, request.size or PAGE, options, index))
 
 
 def _count(request: Count, index: Index) -> Steps[int]:
-    body = yield Call("count", {"index": index.index, "query": _query(request.scan)})
+    body = yield index.call("POST", "_count", {"query": _query(request.scan)})
     check_complete(body, index.name)
     count: int = body["count"]
     return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes

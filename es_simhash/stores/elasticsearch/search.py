@@ -11,7 +11,7 @@ from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import hex_segments
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
 from es_simhash.search.look_up import LookUp, choose
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
@@ -183,10 +183,10 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
     The score of a hit counts the documents of all shards. This takes a further round between the shards, so only
     searches that sort by score ask for it.
     """
-    header = {"index": index.index, "allow_partial_search_results": False}
+    header = {"allow_partial_search_results": False}
     scored = {**header, "search_type": "dfs_query_then_fetch"}
     lines = [line for search in searches for line in (scored if "_score" in search["sort"] else header, search)]
-    response = yield Call("msearch", {"searches": lines})
+    response = yield index.call("POST", "_msearch", lines)
     bodies: list[dict[str, Any]] = response["responses"]
     for body in bodies:
         if "error" in body:
@@ -210,7 +210,7 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[tuple[LookUp, lis
     look_up = LookUp("plan", DIGESTS)
     if fingerprints:
         if index.count.old and fingerprints > 1:
-            index.count.set((yield Call("count", {"index": index.index}))["count"])
+            index.count.set((yield index.call("POST", "_count"))["count"])
         documents = index.count.documents
         look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
     if request.time_field is None:
@@ -315,8 +315,8 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
             {"terms": {"simhash.group": sorted(heads)}},
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
-        search = {"index": index.index, "query": query, "size": PAGE, "source": False, **ROW_OPTIONS}
-        body = yield Call("search", search)
+        search = {"query": query, "size": PAGE, "_source": False, **ROW_OPTIONS}
+        body = yield index.call("POST", "_search", search)
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:
@@ -337,26 +337,22 @@ def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) 
     :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
     :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
     """
-    point_in_time = yield from open_point_in_time(index, KEEP_ALIVE)
+    reading = yield from open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
-    options = {**row_options, "size": PAGE, "source": False}
+    options = {**row_options, "_source": False}
     try:
-        while True:
-            page = yield from read_page(query, point_in_time, KEEP_ALIVE, options, index)
-            point_in_time = page["pit_id"]
-            hits += page["hits"]["hits"]
-            if len(page["hits"]["hits"]) < PAGE:
-                break
-            if len(hits) > MAX_CANDIDATES:
+        while not reading.finished:
+            page, reading = yield from read_page(query, reading, PAGE, options, index)
+            hits += page
+            if len(hits) > MAX_CANDIDATES and not reading.finished:
                 raise TooManyCandidates(
                     f"{index.name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
                     "use a smaller max_distance or a narrower filter"
                 )
-            options = {**options, "search_after": hits[-1]["sort"]}
     except SimhashError:
-        yield from close_point_in_time(point_in_time, index)
+        yield from close_point_in_time(reading, index)
         raise
-    yield from close_point_in_time(point_in_time, index)
+    yield from close_point_in_time(reading, index)
     return hits
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import (
@@ -13,7 +14,7 @@ from es_simhash.errors import (
     Unsupported,
     WrongServer,
 )
-from es_simhash.stores.elasticsearch.calls import Call
+from es_simhash.stores.elasticsearch.calls import WHOLE, Call
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
 
@@ -51,9 +52,9 @@ def _check_routing(index: Index) -> Steps[None]:
 
     :raises Unsupported: if a document has.
     """
-    search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "source": False, "track_total_hits": False}
+    search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "_source": False, "track_total_hits": False}
     try:
-        body = yield Call("search", {"index": index.index, **search, "allow_partial_search_results": False})
+        body = yield index.call("POST", "_search", search, **WHOLE)
         check_complete(body, index.name)
     except (AccessDenied, StoreUnavailable, IncompleteAnswer):
         # The first read will say so. Perhaps another program has just made the index, and its shards are not ready.
@@ -75,7 +76,7 @@ def _check_source_mode(index: Index) -> Steps[None]:
 
     :raises Unsupported: if they do.
     """
-    body = yield Call("indices.get_settings", {"index": index.index, "name": _SOURCE_MODE, "flat_settings": True})
+    body = yield index.call("GET", f"_settings/{_SOURCE_MODE}", flat_settings="true")
     for name, each in body.items():
         if each.get("settings", {}).get(_SOURCE_MODE) == "disabled":
             raise no_source(name)
@@ -95,7 +96,7 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     mappings = yield from read_mappings(index)
     if mappings is None:
         try:
-            yield Call("indices.create", {"index": index.index, "mappings": part.mapping(config, new)})
+            yield index.call("PUT", "", {"mappings": part.mapping(config, new)})
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
@@ -107,21 +108,37 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     yield from _check_routing(index)
     yield from _check_source_mode(index)
     for each, mapping in mappings.items():
-        yield Call("indices.put_mapping", {"index": each, **part.addition(mapping, config, new)})
+        yield replace(index, index=each).call("PUT", "_mapping", part.addition(mapping, config, new))
     part.check((yield from read_mappings(index)) or {}, config, index.name)
     return "added"
 
 
 def read_mappings(index: Index) -> Steps[dict[str, Any] | None]:
     """Return the mapping of the index, or of each index behind the alias, by name; None if there is no index."""
+    # Most programs send this request first. So another server is noticed here.
+    if not index.server.checked:
+        yield from index.dialect.check_server(index)
+        index.server.checked = True
     try:
-        body = yield Call("indices.get_mapping", {"index": index.index})
+        body = yield index.call("GET", "_mapping")
     except NotSetUp:
         return None
-    # Most programs send this request first. So another server that claims to be this product is noticed here.
+    except WrongServer as error:
+        raise (yield from _identified(error)) from error
     if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
     return {existing: each["mappings"] for existing, each in body.items()}
+
+
+def _identified(error: WrongServer) -> Steps[WrongServer]:
+    """Return the error that names the product of a server; the error itself if the server does not say."""
+    try:
+        yield Call("GET", "/")
+    except WrongServer as better:
+        return better
+    except StoreError:
+        pass
+    return error
 
 
 def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: Index) -> Steps[list[dict[str, Any]]]:
@@ -131,8 +148,8 @@ def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: In
     """
     if not ids:
         return []
-    selection = {} if fields is None else {"source_includes": list(fields)}
-    body = yield Call("mget", {"index": index.index, "ids": list(ids), **selection})
+    selection = {} if fields is None else {"_source_includes": ",".join(fields)}
+    body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
     for document in body["docs"]:
         if "error" in document:
             raise error_from_body(document, 500, index.name)
@@ -160,7 +177,7 @@ def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]
 
     :raises StoreError: if a document was not changed for another reason.
     """
-    body = yield Call("bulk", {"index": index.index, "operations": operations})
+    body = yield index.call("POST", "_bulk", operations)
     check_items(body["items"], index.name)
     results = [result for item in body["items"] for result in item.values()]
     for result in results:

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.drive import arun, run
 from es_simhash.stores.elasticsearch.calls import Index
-from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.handlers import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_simhash.contract import Request
     from es_simhash.stores.elasticsearch.calls import Call, Dialect
@@ -21,22 +18,22 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class _IndexStore:
+class _Base:
     """A store on one index, or on an alias of it.
 
     :param client: an official client.
     :param index: name of the index or the alias.
     :param name: the address without credentials, for messages.
+    :param dialect: of the server and the client.
     :param owned: close the client together with the store.
     """
 
     embedded = False
-    dialect: Dialect = ELASTICSEARCH
 
-    def __init__(self, client: Any, index: str, name: str, *, owned: bool) -> None:
-        self.name = name
+    def __init__(self, client: Any, index: str, name: str, dialect: Dialect, *, owned: bool) -> None:
+        self.name, self.dialect = name, dialect
         self._client = client
-        self._index = Index(index, name, self.dialect)
+        self._index = Index(index, name, dialect)
         self._owned = owned
 
     def _send(self, call: Call) -> Any:
@@ -51,10 +48,8 @@ class _IndexStore:
             raise self.dialect.translate(error, self.name) from error
 
 
-class ElasticsearchStore(_IndexStore):
+class IndexStore(_Base):
     """A Store on one index, or on an alias of it, through a sync client. The parameters are the same."""
-
-    _client: Elasticsearch
 
     def perform(self, request: Request[R]) -> R:
         """Return the reply to a request."""
@@ -70,10 +65,8 @@ class ElasticsearchStore(_IndexStore):
             self._client.close()
 
 
-class AsyncElasticsearchStore(_IndexStore):
-    """:class:`ElasticsearchStore` through an async client."""
-
-    _client: AsyncElasticsearch
+class AsyncIndexStore(_Base):
+    """:class:`IndexStore` through an async client."""
 
     async def perform(self, request: Request[R]) -> R:
         """Return the reply to a request."""

@@ -23,7 +23,7 @@ from es_simhash.contract import (
 )
 from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import WHOLE, handler
 from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
@@ -69,7 +69,7 @@ def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
     refused: dict[str, str] = {}
     for states in _by_bytes(request):
         operations = [line for user, state in states.items() for line in _operation(user, state)]
-        body = yield Call("bulk", {"index": index.index, "operations": operations})
+        body = yield index.call("POST", "_bulk", operations)
         check_items(body["items"], index.name)
         for item in body["items"]:
             (result,) = item.values()
@@ -109,8 +109,8 @@ def _list_users(request: ListUsers, index: Index) -> Steps[list[str]]:
             "must_not": [with_ids(request.without)],
         }
     }
-    arguments = {"index": index.index, "query": query, "size": PAGE, "source": False, "track_total_hits": False}
-    body = yield Call("search", {**arguments, "sort": ["_doc"], "allow_partial_search_results": False})
+    search = {"query": query, "size": PAGE, "_source": False, "track_total_hits": False, "sort": ["_doc"]}
+    body = yield index.call("POST", "_search", search, **WHOLE)
     check_complete(body, index.name)
     return [hit["_id"] for hit in body["hits"]["hits"]]
 

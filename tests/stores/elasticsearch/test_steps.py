@@ -78,9 +78,13 @@ def test_a_scan_with_no_fields_returns_every_document_without_fields() -> None:
     hit = {"_id": "a", "_seq_no": 1, "_primary_term": 1, "sort": [0]}
     page = {"timed_out": False, "_shards": SHARDS, "pit_id": "pit", "hits": {"hits": [hit]}}
     calls, reply = performed(Scan(fields=()), {"id": "pit"}, page, {})
-    assert [call.method for call in calls] == ["open_point_in_time", "search", "close_point_in_time"]
-    assert calls[1].arguments["source"] is False, "to a server an empty list means all fields"
-    assert calls[1].arguments["query"] == {"bool": {"filter": []}}
+    assert [(call.method, call.path) for call in calls] == [
+        ("POST", "/news/_pit"),
+        ("POST", "/_search"),
+        ("DELETE", "/_pit"),
+    ]
+    assert calls[1].body["_source"] is False, "to a server an empty list means all fields"
+    assert calls[1].body["query"] == {"bool": {"filter": []}}
     assert [(row.id, row.digest) for row in reply.rows] == [("a", "")]
 
 
@@ -144,7 +148,7 @@ def test_a_row_that_is_stored_already_is_no_conflict() -> None:
     """The response to the first request got lost, and the request was sent again."""
     row = replace(entry("a", 1).row, version=(1, 1))
     calls, _ = performed(Annotate((row,), 64), {"items": [item("update", "a", 200)]})
-    simhash = calls[0].arguments["operations"][1]["doc"]["simhash"]
+    simhash = calls[0].body[1]["doc"]["simhash"]
     stored = {"_id": "a", "found": True, "_seq_no": 2, "_primary_term": 1, "_source": {"simhash": simhash}}
     conflict = {"items": [item("update", "a", 409, "version_conflict_engine_exception")]}
     assert not performed(Annotate((row,), 64), conflict, {"docs": [stored]})[1].conflicts
@@ -185,12 +189,12 @@ def test_of_two_programs_that_make_an_index_at_the_same_moment_the_second_change
 
 def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_the_error() -> None:
     calls, reply = performed(SetUp(OURS), index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert [call.method for call in calls] == [
-        "indices.get_mapping",
-        "search",
-        "indices.get_settings",
-        "indices.put_mapping",
-        "indices.get_mapping",
+    assert [(call.method, call.path) for call in calls] == [
+        ("GET", "/news/_mapping"),
+        ("POST", "/news/_search"),
+        ("GET", "/news/_settings/index.mapping.source.mode"),
+        ("PUT", "/news/_mapping"),
+        ("GET", "/news/_mapping"),
     ]
     assert reply == "added"
     with pytest.raises(SchemeMismatch, match=THEIRS.version):
@@ -204,13 +208,13 @@ def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_tha
     keys = {"kinds": ["shingles"], "complete": True}
     request = SetUp(OURS, ("shingles",))
     calls, _ = performed(request, NotSetUp("no such index"), {})
-    assert calls[1].arguments["mappings"]["_meta"][META]["keys"] == keys
+    assert calls[1].body["mappings"]["_meta"][META]["keys"] == keys
     calls, _ = performed(request, index_with({}), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert calls[3].arguments["_meta"][META]["keys"] == keys
+    assert calls[3].body["_meta"][META]["keys"] == keys
     incomplete = DOCUMENTS.mapping(OURS)
     del incomplete["properties"]["simhash"]["properties"]["s0"]
     calls, _ = performed(request, index_with(incomplete), *USABLE, {}, index_with(DOCUMENTS.mapping(OURS)))
-    assert "keys" not in calls[3].arguments["_meta"][META]
+    assert "keys" not in calls[3].body["_meta"][META]
 
 
 def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
@@ -223,8 +227,8 @@ def test_the_set_up_of_keys_keeps_everything_else_in_the_mapping() -> None:
         SetUpKeys(("shingles",)), index_with(mapping), {"_shards": SHARDS}, empty, {}, index_with(after)
     )
     assert reply == "added"
-    [put] = [call for call in calls if call.method == "indices.put_mapping"]
-    assert put.arguments == {"index": "news", "_meta": after["_meta"]}
+    [put] = [call for call in calls if call.method == "PUT"]
+    assert (put.path, put.body) == ("/news/_mapping", {"_meta": after["_meta"]})
 
 
 def test_keys_that_another_program_replaced_are_set_up_again() -> None:
@@ -238,7 +242,7 @@ def test_keys_that_another_program_replaced_are_set_up_again() -> None:
     responses = [index_with(mapping), *counted, {}, with_keys("theirs"), *counted, {}, with_keys("ours", "theirs")]
     calls, reply = performed(SetUpKeys(("ours",)), *responses)
     assert reply == "added"
-    first, second = (call.arguments["_meta"][META]["keys"] for call in calls if call.method == "indices.put_mapping")
+    first, second = (call.body["_meta"][META]["keys"] for call in calls if call.method == "PUT")
     assert first == {"kinds": ["ours"], "complete": False}
     assert second == {"kinds": ["ours", "theirs"], "complete": False}
 
@@ -250,7 +254,7 @@ def test_equal_queries_of_several_probes_take_one_search() -> None:
     found = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": hits, "total": {"value": 9}}}
     nothing = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
     calls, reply = performed(Candidates(probes, -1, 64, most=2), {"responses": [nothing, found]})
-    [digests, keys] = calls[0].arguments["searches"][1::2]
+    [digests, keys] = calls[0].body[1::2]
     by_digest = {"bool": {"should": [{"terms": {"simhash.digest": ["d"]}}], "minimum_should_match": 1}}
     assert digests["query"] == {"bool": {"filter": [by_digest]}}
     assert keys["size"] == 3
@@ -264,7 +268,7 @@ NOTHING = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
 def test_with_block_keys_a_whole_batch_is_one_clause() -> None:
     probes = (Probe(1, None), Probe(2, None))
     calls, _ = performed(Candidates(probes, 3, 64, blocks=True), {"count": 5}, {"responses": [NOTHING]})
-    [_, search] = calls[1].arguments["searches"]
+    [_, search] = calls[1].body
     [clause] = search["query"]["bool"]["filter"][0]["bool"]["should"]
     assert clause == {"terms": {"simhash.blocks": [key for keys in block_keys([1, 2], 64) for key in keys]}}
 
@@ -272,12 +276,12 @@ def test_with_block_keys_a_whole_batch_is_one_clause() -> None:
 def test_the_documents_are_counted_for_batches_and_not_for_each_request() -> None:
     index = new_index()
     one, two = (Candidates(probes, 3, 64) for probes in ((Probe(1, None),), (Probe(1, None), Probe(2, None))))
-    methods = []
+    paths = []
     for request, responses in [(one, []), (two, [{"count": 5}]), (two, []), (one, [])]:
         calls, _ = performed(request, *responses, {"responses": [NOTHING]}, index=index)
-        methods.append([call.method for call in calls])
-    assert methods == [["msearch"], ["count", "msearch"], ["msearch"], ["msearch"]]
-    [_, search] = calls[0].arguments["searches"]
+        paths.append([call.path.rpartition("/")[2] for call in calls])
+    assert paths == [["_msearch"], ["_count", "_msearch"], ["_msearch"], ["_msearch"]]
+    [_, search] = calls[0].body
     [clause] = search["query"]["bool"]["filter"][0]["bool"]["should"]
     assert clause == plain_clause(1), "the index is small"
 

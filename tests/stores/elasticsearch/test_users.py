@@ -57,7 +57,7 @@ def test_after_a_conflict_a_removal_reads_only_the_remaining_users_again() -> No
         done("update", bob=200),
     )
     assert removed == {"ann", "bob"}
-    assert [call.arguments["ids"] for call in calls if call.method == "mget"] == [["ann", "bob"], ["bob"]]
+    assert [call.body["ids"] for call in calls if call.path == "/users/_mget"] == [["ann", "bob"], ["bob"]]
 
 
 def test_a_removal_with_lasting_conflicts_gives_up_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

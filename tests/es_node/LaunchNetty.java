@@ -6,13 +6,14 @@ import org.elasticsearch.node.Node;
 import org.elasticsearch.transport.Netty4Plugin;
 
 /**
- * One node of a real Elasticsearch 7.17, with the network layer of the distribution, so several
- * nodes form a cluster. It lacks the modules that {@code Launch} lacks.
+ * One node of a real Elasticsearch 7.17 or OpenSearch, with the network layer of the distribution,
+ * so several nodes form a cluster. It lacks the modules that {@code Launch} lacks.
+ * For OpenSearch, {@code node.py} changes the names of the packages.
  *
  * <p>Arguments: as for {@code Launch}; MODULES is not used.
  */
-public class Launch7 extends Node {
-    private Launch7(Settings settings) {
+public class LaunchNetty extends Node {
+    private LaunchNetty(Settings settings) {
         super(
             InternalSettingsPreparer.prepareEnvironment(settings, Map.of(), null, () -> settings.get("node.name")),
             List.of(Netty4Plugin.class), true);
@@ -23,7 +24,7 @@ public class Launch7 extends Node {
         Settings.Builder settings = Settings.builder().put("path.home", args[1]);
         for (int i = 2; i < args.length; i++) settings.put(args[i].split("=", 2)[0], args[i].split("=", 2)[1]);
         try {
-            new Launch7(settings.build()).start();
+            new LaunchNetty(settings.build()).start();
         } catch (Throwable e) {
             e.printStackTrace();
             System.exit(1);

@@ -1,0 +1,101 @@
+"""The clients of the products that have Elasticsearch's protocol: which there are, and how one is made."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import InputError
+from es_simhash.stores.elasticsearch.products import INSTALL_OPENSEARCH
+from es_simhash.stores.elasticsearch.products import OPENSEARCH as OPENSEARCH_PREFIX
+
+if TYPE_CHECKING:
+    from es_simhash.stores.elasticsearch.calls import Dialect
+
+
+@dataclass(frozen=True)
+class Product:
+    """A server product, and its official client.
+
+    The client is imported when it is first needed: that takes as long as all other imports, and a file needs none.
+
+    :param prefix: of the scheme of an address.
+    :param package: has the client.
+    :param distribution: of the package, for pip.
+    :param majors: the major versions of it that can be used.
+    :param classes: names of the sync and of the async class of the client.
+    :param module: has the Dialect and the functions ``client_options``, ``check_host`` and ``client_hosts``.
+    :param dialect: name of the Dialect in that module.
+    :param install: the command that installs the client.
+    """
+
+    prefix: str
+    package: str
+    distribution: str
+    majors: range
+    classes: tuple[str, str]
+    module: str
+    dialect: str
+    install: str
+
+    def load(self) -> Any:
+        """Return the module with the Dialect.
+
+        :raises InputError: if the client is not installed, or has another major version.
+        """
+        try:
+            import_module(self.package)
+        except ImportError as error:
+            raise InputError(f"the store needs the client {self.distribution}: {self.install}") from error
+        installed = version(self.distribution)
+        if int(installed.partition(".")[0]) not in self.majors:
+            raise InputError(f"{self.distribution} {installed} is installed, which can't be used: {self.install}")
+        return import_module(self.module)
+
+    def client_class(self, *, is_async: bool) -> Any:
+        """Return the class of the client."""
+        try:
+            return getattr(import_module(self.package), self.classes[is_async])
+        except (AttributeError, ImportError) as error:  # aiohttp is not installed
+            raise InputError(f"the class {self.classes[is_async]} can't be imported: {self.install}") from error
+
+    def dialect_of(self, module: Any) -> Dialect:
+        """Return the Dialect of the loaded module."""
+        dialect: Dialect = getattr(module, self.dialect)
+        return dialect
+
+
+ELASTICSEARCH = Product(
+    "",
+    "elasticsearch",
+    "elasticsearch",
+    range(8, 10),
+    ("Elasticsearch", "AsyncElasticsearch"),
+    "es_simhash.stores.elasticsearch.client",
+    "ELASTICSEARCH",
+    "pip install 'elasticsearch[async]>=8.19,<10'",
+)
+OPENSEARCH = Product(
+    OPENSEARCH_PREFIX,
+    "opensearchpy",
+    "opensearch-py",
+    range(2, 4),
+    ("OpenSearch", "AsyncOpenSearch"),
+    "es_simhash.stores.elasticsearch.opensearch",
+    "OPENSEARCH",
+    INSTALL_OPENSEARCH,
+)
+PRODUCTS = (ELASTICSEARCH, OPENSEARCH)
+
+
+def product_of(client: Any) -> tuple[Product, bool] | None:
+    """Return the product of a caller's client, and whether the client is async; None for any other object."""
+    for product in PRODUCTS:
+        package = sys.modules.get(product.package)  # a client exists only if its package was imported
+        for is_async, name in enumerate(product.classes):
+            if isinstance(found := getattr(package, name, None), type) and isinstance(client, found):
+                return product, bool(is_async)
+    return None

@@ -1,0 +1,143 @@
+"""On a real OpenSearch: what is not in the contract suite. The reference is an SQLite file."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from opensearchpy import AsyncOpenSearch, OpenSearch
+
+from es_simhash import AsyncDocuments, Documents, SeenItems
+from es_simhash.contract import Scan
+from es_simhash.errors import InputError, WrongServer
+from es_simhash.stores.elasticsearch import scan, search
+from tests.faults import BATCH, MAX_DISTANCE, contents_of, later, news
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = [pytest.mark.opensearch, pytest.mark.slow]
+
+RULE: dict[str, Any] = {"max_distance": MAX_DISTANCE, "confirm": 0.6, "batch_size": BATCH}
+
+
+@pytest.fixture
+def client(opensearch_url: str) -> Iterator[OpenSearch]:
+    with OpenSearch(opensearch_url, timeout=60) as client:
+        yield client
+
+
+def sharded(client: OpenSearch, index: str, shards: int = 3) -> str:
+    client.indices.create(index=index, body={"settings": {"number_of_shards": shards, "number_of_replicas": 0}})
+    return index
+
+
+def flow(documents: Documents) -> list[Any]:
+    """Return what the verbs of a program reply, one after another."""
+    first = news(60, seed=4)
+    replies: list[Any] = [documents.setup(keys=["shingles", "blocks"])]
+    replies += documents.ingest(first, **RULE)
+    replies += documents.ingest(later(first, seed=5), **RULE)
+    replies += [documents.similar(first[0]["text"], confirm=0.5), documents.similar_to("7", max_distance=7)]
+    replies += [documents.group(max_distance=3), sorted(contents_of(documents).items())]
+    replies += [documents.remove(["3", "4", "none"]), documents.remove_matching({"ids": {"values": ["5"]}})]
+    replies += [sorted(o.id for o in documents.backfill("text", again=True)), documents.missing()]
+    replies += [sorted(contents_of(documents).items()), sorted(map(str, documents.sample_pairs(20, seed=1)))]
+    return replies
+
+
+def test_every_verb_on_several_shards_replies_as_on_sqlite(
+    client: OpenSearch, make_opensearch_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "PAGE", 7)
+    monkeypatch.setattr(search, "PAGE", 20)
+    with Documents("sqlite:///:memory:") as reference:
+        expected = flow(reference)
+    before = open_points_in_time(client)
+    found = flow(Documents(client, index=sharded(client, make_opensearch_index())))
+    assert found[0] == "added"
+    assert found[1:] == expected[1:]
+    assert open_points_in_time(client) <= before
+
+
+def open_points_in_time(client: OpenSearch) -> int:
+    nodes = client.transport.perform_request("GET", "/_nodes/stats/indices/search")["nodes"]
+    return sum(node["indices"]["search"]["point_in_time_current"] for node in nodes.values())
+
+
+def ids_of_part(documents: Documents, part: int, parts: int) -> list[str]:
+    ids: list[str] = []
+    request = Scan(slice=(part, parts))
+    while True:
+        page = documents._store.perform(request)
+        ids += [row.id for row in page.rows]
+        if page.after is None:
+            return ids
+        request = replace(request, after=page.after)
+
+
+@pytest.mark.parametrize("size", [1, 5, 10_000])
+def test_an_alias_is_read_to_its_end_in_pages_of_any_size(
+    client: OpenSearch, make_opensearch_index: Callable[[], str], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "PAGE", size)
+    indices = [sharded(client, make_opensearch_index(), shards) for shards in (1, 3)]
+    ids = set()
+    for index in indices:
+        with Documents(client, index=index) as documents:
+            documents.setup()
+            ids |= {o.id for o in documents.ingest({"id": f"{index}-{n}", "text": "暴雨"} for n in range(20))}
+    client.indices.put_alias(index=",".join(indices), name=f"{indices[0]}-both")
+    with Documents(client, index=f"{indices[0]}-both") as documents:
+        found = [row.id for row in documents.export()]
+        assert len(found) == 40
+        assert set(found) == ids
+        parts = [ids_of_part(documents, part, 3) for part in range(3)]
+    assert sorted(id for part in parts for id in part) == sorted(ids)
+    assert all(parts)
+
+
+def test_seen_items_are_kept(opensearch_url: str, make_opensearch_index: Callable[[], str]) -> None:
+    with SeenItems(f"opensearch+{opensearch_url}/{make_opensearch_index()}", capacity=50) as seen:
+        seen.setup()
+        seen.add("ann", ["a", "b"])
+        assert seen.unseen("ann", ["a", "b", "c"]) == ["c"]
+        seen.forget("ann", ["a"])
+        assert seen.unseen("ann", ["a", "b"]) == ["a"]
+        seen.remove("ann")
+        assert seen.unseen("ann", ["b"]) == ["b"]
+
+
+def test_a_program_passes_its_own_client_sync_or_async(
+    client: OpenSearch, opensearch_url: str, make_opensearch_index: Callable[[], str]
+) -> None:
+    index = make_opensearch_index()
+    with Documents(client, index=index) as documents:
+        assert documents.name == f"opensearch+{opensearch_url}/{index}"
+        documents.setup()
+        expected = list(documents.ingest(news(10)))
+    assert client.ping(), "it stays open"
+    with pytest.raises(InputError, match="AsyncSeenItems need a client of the class AsyncOpenSearch"):
+        AsyncDocuments(client, index=index)  # type: ignore[arg-type]
+
+    async def main() -> list[Any]:
+        async with AsyncOpenSearch(opensearch_url) as own, AsyncDocuments(own, index=make_opensearch_index()) as other:
+            await other.setup()
+            return [outcome async for outcome in other.ingest(news(10))]
+
+    assert asyncio.run(main()) == expected
+
+
+@pytest.mark.elasticsearch
+def test_the_wrong_server_is_named_with_the_right_address(elasticsearch_url: str, opensearch_url: str) -> None:
+    for address, right in (
+        (
+            f"{opensearch_url}/news",
+            rf"is an OpenSearch: use the address opensearch\+{opensearch_url}/news; it needs pip",
+        ),
+        (f"opensearch+{elasticsearch_url}/news", f"is an Elasticsearch: use the address {elasticsearch_url}/news; "),
+    ):
+        with Documents(address) as documents, pytest.raises(WrongServer, match=right):
+            documents.setup()
