@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from es_simhash.client.group_commit import AsyncGroupCommit, GroupCommit, Together
 from es_simhash.contract import AtOnce
 from es_simhash.drive import arun, run, with_retries
-from es_simhash.ingest.performer import Performer
+from es_simhash.ingest.performer import Performer, is_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine
@@ -117,8 +117,8 @@ class SyncClient:
                 results = iter(batch)
                 try:
                     yield from results
-                except GeneratorExit:
-                    watch.left(length_hint(results))
+                except GeneratorExit as left:
+                    watch.left(length_hint(results), left)
                     raise
 
 
@@ -176,8 +176,8 @@ class AsyncClient:
                 try:
                     for item in results:
                         yield item
-                except GeneratorExit:
-                    watch.left(length_hint(results))
+                except GeneratorExit as left:
+                    watch.left(length_hint(results), left)
                     raise
         finally:
             performer.cancel()
@@ -206,9 +206,9 @@ class Watch:
             weakref.finalize(iterator, self._gone).atexit = False
         return iterator
 
-    def left(self, results: int) -> None:
-        """Warn that the iterator is left, and results of its last batch were not taken."""
-        if self._verb is not None and results:
+    def left(self, results: int, error: GeneratorExit) -> None:
+        """Warn that the iterator is left, and results of its last batch were not taken. A signal needs no warning."""
+        if self._verb is not None and results and not is_interrupted(error):
             _log.warning(
                 "%s() was left before its end: %d outcomes of documents that are done were not taken, and documents "
                 "that were not read are not stored: iterate to the end, or use add_many()",
