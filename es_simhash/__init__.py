@@ -48,12 +48,14 @@ if TYPE_CHECKING:
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import SharedKeys, TextDecision
+    from es_simhash.verbs.doctor import Diagnosis
     from es_simhash.verbs.group import GroupReport
     from es_simhash.verbs.outcome import Counts, Outcome
     from es_simhash.verbs.page import Page
     from es_simhash.verbs.sample import SampledPair
     from es_simhash.verbs.seen import SeenReport, SeenStats
     from es_simhash.verbs.similar import Match
+    from es_simhash.verbs.stats import Stats
 
 __version__ = "0.1.0"
 
@@ -67,6 +69,7 @@ __all__ = [
     "Comparison",
     "ConflictError",
     "Counts",
+    "Diagnosis",
     "DocumentFrequencies",
     "Documents",
     "DuplicateFound",
@@ -98,6 +101,7 @@ __all__ = [
     "SeenStats",
     "SharedKeys",
     "SimhashError",
+    "Stats",
     "StopWords",
     "StoreError",
     "StoreUnavailable",
@@ -154,12 +158,14 @@ _MODULES = {
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
     "similarity.text_decision": ["SharedKeys", "TextDecision"],
+    "verbs.doctor": ["Diagnosis"],
     "verbs.group": ["GroupReport"],
     "verbs.outcome": ["Counts", "Outcome"],
     "verbs.page": ["Page"],
     "verbs.sample": ["SampledPair"],
     "verbs.seen": ["SeenReport", "SeenStats"],
     "verbs.similar": ["Match"],
+    "verbs.stats": ["Stats"],
 }
 """The public names that each module defines."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

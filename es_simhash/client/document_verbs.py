@@ -18,8 +18,8 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.near_query import check_near, check_no_confirm, checked_fingerprint, near_query
 from es_simhash.client.runs import Runs
-from es_simhash.contract import Count, Fetch, Refresh, Scan, SetUpKeys, ask
-from es_simhash.errors import InputError, StoreError, unfinished
+from es_simhash.contract import Count, Fetch, Locate, Refresh, Scan, SetUpKeys, ask
+from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
@@ -28,11 +28,13 @@ from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.verbs import setup
+from es_simhash.verbs.doctor import doctor
 from es_simhash.verbs.group import check_head, group, no_progress
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
 from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
 from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
+from es_simhash.verbs.stats import stats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,11 +51,13 @@ if TYPE_CHECKING:
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
+    from es_simhash.verbs.doctor import Diagnosis
     from es_simhash.verbs.group import GroupReport, Head, Progress
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
     from es_simhash.verbs.sample import SampledPair
     from es_simhash.verbs.similar import Matches
+    from es_simhash.verbs.stats import Stats
 
 
 def never() -> bool:
@@ -83,7 +87,7 @@ class DocumentVerbs:
         self._adding = Adding(self._open_for_ingest, deadline)
         self._runs = Runs(self._adding)
 
-    def setup(self, *, keys: Sequence[str] = ()) -> Flow[str]:
+    def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> Flow[str]:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
         A second call does nothing.
@@ -93,18 +97,22 @@ class DocumentVerbs:
             ``blocks``, a large index in Elasticsearch is searched faster, for a ``max_distance`` of up to 3. Keys can
             be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
             keys to them.
+        :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
+            and an index template sets up those that follow. Elasticsearch only.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        return self._setup(checked_kinds(keys))
+        return self._setup(checked_kinds(keys), template)
 
-    def _setup(self, kinds: tuple[str, ...]) -> Flow[str]:
+    def _setup(self, kinds: tuple[str, ...], template: bool) -> Flow[str]:
         fingerprinter = yield from self._opening.fingerprinter()
-        made = yield from setup.set_up(fingerprinter.scheme, kinds)
+        made = yield from setup.set_up(fingerprinter.scheme, kinds, template=template)
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
         self._opening.forget_keys()
+        if template and added == "added":
+            yield from setup.set_up(fingerprinter.scheme, kinds, template=True)  # the template gets the keys, too
         return added if made == "unchanged" else made
 
     def fingerprinter(self) -> Flow[Fingerprinter]:
@@ -115,6 +123,25 @@ class DocumentVerbs:
         :raises SchemeError: if that Scheme names a table of your own. Give the constructor a ``fingerprinter`` then.
         """
         return self._opening.fingerprinter()
+
+    # --- the store itself ------------------------------------------------------------------------------------
+
+    def doctor(self) -> Flow[Diagnosis]:
+        """Look for everything that a load needs: the server or the file, the index, the Scheme, the keys.
+
+        It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
+        """
+        return doctor(self._opening.name, self._opening.fingerprinter)
+
+    def stats(self, *, progress: Progress = no_progress) -> Flow[Stats]:
+        """Return figures of what the store holds: documents, copies, groups, what is hot, bytes, filters of users.
+
+        It reads all fingerprints. Memory: some 200 bytes a document.
+
+        :param progress: is called with ``read`` and a number of documents or users.
+        :raises NotSetUp: if the store was not set up.
+        """
+        return stats(self._opening.name, progress)
 
     # --- write -----------------------------------------------------------------------------------------------
 
@@ -366,8 +393,11 @@ class DocumentVerbs:
     def _missing(self, count: Count) -> Flow[int]:
         if self._embedded:  # otherwise a count creates the file
             yield from self._opening.check()
+        try:
             return (yield from ask(count))
-        return (yield from setup.count_existing(count, self._opening.name, setup.MISTYPED))
+        except NotSetUp as error:
+            location = yield from ask(Locate())
+            raise setup.does_not_exist(location, self._opening.name) from error
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
@@ -390,23 +420,26 @@ class DocumentVerbs:
         matching: Mapping[str, Any],
         *,
         filter: Mapping[str, Any] | None = None,
+        everything: bool = True,
         **rule: Unpack[RuleOptions],
     ) -> Flow[int]:
         """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
 
         :param matching: a filter: the documents to remove.
         :param filter: only documents that match this filter can become another original. Use that of the ingest.
+        :param everything: all documents of the store may match. With False they raise, and nothing is removed.
         :returns: how many documents were removed.
+        :raises InputError: if all documents match, and ``everything`` is False.
         """
         check_filter(matching, "matching")
         check_optional_filter(filter)
-        return self._remove_matching(matching, self._rule(rule), filter)
+        return self._remove_matching(matching, self._rule(rule), filter, everything)
 
     def _remove_matching(
-        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None
+        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None, everything: bool
     ) -> Flow[int]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from self._runs.change(remove_matching(matching, resolved, filter)))
+        return (yield from self._runs.change(remove_matching(matching, resolved, filter, everything=everything)))
 
     def group(
         self,
@@ -571,7 +604,7 @@ class DocumentVerbs:
                 try:
                     page = performer.perform(ask(scan))
                 except StoreError as error:
-                    report = f"{count:,} documents were exported, others are missing: export again"
+                    report = f"{count_of(count, 'document')} exported, others are missing: export again"
                     raise unfinished(error, report) from error
                 yield page.rows
                 count += len(page.rows)

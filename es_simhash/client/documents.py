@@ -65,13 +65,15 @@ class Documents(SyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
         super().__init__(
             opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
         )
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)
+    doctor = sync_method(Verbs.doctor)
+    stats = sync_method(Verbs.stats)
     add = sync_method(Verbs.add)
     add_many = sync_method(Verbs.add_many)
     ingest = sync_iterator(Verbs.ingest, writes=True)
@@ -108,13 +110,15 @@ class AsyncDocuments(AsyncClient):
     ) -> None:
         patience = Patience(checked_deadline(deadline))
         opened = open_async_store(store, index, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter, embedded=opened.embedded)
+        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
         super().__init__(
             opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=True), patience
         )
 
     setup = async_method(Verbs.setup)
     fingerprinter = async_method(Verbs.fingerprinter)
+    doctor = async_method(Verbs.doctor)
+    stats = async_method(Verbs.stats)
     add = async_method(Verbs.add)
     add_many = async_method(Verbs.add_many)
     ingest = async_iterator(Verbs.ingest, writes=True)

@@ -28,7 +28,6 @@ class Opening:
     :param scheme: the Scheme that was chosen.
     :param fingerprinter: the Fingerprinter that was chosen, or a function that makes one for the Scheme of the store
         (None if the store is not set up).
-    :param embedded: the store belongs to this program alone.
     :raises InputError: for a segmenter that is unknown or not installed; for a fingerprinter together with a Scheme or
         a segmenter.
     """
@@ -39,13 +38,10 @@ class Opening:
         scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
-        *,
-        embedded: bool = True,
     ) -> None:
         if fingerprinter is not None and (scheme is not None or segmenter is not None):
             raise InputError("a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out")
         self.name = name
-        self._embedded = embedded
         self._segmenter = segmenter
         self._make: Callable[[Scheme | None], Fingerprinter] = self._for_scheme
         self._chosen: Fingerprinter | None = None
@@ -95,9 +91,7 @@ class Opening:
         self.set_up_now = False
         ours = fingerprinter or (yield from self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
-            yield from setup.check(
-                ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys, embedded=self._embedded
-            )
+            yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
             self._chosen, self._checked = ours, True
         return ours
 

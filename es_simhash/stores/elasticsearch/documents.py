@@ -25,8 +25,9 @@ from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
+from es_simhash.stores.elasticsearch.rollover import make_alias, make_template
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
-from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, if_version, set_up, stored_documents
+from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, homes, if_version, set_up, stored_documents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +45,12 @@ def _describe(request: Describe, index: Index) -> Steps[Scheme | None]:
 
 def _set_up(request: SetUp, index: Index) -> Steps[str]:
     keys = {KEY: KeysState.of_new_store(request.keys).to_dict()} if request.keys else {}
-    return (yield from set_up(DOCUMENTS, request.scheme, index, keys))
+    if not request.template:
+        return (yield from set_up(DOCUMENTS, request.scheme, index, keys))
+    is_new = yield from make_alias(index, DOCUMENTS.mapping(request.scheme, keys))
+    made = "created" if is_new else (yield from set_up(DOCUMENTS, request.scheme, index, keys))
+    yield from make_template(DOCUMENTS, request.scheme, index)
+    return made
 
 
 def _fetch(request: Fetch, index: Index) -> Steps[dict[str, Row]]:
@@ -60,11 +66,15 @@ def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[st
 
 def _write(request: Write, index: Index) -> Steps[Written]:
     operations = [(entry.row.id, index_operation(entry, request.bits)) for entry in request.entries]
+    if stored_in := (yield from homes([id for id, _ in operations], index)):
+        operations = [
+            (id, ({"index": {"_id": id, **stored_in.get(id, {})}}, document)) for id, (_, document) in operations
+        ]
     return (yield from _written(operations, index, {} if request.pipeline is None else {"pipeline": request.pipeline}))
 
 
 def _annotate(request: Annotate, index: Index) -> Steps[Written]:
-    operations = [(row.id, update_operation(row, request.bits)) for row in request.rows]
+    operations = [(row.id, update_operation(row, request.bits, index)) for row in request.rows]
     written = yield from _written(operations, index)
     if not written.conflicts:
         return written
@@ -90,8 +100,7 @@ def _written(
     lines = [line for _, pair in operations for line in pair]
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
-        filter_path = "items.*.status,items.*.error"
-        body = yield index.call("POST", "_bulk", lines, filter_path=filter_path, **options)
+        body = yield index.call("POST", "_bulk", lines, filter_path="items.*.status,items.*.error", **options)
     except TooLarge as error:
         return (yield from _written_in_halves(operations, index, error, options))
     check_items(body["items"], index.name)
@@ -132,7 +141,11 @@ def _written_in_halves(
 def _remove(request: Remove, index: Index) -> Steps[set[str]]:
     if not request.ids:
         return set()
-    operations = [{"delete": {"_id": id, **if_version(request.versions.get(id))}} for id in request.ids]
+    stored_in = yield from homes([id for id in request.ids if id not in request.versions], index)
+    operations = [
+        {"delete": {"_id": id, **stored_in.get(id, {}), **if_version(request.versions.get(id), index)}}
+        for id in request.ids
+    ]
     results = yield from bulk(operations, index)
     return {result["_id"] for result in results if result.get("result") == "deleted"}
 
@@ -141,7 +154,7 @@ def _relink(request: Relink, index: Index) -> Steps[set[str]]:
     operations: list[dict[str, Any]] = []
     for id, link in request.links.items():
         links = {"group": link.group, "duplicate_of": link.duplicate_of}
-        operations += ({"update": {"_id": id, **if_version(link.version)}}, {"doc": {"simhash": links}})
+        operations += ({"update": {"_id": id, **if_version(link.version, index)}}, {"doc": {"simhash": links}})
     results = yield from bulk(operations, index)
     conflicts = {result["_id"] for result in results if "error" in result}
     rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index)

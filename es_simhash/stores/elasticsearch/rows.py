@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
-from es_simhash.stores.elasticsearch.steps import custom_routing, if_version
+from es_simhash.stores.elasticsearch.steps import custom_routing, if_version, version_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
@@ -58,7 +58,7 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
             simhash = {**simhash, "keys": [*_values(simhash.get("keys")), *_values(simhash["blocks"])]}
         if time_field is not None:
             time = time_or_none(source, time_field)
-    return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]), time)
+    return stored_row(document["_id"], simhash, version_of(document), time)
 
 
 def _doc_values(fields: Mapping[str, list[Any]], time_field: str | None = None) -> dict[str, Any]:
@@ -101,6 +101,7 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
     for hit in hits:
         if "_routing" in hit:
             raise custom_routing(f"document {hit['_id']!r} of {index.name}")
+        index.members.see(hit["_index"])
     return [to_row(hit, time_field) for hit in hits]
 
 
@@ -113,12 +114,12 @@ def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
     return f'{{"index":{{"_id":{_to_json(entry.row.id)}}}}}', f'{{"simhash":{_to_json(simhash)},{entry.source[1:]}'
 
 
-def update_operation(row: Row, bits: int) -> tuple[Any, Any]:
+def update_operation(row: Row, bits: int, index: Index) -> tuple[Any, Any]:
     """Return the lines of a bulk request that write a Row into a document that still has the Row's version."""
     # The server merges objects, so a field of a former fingerprint would stay. So each field is named.
     names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "blocks", "length"]
     simhash = dict.fromkeys(names) | _simhash(row, bits)
-    return {"update": {"_id": row.id, **if_version(row.version)}}, {"doc": {"simhash": simhash}}
+    return {"update": {"_id": row.id, **if_version(row.version, index)}}, {"doc": {"simhash": simhash}}
 
 
 def _simhash(row: Row, bits: int) -> dict[str, Any]:
