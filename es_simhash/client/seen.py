@@ -134,9 +134,8 @@ class SeenItems(SyncClient):
         It is :meth:`unseen_page` of ids and of the groups of documents. ::
 
             def search(offset: int, size: int) -> Any:
-                return client.search(
-                    index="news", query=query, from_=offset, size=size, docvalue_fields=["simhash.group"]
-                )
+                group = [{"field": "simhash.group"}]
+                return client.search(index="news", query=query, from_=offset, size=size, docvalue_fields=group)
 
             page = seen.search_page("ann", search, 10)
             seen.add("ann", page.items)

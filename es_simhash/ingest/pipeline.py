@@ -17,6 +17,7 @@ from es_simhash.contract import Refresh, ask
 from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
+from es_simhash.ingest.performer import is_interrupted
 from es_simhash.verbs.ingest import failed
 from es_simhash.verbs.outcome import Document
 
@@ -133,8 +134,9 @@ class Pipeline:
         except StoreError:
             yield from self._give_up()
             raise
-        except GeneratorExit:
-            self._warn_of_unwritten()
+        except GeneratorExit as left:
+            if not is_interrupted(left):
+                self._warn_of_unwritten()
             raise
         self._perform(self._ingest.finish())
 

@@ -70,7 +70,7 @@ class LookedUp:
     def replaced(self) -> dict[str, Row]:
         """By id, the state that search may find after this batch has replaced it."""
         stored = {d.id: self.stored[d.id] for d in self.documents if d.id in self.stored}
-        return {d.id: stored[d.id] for d in self.documents if d.id in stored and _differs(d, stored[d.id])}
+        return {d.id: stored[d.id] for d in self.documents if d.id in stored and differs(d, stored[d.id])}
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Ingest:
     ) -> Flow[LookedUp]:
         documents = [item for item in items if isinstance(item, Document)]
         stored = yield from ask(Fetch(tuple(document.id for document in documents), self._rule.time_field))
-        changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
+        changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
         found = yield from self._candidates(changed, {**hidden, **{row.id: row for row in before}})
@@ -179,21 +179,7 @@ class Ingest:
         """Return the candidates for documents."""
         if not documents:
             return _Candidates([], {}, {})
-        rule = self._rule
-        probes = tuple(
-            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
-            for each in documents
-        )
-        request = Candidates(
-            probes,
-            rule.search_distance,
-            rule.bits,
-            self._filter,
-            one_per_digest=True,
-            per_fingerprint=rule.per_fingerprint,
-            time_field=rule.time_field,
-            blocks=rule.blocks,
-        )
+        request = self._candidates_request(documents)
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self._filter is not None
         try:
@@ -207,6 +193,24 @@ class Ingest:
         one = yield from self._candidates(documents[:middle], hidden)
         two = yield from self._candidates(documents[middle:], hidden)
         return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
+
+    def _candidates_request(self, documents: Sequence[Document]) -> Candidates:
+        """Return the request for what may be near documents."""
+        rule = self._rule
+        probes = tuple(
+            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
+            for each in documents
+        )
+        return Candidates(
+            probes,
+            rule.search_distance,
+            rule.bits,
+            self._filter,
+            one_per_digest=True,
+            per_fingerprint=rule.per_fingerprint,
+            time_field=rule.time_field,
+            blocks=rule.blocks,
+        )
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -275,7 +279,7 @@ class Ingest:
         before = known.latest[document.id] if document.id in known.stored else None
         if before is not None and before.damaged and not self._repairs:
             return Decision(_failed(Outcome(document.id, "failed", **about), document, before.damaged))
-        if before is not None and not _differs(document, before):
+        if before is not None and not differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
             return Decision(Outcome(document.id, "unchanged", **about))
         kept = self._kept_write_order(document, before)
@@ -508,7 +512,7 @@ def _row_of(document: Document, digest: str, group: str, duplicate_of: str | Non
     return Row(document.id, value, digest, group, duplicate_of, written, None, keys, length, None, time)
 
 
-def _differs(document: Document, stored: Row) -> bool:
+def differs(document: Document, stored: Row) -> bool:
     """Return whether a document must be written: its text changed, or the stored document lacks its keys."""
     lacks_keys = document.keys is not None and stored.length is None
     lacks_keys |= not set(stored.keys).issuperset(document.block_keys)
