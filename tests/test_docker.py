@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.es_node.node import NEWEST
+from tests.es_node.node import NEWEST, RELEASES
 
 FOLDER = Path(__file__).resolve().parents[1] / "docker"
 FILES = sorted(FOLDER.glob("*.yml"))
@@ -29,14 +29,16 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def test_there_is_a_file_for_one_node_for_three_and_for_a_secured_one() -> None:
-    assert [path.name for path in FILES] == ["one-node.yml", "secured.yml", "three-nodes.yml"]
+def test_there_is_a_file_for_one_node_for_three_for_a_secured_one_and_for_opensearch() -> None:
+    assert [path.name for path in FILES] == ["one-node.yml", "opensearch.yml", "secured.yml", "three-nodes.yml"]
 
 
 @each_file
 def test_image_is_the_version_that_the_tests_run_and_can_be_set(path: Path) -> None:
     assert NEWEST.version.startswith("9.")
     image = f"docker.elastic.co/elasticsearch/elasticsearch:${{ES_VERSION:-{NEWEST.version}}}"
+    if path.stem == "opensearch":
+        image = f"opensearchproject/opensearch:${{OPENSEARCH_VERSION:-{RELEASES['opensearch'].version}}}"
     assert {service["image"] for service in read(path)["services"].values()} == {image}
 
 
@@ -45,7 +47,7 @@ def test_ports_are_published_on_loopback_only(path: Path) -> None:
     ports = [port for service in read(path)["services"].values() for port in service.get("ports", [])]
     assert ports, "a cluster that nobody reaches"
     for port in ports:
-        assert re.fullmatch(r"127\.0\.0\.1:\$\{ES_PORT\w*:-\d+\}:9200", port)
+        assert re.fullmatch(r"127\.0\.0\.1:\$\{(ES|OPENSEARCH)_PORT\w*:-\d+\}:9200", port)
     assert len(set(ports)) == len(ports)
     assert all("network_mode" not in service for service in read(path)["services"].values())
 
@@ -61,14 +63,15 @@ def test_server_has_a_health_check_that_fails_on_a_red_cluster(server: dict[str,
 
 @each_server
 def test_server_has_a_fixed_heap(server: dict[str, Any]) -> None:
-    assert re.fullmatch(r"-Xms(\$\{ES_HEAP:-\d+[mg]\}) -Xmx\1", server["environment"]["ES_JAVA_OPTS"])
+    [options] = [value for name, value in server["environment"].items() if name.endswith("_JAVA_OPTS")]
+    assert re.fullmatch(r"-Xms(\$\{(ES|OPENSEARCH)_HEAP:-\d+[mg]\}) -Xmx\1", options)
 
 
 @each_file
 def test_data_is_in_named_volumes_of_one_server_each(path: Path) -> None:
     content = read(path)
     mounts = [mount for service in content["services"].values() for mount in service["volumes"]]
-    data = [mount.split(":")[0] for mount in mounts if mount.endswith(":/usr/share/elasticsearch/data")]
+    data = [mount.split(":")[0] for mount in mounts if re.search(":/usr/share/(elastic|open)search/data$", mount)]
     assert len(data) == len(set(data)) == sum("healthcheck" in service for service in content["services"].values())
     assert {mount.split(":")[0] for mount in mounts} == set(content["volumes"])
 
@@ -80,14 +83,15 @@ def test_depends_on_names_services_of_the_file(path: Path) -> None:
         assert set(service.get("depends_on", {})) <= set(services) - {name}
 
 
-def test_three_nodes_seek_each_other() -> None:
-    services = read(FOLDER / "three-nodes.yml")["services"]
+@pytest.mark.parametrize(("name", "masters"), [("three-nodes", "master"), ("opensearch", "cluster_manager")])
+def test_three_nodes_seek_each_other(name: str, masters: str) -> None:
+    services = read(FOLDER / f"{name}.yml")["services"]
     assert len(services) == 3
-    for name, service in services.items():
+    for node, service in services.items():
         environment = service["environment"]
-        assert environment["node.name"] == name
-        assert set(environment["discovery.seed_hosts"].split(",")) == set(services) - {name}
-        assert environment["cluster.initial_master_nodes"].split(",") == sorted(services)
+        assert environment["node.name"] == node
+        assert set(environment["discovery.seed_hosts"].split(",")) == set(services) - {node}
+        assert environment[f"cluster.initial_{masters}_nodes"].split(",") == sorted(services)
         assert "discovery.type" not in environment
         assert "wait_for_nodes=3" in service["healthcheck"]["test"]
     assert len({service["environment"]["cluster.name"] for service in services.values()}) == 1
@@ -109,6 +113,15 @@ def test_secured_node_demands_a_password_and_speaks_tls() -> None:
         assert environment[switch] == "true"
     assert services["elasticsearch"]["depends_on"] == {"certificates": {"condition": "service_completed_successfully"}}
     assert "--insecure" not in services["elasticsearch"]["healthcheck"]["test"]
+
+
+def test_opensearch_demands_a_password_and_its_health_is_asked_with_tls() -> None:
+    for service in read(FOLDER / "opensearch.yml")["services"].values():
+        environment = service["environment"]
+        assert environment["OPENSEARCH_INITIAL_ADMIN_PASSWORD"].startswith("${OPENSEARCH_INITIAL_ADMIN_PASSWORD:?")
+        assert not any("DISABLE_SECURITY" in name or "plugins.security" in name for name in environment)
+        assert "--cacert config/root-ca.pem" in service["healthcheck"]["test"]
+        assert "'https://localhost:9200/" in service["healthcheck"]["test"]
 
 
 def test_certificates_are_made_where_the_secured_node_reads_them() -> None:

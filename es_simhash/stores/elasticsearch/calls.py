@@ -145,7 +145,7 @@ class Index:
         :param parameters: of the query string.
         """
         path = f"/{quote(self.index, safe='')}"
-        return Call(method, f"{path}/{action}" if action else path, body, parameters)
+        return Call(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
 
 
 Handler: TypeAlias = "Callable[[Any, Index], Steps[Any]]"
