@@ -40,8 +40,8 @@ def _store_option(default: str) -> AddOption:
         "--store",
         section=STORE,
         metavar="URL",
-        help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port[,host:port…]/index. A URL "
-        f"without an index means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+        help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port[,host:port…]/index, or the "
+        f"same with opensearch+ before http. A URL without an index means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
     )
 
 

@@ -202,11 +202,11 @@ class Node:
         """Kill the node with SIGKILL. What it has not written yet is lost."""
         self._signal(signal.SIGKILL)
 
-    def restart(self) -> None:
+    def restart(self, *, seconds: float = 120) -> None:
         """Stop the node if it runs, and start it again with the same data and port."""
         self.stop()
         self.port = self.port or self._published_port()
-        self.start()
+        self.start(seconds=seconds)
 
     @property
     def _ports_file(self) -> Path:
