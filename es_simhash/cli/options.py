@@ -41,7 +41,8 @@ def _store_option(default: str) -> AddOption:
         section=STORE,
         metavar="URL",
         help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port[,host:port…]/index, or the "
-        f"same with opensearch+ before http. A URL without an index means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+        f"same with opensearch+ before http. A URL without an index means the index {DEFAULT_INDEX}; for the seen "
+        f"commands {USERS_INDEX}.  [default: {default}]",
     )
 
 

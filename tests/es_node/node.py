@@ -324,7 +324,7 @@ def running_cluster(
             for node in nodes:
                 node.launch()
             for node in nodes:
-                node.wait()
+                node.wait(seconds=300)  # several nodes start at once
             yield nodes
         finally:
             for node in nodes:
