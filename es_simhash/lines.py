@@ -23,7 +23,7 @@ class Line:
     :param document: the parsed JSON value.
     :param problem: why there is no document; None if the line is good.
     :param size: number of bytes in the line.
-    :param raw: the bytes of the line, not parsed yet. :func:`parsed` turns them into the document.
+    :param raw: the bytes of the line, not parsed yet. ``parsed`` turns them into the document.
     """
 
     place: str
@@ -65,7 +65,7 @@ def parsed(line: Line) -> Line:
 
 
 def json_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
-    """Yield the lines of a stream, parsed; the parameters are those of :func:`raw_lines`."""
+    """Yield the lines of a stream, parsed; the parameters are those of ``raw_lines``."""
     return map(parsed, raw_lines(stream, name))
 
 

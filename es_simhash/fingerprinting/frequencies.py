@@ -37,7 +37,7 @@ class DocumentFrequencies:
     If there are more distinct words than ``max_words``, the rarest words are dropped until at most half as many are
     left. A dropped word that occurs again is counted from zero. This is lossy counting (Manku and Motwani, "Approximate
     frequency counts over data streams", VLDB 2002): no count is too high, and none is too low by more than
-    :attr:`understated`. A million words are more than most languages have. The dropped words are mostly numbers, names
+    ``understated``. A million words are more than most languages have. The dropped words are mostly numbers, names
     and misspellings.
 
     :param tokens: what is counted; use the ``tokens`` of the Scheme that the table is for. For

@@ -54,7 +54,7 @@ def no_progress(stage: str, documents: int) -> None:
 
 @dataclass(frozen=True)
 class GroupReport:
-    """The result of :func:`group`.
+    """The result of ``group``.
 
     :param documents: the number of documents that were compared.
     :param groups: the number of groups with two or more members.
