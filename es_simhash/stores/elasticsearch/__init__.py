@@ -1,7 +1,7 @@
 """The Elasticsearch and OpenSearch store: documents and their fingerprints in an index.
 
-- ``calls`` has the vocabulary: a Call (an HTTP request), the Steps of a request, the Index, and the Dialect, which holds
-  what differs between servers with this protocol.
+- ``calls`` has the vocabulary: a Call (an HTTP request), the Steps of a request, the Index, and the Dialect, which
+  holds what differs between servers with this protocol.
 - ``documents``, ``search``, ``scan``, ``keys_state`` and ``users`` have a handler for each request. A handler is a
   generator: it yields Calls and receives the bodies of the responses. No handler imports a client.
 - ``failures`` has the table of failures that pass, and ``responses`` makes errors of the bodies of responses.
