@@ -36,8 +36,8 @@ def requests_of_the_code() -> set[str]:
             if isinstance(node, ast.Call) and ast.unparse(node.func) in _CALLS and node.args:
                 method, action = node.args[:2]
                 assert isinstance(method, ast.Constant), f"{path.name}:{node.lineno}: a method that is not a literal"
-                where = "_pit" if "points" in ast.unparse(action) else ast.unparse(action).strip("f\"'").split("/{")[0]
-                found.add(f"{method.value} {where.removeprefix('/')}".strip())
+                where = ast.unparse(action).strip("f\"'/").partition("/")[0]
+                found.add(f"{method.value} {'_pit' if 'points' in where else where}".strip())
     return found - {"GET"}  # of the server, not of an index
 
 
