@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from es_simhash.bloom import BloomFilter
     from es_simhash.bloom.seen import SeenConfig
     from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+    from es_simhash.client.near_query import NearQuery, near_query
     from es_simhash.contract import Row
     from es_simhash.errors import (
         AccessDenied,
@@ -47,12 +48,14 @@ if TYPE_CHECKING:
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import SharedKeys, TextDecision
+    from es_simhash.verbs.doctor import Diagnosis
     from es_simhash.verbs.group import GroupReport
     from es_simhash.verbs.outcome import Counts, Outcome
     from es_simhash.verbs.page import Page
     from es_simhash.verbs.sample import SampledPair
     from es_simhash.verbs.seen import SeenReport, SeenStats
     from es_simhash.verbs.similar import Match
+    from es_simhash.verbs.stats import Stats
 
 __version__ = "0.1.0"
 
@@ -66,6 +69,7 @@ __all__ = [
     "Comparison",
     "ConflictError",
     "Counts",
+    "Diagnosis",
     "DocumentFrequencies",
     "Documents",
     "DuplicateFound",
@@ -82,6 +86,7 @@ __all__ = [
     "LabelledPair",
     "Line",
     "Match",
+    "NearQuery",
     "NotSetUp",
     "Outcome",
     "Page",
@@ -96,6 +101,7 @@ __all__ = [
     "SeenStats",
     "SharedKeys",
     "SimhashError",
+    "Stats",
     "StopWords",
     "StoreError",
     "StoreUnavailable",
@@ -111,6 +117,7 @@ __all__ = [
     "idf_table",
     "json_lines",
     "labelled",
+    "near_query",
     "plain_clause",
 ]
 
@@ -118,6 +125,7 @@ _MODULES = {
     "bloom": ["BloomFilter"],
     "bloom.seen": ["SeenConfig"],
     "client": ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"],
+    "client.near_query": ["NearQuery", "near_query"],
     "contract": ["Row"],
     "errors": [
         "AccessDenied",
@@ -150,12 +158,14 @@ _MODULES = {
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
     "similarity.text_decision": ["SharedKeys", "TextDecision"],
+    "verbs.doctor": ["Diagnosis"],
     "verbs.group": ["GroupReport"],
     "verbs.outcome": ["Counts", "Outcome"],
     "verbs.page": ["Page"],
     "verbs.sample": ["SampledPair"],
     "verbs.seen": ["SeenReport", "SeenStats"],
     "verbs.similar": ["Match"],
+    "verbs.stats": ["Stats"],
 }
 """The public names that each module defines."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

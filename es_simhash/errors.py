@@ -15,6 +15,14 @@ class SimhashError(Exception):
     """True if the same request may work later."""
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 document``, ``2,000 documents``.
+
+    :param noun: in the singular; the plural is formed with an ``s``.
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def unfinished(error: SimhashError, report: str) -> SimhashError:
     """Return an error with a report added to its message.
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -25,16 +26,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 SERVER = "http://localhost:9200"
 """The server of the examples. A Python block that names it needs Elasticsearch."""
 
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT).with_suffix(""))
+
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 
 def blocks_of(page: Path) -> list[tuple[str, str]]:
     """Return the language and the text of each code block of a page."""
-    return re.findall(r"^```(\w*)\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^ *```(\w*)\n(.*?)^ *```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [(language, dedent(block)) for language, block in found]
 
 
 def needs_elasticsearch(language: str, block: str) -> bool:
@@ -111,7 +121,7 @@ def test_the_examples_print_what_stands_below_them(
 
 
 @pytest.mark.elasticsearch
-@pytest.mark.parametrize("page", ON_ELASTICSEARCH, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", ON_ELASTICSEARCH, ids=name_of)
 def test_the_examples_on_elasticsearch_print_what_stands_below_them(
     page: Path,
     tmp_path: Path,

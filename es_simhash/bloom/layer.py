@@ -46,6 +46,9 @@ _TOP = np.uint64(61)  # the shift that leaves the three highest bits of a word
 # ever freed (mallopt(3), M_MMAP_THRESHOLD). So this line allocates and frees one. It has no effect on another malloc.
 np.empty(1 << 22, dtype=np.uint8)
 
+_LARGEST = np.uint32((1 << 32) - 1)
+_SPARSE = 64
+"""Bits of a layer for each bit to set, up to which a batch makes a mask of the whole layer, which takes less time."""
 _FIRST_STEPS = 2
 """Bits of each item that a batch checks first. Most unseen items fail here; only the others are checked further."""
 
@@ -198,15 +201,19 @@ class Layer:
         position = (byte << 3 | bit).take(unset)
         # An item changes the layer if and only if it is the first item of the batch with some bit that is not set yet.
         # If an earlier item has this bit too, the bit is set when the later item comes.
-        first = _first_occurrences(position)
+        first = _first_occurrences(position, self.size.m)
         position, item = position.take(first), unset.take(first) // k
         new = np.zeros(len(x), dtype=np.bool_)
         new[item] = True
         if np.count_nonzero(new) > room:
             turns = int(np.flatnonzero(new)[room - 1]) + 1
             new, position = new[:turns], position[item < turns]
-        # Each position occurs once, and its bit is not set. So adding sets it; np.add.at is faster than bitwise_or.at.
-        np.add.at(bits, position >> 3, _BITS.take(position & 7))
+        if self.size.m <= _SPARSE * len(position):
+            mask = np.zeros(self.size.m, dtype=np.bool_)
+            mask[position] = True
+            bits |= np.packbits(mask, bitorder="little")
+        else:  # each position occurs once, and its bit is not set: adding sets it, faster than np.bitwise_or.at
+            np.add.at(bits, position >> 3, _BITS.take(position & 7))
         self.count += int(np.count_nonzero(new))
         return new
 
@@ -233,23 +240,33 @@ def _words(x: Words, y: Words, steps: range) -> Words:
     return words
 
 
-def _first_occurrences(values: Positions) -> Positions:
+def _first_occurrences(values: Positions, end: int) -> Positions:
     """Return the index of the first occurrence of each distinct value, unordered.
 
-    numpy.unique does the same by sorting, at ten times the cost. Here each value has a slot in a table, by its low
-    bits, and the smallest index gets the slot. Values that share a slot with another value are put into a table again.
+    numpy.unique does the same by sorting, at ten times the cost. Here each value has a slot in a table, and the
+    smallest index gets the slot. If the values are small, each has a slot of its own. Else it has that of its low bits;
+    values that share a slot with another value are put into a table again.
+
+    :param end: all values are below it.
     """
     table_bits = (4 * len(values) - 1).bit_length()
-    slot = values & ((1 << table_bits) - 1)
     index = np.arange(len(values), dtype=np.uint32)
+    if end <= 1 << table_bits:
+        return np.flatnonzero(_winners(values, index, end) == index)
+    slot = values & ((1 << table_bits) - 1)
     firsts = [index[:0]]
     while len(index):
-        table = np.full(1 << table_bits, len(values), dtype=np.uint32)
-        np.minimum.at(table, slot, index)
-        winner = table.take(slot)
+        winner = _winners(slot, index, 1 << table_bits)
         won = winner == index
         firsts.append(index.take(np.flatnonzero(won)))
         lost = np.flatnonzero(~won)
         again = lost.take(np.flatnonzero(values.take(winner.take(lost)) != values.take(index.take(lost))))
         index, slot = index.take(again), slot.take(again)
     return np.concatenate(firsts).astype(np.int64)
+
+
+def _winners(slot: Positions, index: NDArray[np.uint32], slots: int) -> NDArray[np.uint32]:
+    """Return for each index the smallest index with the same slot; shape (n,)."""
+    table = np.full(slots, _LARGEST, dtype=np.uint32)
+    np.minimum.at(table, slot, index)
+    return table.take(slot)

@@ -16,6 +16,7 @@ import click
 from es_simhash import __version__
 from es_simhash.cli.backfill import backfill
 from es_simhash.cli.compare import compare
+from es_simhash.cli.doctor import doctor
 from es_simhash.cli.evaluate import evaluate
 from es_simhash.cli.exits import INTERRUPTED, STOPPED_BY_ERROR
 from es_simhash.cli.export import export
@@ -30,6 +31,7 @@ from es_simhash.cli.output import echo, printable, show_log_lines
 from es_simhash.cli.remove import remove
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
+from es_simhash.cli.stats import stats
 from es_simhash.errors import SimhashError
 
 EPILOG = """\b
@@ -63,7 +65,22 @@ def cli() -> None:
     """
 
 
-for command in (init, ingest, similar, group, remove, export, backfill, compare, fingerprint, evaluate, idf, seen):
+for command in (
+    init,
+    doctor,
+    ingest,
+    similar,
+    group,
+    remove,
+    export,
+    backfill,
+    stats,
+    compare,
+    fingerprint,
+    evaluate,
+    idf,
+    seen,
+):
     cli.add_command(command)
 
 

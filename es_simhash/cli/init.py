@@ -36,7 +36,14 @@ _KEYS_ADDED = (
     "with them a large index in Elasticsearch is searched faster, for a --max-distance of up to 3; some 130 bytes a "
     "document. Repeat the option for both.",
 )
-def init(keys: tuple[str, ...], **store: Any) -> None:
+@option(
+    "--template",
+    section="Rollover",
+    is_flag=True,
+    help="For an index that rolls over: make the name an alias, its first index, and an index template for those that "
+    "follow. Elasticsearch only.",
+)
+def init(keys: tuple[str, ...], template: bool, **store: Any) -> None:
     """Set up a store for fingerprints.
 
     Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
@@ -45,9 +52,10 @@ def init(keys: tuple[str, ...], **store: Any) -> None:
     \b
     es-simhash init --store http://localhost:9200/news
     es-simhash init --store http://localhost:9200/news --keys shingles
+    es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
     with open_documents(**store) as documents:
-        result = documents.setup(keys=keys)
+        result = documents.setup(keys=keys, template=template)
         message = _KEYS_ADDED.format(documents.name) if keys and result == "added" else _MESSAGES[result]
         echo(f"{documents.name}: {message}")

@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from es_simhash.errors import count_of as count_of
+
 # Control characters (C0, DEL, C1), line and paragraph separators, and the characters that change the direction of the
 # text around them (Unicode, UAX #9; "Trojan Source", CVE-2021-42574).
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -56,14 +58,6 @@ def show_log_lines() -> None:
 class _LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
-
-
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 document``, ``2,000 documents``.
-
-    :param noun: in the singular; the plural is formed with an ``s``.
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def display(path: str) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     callback=parse_filter,
     help="Remove all documents that match this query clause, instead of ids.",
 )
+@click.option("--everything", is_flag=True, help="With --matching: also if all documents of the store match.")
 @filter_option(
     "Only documents that match this query clause can become the new original. Use the --filter of the ingest."
 )
@@ -34,6 +35,7 @@ def remove(
     ids: tuple[str, ...],
     rule: DuplicateRule,
     matching: dict[str, Any] | None,
+    everything: bool,
     filter: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
@@ -43,6 +45,8 @@ def remove(
     If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
     original itself. Use the same --max-distance, --confirm, --within and --filter as for the ingest.
 
+    If --matching matches all documents of the store, nothing is removed, unless you give --everything.
+
     \b
     es-simhash remove news-1 news-2
     es-simhash remove --matching '{"range": {"date": {"lt": "2024-01-01"}}}'
@@ -51,7 +55,7 @@ def remove(
         raise click.UsageError("give either ids or --matching")
     with open_documents(**store) as documents:
         if matching is not None:
-            removed = documents.remove_matching(matching, filter=filter, rule=rule)
+            removed = documents.remove_matching(matching, filter=filter, everything=everything, rule=rule)
         else:
             removed = len(documents.remove(ids, filter=filter, rule=rule))
     if as_json:

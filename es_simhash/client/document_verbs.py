@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from es_simhash.client.adding import Adding, AddRequest, raise_for_duplicate
 from es_simhash.client.arguments import (
     check_filter,
     check_ingest_filter,
@@ -15,39 +16,48 @@ from es_simhash.client.arguments import (
     checked_texts,
     checked_times,
 )
-from es_simhash.contract import Count, Fetch, Refresh, Scan, SetUpKeys, ask
-from es_simhash.errors import StoreError, unfinished
+from es_simhash.client.near_query import check_near, check_no_confirm, checked_fingerprint, near_query
+from es_simhash.client.runs import Runs
+from es_simhash.contract import Count, Fetch, Locate, Refresh, Scan, SetUpKeys, ask
+from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
+from es_simhash.lines import Line
 from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names
 from es_simhash.verbs import setup
+from es_simhash.verbs.doctor import doctor
 from es_simhash.verbs.group import check_head, group, no_progress
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
 from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
-from es_simhash.verbs.similar import similar, similar_to_stored
+from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
+from es_simhash.verbs.stats import stats
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import Unpack
 
+    from es_simhash.client.adding import RefreshOption
     from es_simhash.client.arguments import Time
     from es_simhash.client.drivers import Stream
+    from es_simhash.client.near_query import NearQuery
     from es_simhash.client.opening import Opening
     from es_simhash.contract import Flow, KeysState, Row
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
+    from es_simhash.verbs.doctor import Diagnosis
     from es_simhash.verbs.group import GroupReport, Head, Progress
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
     from es_simhash.verbs.sample import SampledPair
     from es_simhash.verbs.similar import Matches
+    from es_simhash.verbs.stats import Stats
 
 
 def never() -> bool:
@@ -65,16 +75,19 @@ class DocumentVerbs:
 
     Each checks its arguments when it is called, and returns a flow or a stream.
 
+    :param deadline: seconds for which requests are retried.
     :param embedded: the store belongs to this program alone.
     :param async_input: documents may come from an async iterable.
     """
 
-    def __init__(self, opening: Opening, *, embedded: bool, async_input: bool) -> None:
+    def __init__(self, opening: Opening, deadline: float, *, embedded: bool, async_input: bool) -> None:
         self._opening = opening
         self._embedded = embedded
         self._async_input = async_input
+        self._adding = Adding(self._open_for_ingest, deadline)
+        self._runs = Runs(self._adding)
 
-    def setup(self, *, keys: Sequence[str] = ()) -> Flow[str]:
+    def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> Flow[str]:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
         A second call does nothing.
@@ -84,18 +97,22 @@ class DocumentVerbs:
             ``blocks``, a large index in Elasticsearch is searched faster, for a ``max_distance`` of up to 3. Keys can
             be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
             keys to them.
+        :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
+            and an index template sets up those that follow. Elasticsearch only.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        return self._setup(checked_kinds(keys))
+        return self._setup(checked_kinds(keys), template)
 
-    def _setup(self, kinds: tuple[str, ...]) -> Flow[str]:
+    def _setup(self, kinds: tuple[str, ...], template: bool) -> Flow[str]:
         fingerprinter = yield from self._opening.fingerprinter()
-        made = yield from setup.set_up(fingerprinter.scheme, kinds)
+        made = yield from setup.set_up(fingerprinter.scheme, kinds, template=template)
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
         self._opening.forget_keys()
+        if template and added == "added":
+            yield from setup.set_up(fingerprinter.scheme, kinds, template=True)  # the template gets the keys, too
         return added if made == "unchanged" else made
 
     def fingerprinter(self) -> Flow[Fingerprinter]:
@@ -107,7 +124,134 @@ class DocumentVerbs:
         """
         return self._opening.fingerprinter()
 
+    # --- the store itself ------------------------------------------------------------------------------------
+
+    def doctor(self) -> Flow[Diagnosis]:
+        """Look for everything that a load needs: the server or the file, the index, the Scheme, the keys.
+
+        It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
+        """
+        return doctor(self._opening.name, self._opening.fingerprinter)
+
+    def stats(self, *, progress: Progress = no_progress) -> Flow[Stats]:
+        """Return figures of what the store holds: documents, copies, groups, what is hot, bytes, filters of users.
+
+        It reads all fingerprints. Memory: some 200 bytes a document.
+
+        :param progress: is called with ``read`` and a number of documents or users.
+        :raises NotSetUp: if the store was not set up.
+        """
+        return stats(self._opening.name, progress)
+
     # --- write -----------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        document: Mapping[str, Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        pipeline: str | None = None,
+        max_text: int = MAX_TEXT,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[Outcome]:
+        """Store one document, and return whether it is new or what it duplicates.
+
+        Use one object for as long as the program runs, from any number of threads or tasks. It knows what it added,
+        even if search does not find it yet: of ten concurrent calls with one text, one is ``new``. Calls that come
+        while another one is at work go to the store together. What another program wrote is found after the next
+        refresh of the index (1 s by default).
+
+        The outcomes, and what happens to other documents, are those of :meth:`ingest`.
+
+        :param refresh: as in Elasticsearch: with False the call does not wait for search to find the document; with
+            ``"wait_for"`` it waits for the next refresh; with True it refreshes the index, which is slow.
+        :param pipeline: name of an ingest pipeline of Elasticsearch. The fingerprint is that of the text before it.
+        :param rule: this, ``id_field``, ``on_duplicate``, ``filter`` and ``max_text`` as for :meth:`ingest`.
+        :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
+            ``failed``, both with the reason.
+        :raises DuplicateFound: under ``fail``, if it is a duplicate. It is not stored.
+        :raises NotSetUp: if the index has no fingerprint fields.
+        :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
+        """
+        request = self._add_request(
+            self._rule(rule), id_field, on_duplicate, filter, refresh, pipeline=pipeline, max_text=max_text
+        )
+        return self._add(Line("the document", document), request)
+
+    def _add(self, line: Line, request: AddRequest) -> Flow[Outcome]:
+        [outcome] = yield from self._adding.add([line], request)
+        if request.on_duplicate == "fail":
+            raise_for_duplicate(outcome)
+        return outcome
+
+    def add_many(
+        self,
+        documents: Iterable[Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: Literal["index", "skip"] = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        pipeline: str | None = None,
+        max_text: int = MAX_TEXT,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[list[Outcome]]:
+        """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
+
+        It does the work at once and returns a list, so it is the eager form of :meth:`ingest`. Use ``ingest`` for very
+        many documents: it has worker processes and a checkpoint, and its memory does not grow.
+
+        :param documents: dicts with an id and a text, or Lines from ``json_lines``.
+        :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
+        """
+        if on_duplicate not in ("index", "skip"):
+            raise InputError(f"on_duplicate is {on_duplicate!r}: use 'index' or 'skip', or add(), which takes 'fail'")
+        source = Source(documents)
+        if self._async_input:  # the flow runs in a thread, but the iterator is the caller's own
+            source = Source(list(documents))
+        request = self._add_request(
+            self._rule(rule), id_field, on_duplicate, filter, refresh, pipeline=pipeline, max_text=max_text
+        )
+        return self._add_many(source, request)
+
+    def _add_many(self, source: Source, request: AddRequest) -> Flow[list[Outcome]]:
+        outcomes: list[Outcome] = []
+        while lines := source.take():
+            try:
+                outcomes += yield from self._adding.add(lines, request)
+            except StoreError as error:
+                report = f"the first {len(outcomes):,} documents are done: add the others again"
+                raise unfinished(error, report) from error
+        if source.error is not None:
+            raise source.error
+        return outcomes
+
+    def _add_request(
+        self,
+        rule: DuplicateRule,
+        id_field: str,
+        on_duplicate: OnDuplicate,
+        filter: Mapping[str, Any] | None,
+        refresh: RefreshOption,
+        *,
+        pipeline: str | None,
+        max_text: int,
+    ) -> AddRequest:
+        check_ingest_filter(filter)
+        if pipeline is not None and self._embedded:
+            raise InputError(f"{self._opening.name} has no ingest pipelines: leave pipeline out")
+        return AddRequest(
+            rule=rule,
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            refresh=refresh,
+            pipeline=pipeline,
+            max_text=max_text,
+        )
 
     def ingest(
         self,
@@ -170,7 +314,8 @@ class DocumentVerbs:
             if checkpoint is not None:  # a run that is resumed knows its address
                 performer.patience.answered = True
             fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule))
-            yield from ingest(performer, source, fingerprinter, options, keys)
+            batches = ingest(performer, source, fingerprinter, options, keys)
+            yield from self._runs.results(performer, batches)
 
         return outcomes
 
@@ -223,7 +368,8 @@ class DocumentVerbs:
 
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
             fingerprinter, keys = performer.perform(self._open_for_backfill(options.rule))
-            yield from backfill(performer, fingerprinter, options, keys, again=again, slice=part, stop=stop)
+            batches = backfill(performer, fingerprinter, options, keys, again=again, slice=part, stop=stop)
+            yield from self._runs.results(performer, batches)
 
         return outcomes
 
@@ -247,7 +393,11 @@ class DocumentVerbs:
     def _missing(self, count: Count) -> Flow[int]:
         if self._embedded:  # otherwise a count creates the file
             yield from self._opening.check()
-        return (yield from ask(count))
+        try:
+            return (yield from ask(count))
+        except NotSetUp as error:
+            location = yield from ask(Locate())
+            raise setup.does_not_exist(location, self._opening.name) from error
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
@@ -263,30 +413,33 @@ class DocumentVerbs:
 
     def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[set[str]]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from remove(ids, resolved, filter))
+        return (yield from self._runs.change(remove(ids, resolved, filter)))
 
     def remove_matching(
         self,
         matching: Mapping[str, Any],
         *,
         filter: Mapping[str, Any] | None = None,
+        everything: bool = True,
         **rule: Unpack[RuleOptions],
     ) -> Flow[int]:
         """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
 
         :param matching: a filter: the documents to remove.
         :param filter: only documents that match this filter can become another original. Use that of the ingest.
+        :param everything: all documents of the store may match. With False they raise, and nothing is removed.
         :returns: how many documents were removed.
+        :raises InputError: if all documents match, and ``everything`` is False.
         """
         check_filter(matching, "matching")
         check_optional_filter(filter)
-        return self._remove_matching(matching, self._rule(rule), filter)
+        return self._remove_matching(matching, self._rule(rule), filter, everything)
 
     def _remove_matching(
-        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None
+        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None, everything: bool
     ) -> Flow[int]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from remove_matching(matching, resolved, filter))
+        return (yield from self._runs.change(remove_matching(matching, resolved, filter, everything=everything)))
 
     def group(
         self,
@@ -320,14 +473,15 @@ class DocumentVerbs:
         self, rule: DuplicateRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
     ) -> Flow[GroupReport]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from group(resolved, filter, head, progress))
+        return (yield from self._runs.change(group(resolved, filter, head, progress)))
 
     # --- read ------------------------------------------------------------------------------------------------
 
     def similar(
         self,
-        text: str,
+        text: str | None = None,
         *,
+        fingerprint: Fingerprint | int | None = None,
         time: Time | None = None,
         filter: Mapping[str, Any] | None = None,
         **rule: Unpack[RuleOptions],
@@ -336,16 +490,52 @@ class DocumentVerbs:
 
         With keys, at most 20 texts are compared. If more documents share keys, ``complete`` of the result is False.
 
+        :param fingerprint: in place of the text: a Fingerprint of the store's Scheme, or its unsigned value. A value
+            has no digest, so no match is ``exact`` then.
         :param time: of the text, needed with ``within``: as in a document, or a datetime. Without a time zone it is
             UTC.
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
         :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document, for ``confirm``.
-        :raises InputError: if the text or the filter cannot be used; with ``confirm``, if a near-duplicate has no text
-            in the store.
+        :raises InputError: if the text, the fingerprint or the filter cannot be used; with ``confirm``, if a
+            near-duplicate has no text in the store.
         :raises IncompleteAnswer: if the store could not search everywhere.
         """
         times = None if time is None else [time]
-        return self._first(self.similar_many([text], times=times, filter=filter, **rule))
+        if fingerprint is None:
+            if text is None:
+                raise InputError("there is nothing to look for: give a text, or fingerprint=…")
+            return self._first(self.similar_many([text], times=times, filter=filter, **rule))
+        check_optional_filter(filter)
+        checked_rule = self._rule(rule)
+        if text is not None:
+            raise InputError("both a text and a fingerprint are given: give one of them")
+        check_no_confirm(checked_rule)
+        checked = checked_times(times, [""], checked_rule)
+        return self._similar_to_fingerprint(fingerprint, checked[0] if checked else None, checked_rule, filter)
+
+    def _similar_to_fingerprint(
+        self, fingerprint: Fingerprint | int, time: int | None, rule: DuplicateRule, filter: Mapping[str, Any] | None
+    ) -> Flow[Matches]:
+        resolved = yield from self._opening.resolve(rule)
+        value, digest = checked_fingerprint(fingerprint, resolved.bits)
+        return (yield from similar_to_fingerprint(value, digest, resolved, filter, time))
+
+    def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> Flow[NearQuery]:
+        """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
+
+        It is :func:`es_simhash.near_query` with the Scheme and the keys of this store. Nothing is searched.
+
+        :param near: a text, or its Fingerprint or unsigned fingerprint.
+        :param rule: as for :meth:`ingest`, without ``within``.
+        """
+        checked = self._rule(rule)
+        check_near(near, checked)
+        return self._near_query(near, checked)
+
+    def _near_query(self, near: str | Fingerprint | int, rule: DuplicateRule) -> Flow[NearQuery]:
+        fingerprinter = yield from self._opening.check()
+        keys = yield from self._opening.keys_for(rule)
+        return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=rule)
 
     def _first(self, flow: Flow[list[Matches]]) -> Flow[Matches]:
         return (yield from flow)[0]
@@ -414,7 +604,7 @@ class DocumentVerbs:
                 try:
                     page = performer.perform(ask(scan))
                 except StoreError as error:
-                    report = f"{count:,} documents were exported, others are missing: export again"
+                    report = f"{count_of(count, 'document')} exported, others are missing: export again"
                     raise unfinished(error, report) from error
                 yield page.rows
                 count += len(page.rows)

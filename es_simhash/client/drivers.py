@@ -15,14 +15,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import re
 import threading
+import weakref
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import wraps
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from es_simhash.client.group_commit import AsyncGroupCommit, GroupCommit, Together
 from es_simhash.drive import arun, run, with_retries
 from es_simhash.ingest.performer import Performer
 
@@ -38,8 +42,11 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
 
 P = ParamSpec("P")
+Watched = TypeVar("Watched")
 R = TypeVar("R")
 T = TypeVar("T")
+
+_log = logging.getLogger("es_simhash")
 
 Stream: TypeAlias = "Callable[[Performer], Iterator[Sequence[T]]]"
 """A verb with many results: given a Performer it yields them in batches."""
@@ -56,11 +63,15 @@ class SyncClient:
         self._store = store
         self._verbs = verbs
         self._patience = patience
+        self._group_commit = GroupCommit(self._run)
 
     @property
     def name(self) -> str:
         """The store's address, without credentials."""
         return self._store.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
@@ -73,15 +84,26 @@ class SyncClient:
         self.close()
 
     def _run(self, flow: Flow[T]) -> T:
-        return run(with_retries(flow, self._patience), self._store.perform)
+        return run(with_retries(flow, self._patience), self._answer)
 
-    def _iterate(self, stream: Stream[T]) -> Generator[T, None, None]:
+    def _answer(self, request: Request[R]) -> R:
+        if isinstance(request, Together):
+            return cast("R", self._group_commit.answer(request))
+        return self._store.perform(request)
+
+    def _iterate(self, stream: Stream[T], watch: Watch) -> Generator[T, None, None]:
+        watch.begun = True
         with (
             Performer(self._store, self._patience) as performer,
             closing(cast("Generator[Sequence[T]]", stream(performer))) as batches,
         ):
             for batch in batches:
-                yield from batch
+                results = iter(batch)
+                try:
+                    yield from results
+                except GeneratorExit:
+                    watch.left(length_hint(results))
+                    raise
 
 
 class AsyncClient:
@@ -94,14 +116,19 @@ class AsyncClient:
         self._store = store
         self._verbs = verbs
         self._patience = patience
+        self._group_commit = AsyncGroupCommit(self._run)
 
     @property
     def name(self) -> str:
         """The store's address, without credentials."""
         return self._store.name
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     async def close(self) -> None:
         """Close the file, or the client unless it is yours."""
+        await self._group_commit.finish()
         await self._store.close()
 
     async def __aenter__(self) -> Self:
@@ -111,17 +138,28 @@ class AsyncClient:
         await self.close()
 
     async def _run(self, flow: Flow[T]) -> T:
-        return await arun(with_retries(flow, self._patience), self._store.perform, aside=self._compute_in_thread)
+        return await arun(with_retries(flow, self._patience), self._answer, aside=self._compute_in_thread)
 
-    async def _iterate(self, stream: Stream[T]) -> AsyncGenerator[T, None]:
+    async def _answer(self, request: Request[R]) -> R:
+        if isinstance(request, Together):
+            return cast("R", await self._group_commit.answer(request))
+        return await self._store.perform(request)
+
+    async def _iterate(self, stream: Stream[T], watch: Watch) -> AsyncGenerator[T, None]:
+        watch.begun = True
         loop = asyncio.get_running_loop()
         performer = LoopPerformer(self._store, self._patience, loop)
         batches = cast("Generator[Sequence[T]]", stream(performer))
         thread = ThreadPoolExecutor(1, "es-simhash-stream")
         try:
             while (batch := await loop.run_in_executor(thread, next, batches, None)) is not None:
-                for item in batch:
-                    yield item
+                results = iter(batch)
+                try:
+                    for item in results:
+                        yield item
+                except GeneratorExit:
+                    watch.left(length_hint(results))
+                    raise
         finally:
             performer.cancel()
             await asyncio.shield(loop.run_in_executor(thread, _finish, batches, performer))
@@ -131,6 +169,40 @@ class AsyncClient:
 def _finish(batches: Generator[Any], performer: Performer) -> None:
     with performer:
         batches.close()
+
+
+class Watch:
+    """Warns if the iterator of a verb that writes is never iterated, or left before its end.
+
+    :param verb: its name; None for a verb that only reads.
+    """
+
+    def __init__(self, verb: str | None) -> None:
+        self._verb = verb
+        self.begun = False
+
+    def of(self, iterator: Watched) -> Watched:
+        """Return the iterator. It is watched from now on."""
+        if self._verb is not None:
+            weakref.finalize(iterator, self._gone).atexit = False
+        return iterator
+
+    def left(self, results: int) -> None:
+        """Warn that the iterator is left, and results of its last batch were not taken."""
+        if self._verb is not None and results:
+            _log.warning(
+                "%s() was left before its end: %d outcomes of documents that are done were not taken, and documents "
+                "that were not read are not stored: iterate to the end, or use add_many()",
+                self._verb,
+                results,
+            )
+
+    def _gone(self) -> None:
+        if not self.begun:
+            _log.warning(
+                "%s() was called, but never iterated: nothing is stored; iterate to the end, or use add_many()",
+                self._verb,
+            )
 
 
 class LoopPerformer(Performer):
@@ -214,25 +286,33 @@ def async_method(verb: Callable[Concatenate[Any, P], Flow[T]]) -> Callable[Conca
 
 
 def sync_iterator(
-    verb: Callable[Concatenate[Any, P], Stream[T]],
+    verb: Callable[Concatenate[Any, P], Stream[T]], *, writes: bool = False
 ) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
-    """Return the sync method of a verb that returns a stream."""
+    """Return the sync method of a verb that returns a stream.
+
+    :param writes: the verb writes to the store, so the caller is warned who does not iterate to the end.
+    """
 
     @wraps(verb)
     def method(self: SyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
-        return self._iterate(verb(self._verbs, *args, **kwargs))
+        watch = Watch(verb.__name__ if writes else None)
+        return watch.of(self._iterate(verb(self._verbs, *args, **kwargs), watch))
 
     return _documented(method, verb, "Generator[{}, None, None]")
 
 
 def async_iterator(
-    verb: Callable[Concatenate[Any, P], Stream[T]],
+    verb: Callable[Concatenate[Any, P], Stream[T]], *, writes: bool = False
 ) -> Callable[Concatenate[Any, P], AsyncGenerator[T, None]]:
-    """Return the async method of a verb that returns a stream."""
+    """Return the async method of a verb that returns a stream.
+
+    :param writes: the verb writes to the store, so the caller is warned who does not iterate to the end.
+    """
 
     @wraps(verb)
     def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-        return self._iterate(verb(self._verbs, *args, **kwargs))
+        watch = Watch(verb.__name__ if writes else None)
+        return watch.of(self._iterate(verb(self._verbs, *args, **kwargs), watch))
 
     return _documented(method, verb, "AsyncGenerator[{}, None]")
 

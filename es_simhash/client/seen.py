@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.client.arguments import checked_deadline
 from es_simhash.client.drivers import AsyncClient, SyncClient, async_method, sync_method
+from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.client.seen_verbs import SeenVerbs as Verbs
 from es_simhash.drive import Patience
 from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
     from es_simhash.bloom import Item
+    from es_simhash.client.search_hits import Hit
     from es_simhash.contract import AsyncStore, Store
     from es_simhash.verbs.page import Page
 
@@ -90,11 +92,12 @@ class SeenItems(SyncClient):
 
     def unseen_page(
         self,
-        user: str | int,
+        user: str | int | None,
         fetch: Callable[[int, int], Sequence[H]],
         size: int,
         *,
         item: Callable[[H], Item] = _itself,
+        group: Callable[[H], Item | None] | None = None,
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
@@ -103,15 +106,49 @@ class SeenItems(SyncClient):
         It fetches more hits than the size, again and again until the page is full, the source has no more hits, or
         ``rounds`` pages were fetched.
 
+        :param user: None for one who has seen nothing.
         :param fetch: is called with an offset and a size, and returns the hits from there on; fewer at the end.
         :param item: returns the item of a hit: ``lambda hit: hit["_id"]``.
+        :param group: returns the group of a hit, None if it has none. The page has one hit of each group, and none of a
+            group that the user has seen: ``items`` of the page has the items and the groups to add.
         :param offset: where to start. The page says where the next one starts.
         """
-        page: UnseenPage[H] = UnseenPage(size, offset, rounds)
+        page = UnseenPage(size, offset, rounds, item, group)
         while (request := page.next_request()) is not None:
-            hits = fetch(*request)
-            page.add(hits, self.might_have_seen(user, [item(hit) for hit in hits]))
+            page.fetched(fetch(*request))
+            asked = page.asked
+            page.add([False] * len(asked) if user is None else self.might_have_seen(user, asked))
         return page.page()
+
+    def search_page(
+        self,
+        user: str | int | None,
+        search: Callable[[int, int], Any],
+        size: int,
+        *,
+        offset: int = 0,
+        rounds: int = ROUNDS,
+    ) -> Page[Hit]:
+        """Return a page of your own search in Elasticsearch: without copies, and without what the user has seen.
+
+        It is :meth:`unseen_page` of ids and of the groups of documents. ::
+
+            def search(offset: int, size: int) -> Any:
+                return client.search(
+                    index="news", query=query, from_=offset, size=size, docvalue_fields=["simhash.group"]
+                )
+
+            page = seen.search_page("ann", search, 10)
+            seen.add("ann", page.items)
+
+        :param search: is called with an offset and a size, and returns the answer of Elasticsearch, or its list of
+            hits. The hits must come with the field ``simhash.group``, or with their ``_source``.
+        """
+
+        def fetch(offset: int, size: int) -> list[Hit]:
+            return hits_of(search(offset, size))
+
+        return self.unseen_page(user, fetch, size, item=hit_id, group=hit_group, offset=offset, rounds=rounds)
 
 
 class AsyncSeenItems(AsyncClient):
@@ -156,17 +193,35 @@ class AsyncSeenItems(AsyncClient):
 
     async def unseen_page(
         self,
-        user: str | int,
+        user: str | int | None,
         fetch: Callable[[int, int], Awaitable[Sequence[H]]],
         size: int,
         *,
         item: Callable[[H], Item] = _itself,
+        group: Callable[[H], Item | None] | None = None,
         offset: int = 0,
         rounds: int = ROUNDS,
     ) -> Page[H]:
         """:meth:`SeenItems.unseen_page`. ``fetch`` is awaited."""
-        page: UnseenPage[H] = UnseenPage(size, offset, rounds)
+        page = UnseenPage(size, offset, rounds, item, group)
         while (request := page.next_request()) is not None:
-            hits = await fetch(*request)
-            page.add(hits, await self.might_have_seen(user, [item(hit) for hit in hits]))
+            page.fetched(await fetch(*request))
+            asked = page.asked
+            page.add([False] * len(asked) if user is None else await self.might_have_seen(user, asked))
         return page.page()
+
+    async def search_page(
+        self,
+        user: str | int | None,
+        search: Callable[[int, int], Awaitable[Any]],
+        size: int,
+        *,
+        offset: int = 0,
+        rounds: int = ROUNDS,
+    ) -> Page[Hit]:
+        """:meth:`SeenItems.search_page`. ``search`` is awaited."""
+
+        async def fetch(offset: int, size: int) -> list[Hit]:
+            return hits_of(await search(offset, size))
+
+        return await self.unseen_page(user, fetch, size, item=hit_id, group=hit_group, offset=offset, rounds=rounds)

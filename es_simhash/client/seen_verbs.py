@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.errors import InputError
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from es_simhash.verbs.seen import SeenReport, SeenStats
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
+
+
+I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 
 
 class SeenVerbs:
@@ -74,7 +77,7 @@ class SeenVerbs:
         config = yield from self._config()
         return (yield from verbs.add(config, items, _now(), self._deadline, rebuild=rebuild))
 
-    def unseen(self, user: str | int, items: Iterable[Item]) -> Flow[list[Item]]:
+    def unseen(self, user: str | int, items: Iterable[I]) -> Flow[list[I]]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
         return self._of_user(user_id(user), self.unseen_many({user: items}))
 

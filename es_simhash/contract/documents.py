@@ -93,10 +93,13 @@ class SetUp(Request[str]):
 
     :param keys: kinds of keys that the store gets if it was not set up before. A store that was set up keeps its kinds.
         So no other program finds the store set up and without these keys.
+    :param template: the name becomes an alias of indices, of which the newest is written; the indices that it rolls
+        over to are set up like it. A store that has none of this raises Unsupported.
     """
 
     scheme: Scheme
     keys: tuple[str, ...] = ()
+    template: bool = False
 
 
 def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch:
@@ -317,10 +320,13 @@ class Write(Request[Written]):
     """Write documents. Each replaces the document with its id. No id occurs twice.
 
     :param bits: width of the fingerprints.
+    :param pipeline: name of an ingest pipeline of the server; None for the index's own. An embedded store gets
+        none.
     """
 
     entries: tuple[Entry, ...]
     bits: int
+    pipeline: str | None = None
 
 
 @dataclass(frozen=True)

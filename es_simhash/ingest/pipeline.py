@@ -8,6 +8,7 @@ The pipeline is plain sync code. For an async program a thread runs it, see ``cl
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     Items = Sequence[Document | Outcome]
 
 T = TypeVar("T")
+
+_log = logging.getLogger("es_simhash")
 
 NOT_REACHED = "not stored, because the run ended with an error: ingest it again"
 """The reason of a document that was read before the run ended. The error itself is raised, so it is not repeated."""
@@ -127,6 +130,9 @@ class Pipeline:
         except StoreError:
             yield from self._give_up()
             raise
+        except GeneratorExit:
+            self._warn_of_unwritten()
+            raise
         self._perform(self._ingest.finish())
 
     def _perform(self, flow: Flow[T]) -> T:
@@ -175,6 +181,15 @@ class Pipeline:
             yield [failed(item, NOT_REACHED) for item in started.items]
         for batch in self._reading:
             yield [failed(item, NOT_REACHED) for item in batch.items()]
+
+    def _warn_of_unwritten(self) -> None:
+        """Warn of documents that were read ahead and are not stored, unless the next run reads them again."""
+        count = sum(batch.count for batch in self._looking_up) + sum(batch.count for batch in self._reading)
+        if count and self._checkpoint is None:
+            _log.warning(
+                "the run was left before its end: %d documents were read ahead and are not stored: ingest them again",
+                count,
+            )
 
     # --- resume --------------------------------------------------------------------------------------------
 

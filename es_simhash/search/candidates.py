@@ -52,6 +52,8 @@ def candidates_clause(
     """
     if not 0 <= max_distance < bits // 8:
         raise InputError(f"max_distance is {max_distance}: use 0 to {bits // 8 - 1} at {bits} bits")
+    if fingerprints is None:
+        raise InputError("the fingerprint is None, because its text is too short: near_query(text) finds its copies")
     values = [fingerprints] if isinstance(fingerprints, int) else list(fingerprints)
     columns = segment_columns(values, bits)
 

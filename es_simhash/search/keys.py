@@ -50,6 +50,8 @@ LONGEST_WITH_GRAMS = int(SHORT / LEAST)
 BANDS_IN_COMMON = 1
 ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
+FEW_ENTRIES = 500
+"""Up to this number of pairs of a key and a document, they are added up one by one."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,8 @@ class KeyIndex:
 
         The score is the sum of the rarities of the shared keys: the largest one over the queries that it fulfils.
         """
+        if sum(len(self._entries[key]) for query in queries for key in query.keys) <= FEW_ENTRIES:
+            return self._sharing_few(queries)
         best = np.full(self._count, -1.0)
         for query in queries:
             entries = [self._documents(key) for key in query.keys if self._entries[key]]
@@ -152,6 +156,27 @@ class KeyIndex:
             best = np.where(fulfils, np.maximum(best, scores.round(ROUNDED_TO)), best)
         indices = np.flatnonzero(best >= 0)
         return indices, best[indices]
+
+    def _sharing_few(self, queries: Sequence[KeyQuery]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """:meth:`sharing` where few documents share keys: arrays for all documents would take most of the time."""
+        best: dict[int, float] = {}
+        for query in queries:
+            shared: dict[int, int] = {}
+            scores: dict[int, float] = {}
+            for key in query.keys:
+                if theirs := self._entries[key]:
+                    rare = rarity(len(theirs), self._with_keys)
+                    for index in theirs:
+                        shared[index] = shared.get(index, 0) + 1
+                        scores[index] = scores.get(index, 0.0) + rare
+            for index, common in shared.items():
+                if common < query.minimum:
+                    continue
+                if query.lengths is not None and not query.lengths[0] <= self._lengths[index] <= query.lengths[1]:
+                    continue
+                best[index] = max(best.get(index, -1.0), round(scores[index], ROUNDED_TO))
+        indices = sorted(best)
+        return np.array(indices, dtype=np.intp), np.array([best[index] for index in indices], dtype=np.float64)
 
     def _documents(self, key: str) -> NDArray[np.intp]:
         if (array := self._arrays.get(key)) is None:

@@ -41,9 +41,11 @@ def pairs(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDA
         its neighbour in the low half. The neighbour of the last segment is the first one.
     """
     columns = segment_columns(fingerprints, bits).astype(np.uint32)
-    masks = _pair_masks(max_distance, bits // 16)
-    neighbours = np.roll(columns, -1, axis=0)
-    return [np.unique((column << 16 | next)[:, None] ^ masks) for column, next in zip(columns, neighbours, strict=True)]
+    neighbours = np.concatenate([columns[1:], columns[:1]])
+    values = (columns << np.uint32(16) | neighbours)[:, :, None] ^ _pair_masks(max_distance, bits // 16)
+    if len(fingerprints) == 1:  # the masks are all different, so the values are
+        return list(np.sort(values[:, 0]))
+    return [np.unique(each) for each in values]
 
 
 def pair_ranges(fingerprints: Sequence[int], max_distance: int, bits: int) -> list[NDArray[np.uint32]]:

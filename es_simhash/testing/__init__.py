@@ -25,6 +25,7 @@ request. It suits tests of programs that use a store, too.
 
 from es_simhash.testing.blocks_contract import BlocksContract
 from es_simhash.testing.documents_contract import DocumentsContract
+from es_simhash.testing.health_contract import HealthContract
 from es_simhash.testing.keys_contract import KeysContract
 from es_simhash.testing.linear import LinearStore
 from es_simhash.testing.search_contract import SearchContract
@@ -34,7 +35,14 @@ from es_simhash.testing.times_contract import TimesContract
 
 
 class StoreContract(
-    SetUpContract, DocumentsContract, SearchContract, KeysContract, BlocksContract, TimesContract, SeenContract
+    SetUpContract,
+    DocumentsContract,
+    SearchContract,
+    KeysContract,
+    BlocksContract,
+    TimesContract,
+    SeenContract,
+    HealthContract,
 ):
     """All tests for a store. Subclass it, and define ``make_store`` and perhaps ``open_again``."""
 

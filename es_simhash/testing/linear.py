@@ -16,19 +16,25 @@ from es_simhash.contract import (
     Candidates,
     Changed,
     ChangeUsers,
+    Check,
     CheckTimeField,
     CompleteKeys,
     Count,
+    CountKeys,
     Dependents,
     Describe,
     DescribeKeys,
     DescribeSeen,
+    Examine,
     Fetch,
     FetchFields,
     FetchUsers,
     Found,
     KeysState,
     ListUsers,
+    Locate,
+    Location,
+    MeasureSpace,
     Probe,
     Refresh,
     Relink,
@@ -41,6 +47,7 @@ from es_simhash.contract import (
     SetUp,
     SetUpKeys,
     SetUpSeen,
+    Space,
     UserState,
     Write,
     Written,
@@ -48,8 +55,8 @@ from es_simhash.contract import (
     scheme_mismatch,
     seen_mismatch,
 )
-from es_simhash.errors import NotSetUp
-from es_simhash.search.blocks import block_keys
+from es_simhash.errors import NotSetUp, Unsupported
+from es_simhash.search.blocks import KIND, block_keys
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
@@ -103,6 +110,8 @@ class LinearStore:
         return self._scheme
 
     def _set_up(self, request: SetUp) -> str:
+        if request.template:
+            raise Unsupported(f"{self.name} does not roll over: leave the template out")
         if self._scheme is None:
             self._scheme = request.scheme
             self._keys = KeysState.of_new_store(request.keys)
@@ -241,9 +250,11 @@ class LinearStore:
         digests = {probe.digest for probe in request.probes}
         found = {row.id: row for row in rows if row.digest in digests}
         crowds: Counter[int | None] = Counter()
+        asked = [(probe.fingerprint, _blocks(probe, request)) for probe in request.probes]
         for row in rows:
-            probes = [probe for probe in request.probes if not request.blocks or _share_block(row, probe, request.bits)]
-            distances = [hamming_distance(row.fingerprint, probe.fingerprint) for probe in probes]
+            keys = set(row.keys)
+            some = [value for value, blocks in asked if blocks is None or not keys.isdisjoint(blocks)]
+            distances = [hamming_distance(row.fingerprint, value) for value in some]
             if any(bits is not None and bits <= request.max_distance for bits in distances):
                 crowds[row.fingerprint] += 1
                 if request.per_fingerprint is None or crowds[row.fingerprint] <= request.per_fingerprint:
@@ -309,6 +320,21 @@ class LinearStore:
             if 0 < state.newest < request.before and user not in request.without
         ]
 
+    # --- the store itself ------------------------------------------------------------------------------------------
+
+    def _examine(self, request: Examine) -> tuple[Check, ...]:
+        return (Check("memory", "ok", f"{len(self._rows):,} documents"),)
+
+    def _locate(self, request: Locate) -> Location:
+        return Location(self._scheme is not None or self._config is not None, len(self._rows))
+
+    def _measure_space(self, request: MeasureSpace) -> Space:
+        return Space(reason="a store in memory has no files")
+
+    def _count_keys(self, request: CountKeys) -> tuple[tuple[str, int], ...]:
+        counts = Counter(key for row, _ in self._searchable.values() for key in row.keys if key[0] != KIND)
+        return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[: request.most])
+
 
 _Handler: TypeAlias = "Callable[[LinearStore, Any], Any]"
 
@@ -343,13 +369,19 @@ _HANDLERS = dict(
         _handler(ChangeUsers, LinearStore._change_users),
         _handler(RemoveUsers, LinearStore._remove_users),
         _handler(ListUsers, LinearStore._list_users),
+        _handler(Examine, LinearStore._examine),
+        _handler(Locate, LinearStore._locate),
+        _handler(MeasureSpace, LinearStore._measure_space),
+        _handler(CountKeys, LinearStore._count_keys),
     ]
 )
 
 
-def _share_block(row: Row, probe: Probe, bits: int) -> bool:
-    """Return whether a document has a block key of a Probe's fingerprint."""
-    return probe.fingerprint is not None and not set(row.keys).isdisjoint(block_keys([probe.fingerprint], bits)[0])
+def _blocks(probe: Probe, request: Candidates) -> frozenset[str] | None:
+    """Return the keys of which a document must have one to be near a Probe; None if it needs none."""
+    if not request.blocks:
+        return None
+    return frozenset() if probe.fingerprint is None else frozenset(block_keys([probe.fingerprint], request.bits)[0])
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from es_simhash.contract import Candidates, Fetch, Link, Refresh, Relink, Scan, ask
-from es_simhash.errors import InputError, StoreError, unfinished
+from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
@@ -113,7 +113,8 @@ def group(
             lost = yield from ask(Relink(batch))
         except StoreError as error:
             left = len(batch) + sum(1 for _ in changes)
-            report = f"the links of {changed:,} documents were written, and those of {left:,} were not: group again"
+            done = count_of(changed, "document")
+            report = f"the links of {done} were written, and those of {left:,} were not: group again"
             raise unfinished(error, report) from error
         conflicts |= lost
         changed += len(batch) - len(lost)
@@ -123,7 +124,7 @@ def group(
         yield from ask(Refresh())
         yield from _repair({row.id: row.digest for row in rows if row.id in named}, rule, filter)
     except StoreError as error:
-        report = f"the links of {changed:,} documents were written, but not checked afterwards: group again"
+        report = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
         raise unfinished(error, report) from error
     sizes = np.bincount(heads, minlength=len(rows))
     reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]

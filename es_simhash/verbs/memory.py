@@ -140,20 +140,27 @@ def candidates_without_stale(
     stale = [row for row in found.rows if row.id in hidden]
     if not stale:
         return found
-    kept = stale if keep_stale else []
     digests = {row.digest for row in stale}
     fingerprints = {row.fingerprint for row in stale} if request.per_fingerprint is not None else set()
+    probes = [Probe(None, digest) for digest in sorted(digests)]
+    probes += [Probe(fingerprint, None) for fingerprint in fingerprints if fingerprint is not None]
+    of_same = replace(request, probes=tuple(probes), max_distance=0 if fingerprints else -1)
     without = {row.id for row in stale}
-    without |= {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints}
+    others = {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints} - without
+    kept = stale if keep_stale else []
+    if keep_stale and others:
+        # They are excluded below before they are found.
+        ids = {"ids": {"values": sorted(others)}}
+        clause = ids if request.filter is None else {"bool": {"filter": [request.filter, ids]}}
+        every = replace(of_same, filter=clause, one_per_digest=False, per_fingerprint=None)
+        kept = [*stale, *(yield from ask(every)).rows]
+    without |= others
     excluded = (*request.without, *sorted(without))
     if any(probe.queries or probe.times for probe in request.probes):
         # The stale documents may have kept others out of the limited number, too, or stood for others in the times of
         # some Probes. So everything is asked again.
         again = yield from candidates_without_stale(replace(request, without=excluded), hidden, keep_stale=keep_stale)
         return Found([*kept, *again.rows], again.left_out)
-    probes = [Probe(None, digest) for digest in sorted(digests)]
-    probes += [Probe(fingerprint, None) for fingerprint in fingerprints if fingerprint is not None]
-    request = replace(request, probes=tuple(probes), max_distance=0 if fingerprints else -1, without=excluded)
-    again = yield from candidates_without_stale(request, hidden, keep_stale=keep_stale)
+    again = yield from candidates_without_stale(replace(of_same, without=excluded), hidden, keep_stale=keep_stale)
     rows = {row.id: row for row in (*found.rows, *again.rows) if row.id not in hidden}
     return Found([*kept, *rows.values()], found.left_out)

@@ -44,6 +44,9 @@ _NOTHING: Mapping[str, int] = MappingProxyType({})
 NEAREST = 8
 """The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
 
+FEW_NEAR = 100
+"""Neighbours of a document by keys that are kept, because they are needed twice where texts confirm."""
+
 Rank = tuple[bool, int, int, str]
 """Not an exact duplicate, distance in bits, write order, id. The smallest is the original."""
 
@@ -139,6 +142,7 @@ class Neighbours:
         self._rule = rule
         self._queries = queries
         if rule.keys:
+            self._few_near: dict[int, _Near] = {}
             self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
         else:
             self._fingerprints = FingerprintIndex([row.fingerprint for row in self._rows], rule.bits)
@@ -148,7 +152,8 @@ class Neighbours:
             times = [_NO_TIME if row.time is None else row.time for row in self._rows]
             self._times = np.array(times, dtype=np.int64)
         self._orders = np.array([row.written for row in self._rows], dtype=np.int64)
-        self._replaceable = [index for index, row in enumerate(first) if row.id in self._position]
+        self._is_replaceable = np.array([row.id in self._position for row in self._rows], dtype=np.bool_)
+        self._is_replaceable[self._stored_count :] = False
         self._copies: dict[str, list[int]] = defaultdict(list)
         for index, row in enumerate(self._rows):
             if row.digest in digests:
@@ -163,18 +168,29 @@ class Neighbours:
         self._batch_text: Callable[[int], StoredText]
 
     def _near(self, position: int) -> _Near:
-        """Return the Rows that may be near one of the batch. Nothing of it is kept: there may be very many."""
+        """Return the Rows that may be near one of the batch. It is kept only if there are few."""
         row = self._rows[self._stored_count + position]
         if not self._rule.keys:
             if self._alone[position]:
                 return _NONE_NEAR
             indices, distances = self._fingerprints.within(row.fingerprint, self._rule.max_distance)
             return self._in_window(_Near(indices, distances), position)
+        if (near := self._few_near.get(position)) is not None:
+            return near
         indices, scores = self._keys.sharing(self._queries[position])
+        own = self._stored_count + position
+        alone = len(indices) == 1 and indices[0] == own
+        near = _NONE_NEAR if alone else self._allowed(row, indices, scores, position)
+        if len(near.indices) <= FEW_NEAR:
+            self._few_near[position] = near
+        return near
+
+    def _allowed(self, row: Row, indices: NDArray[np.intp], scores: NDArray[np.float64], position: int) -> _Near:
+        """Return those of the Rows that share keys with one of the batch, and are near it where a distance limits."""
         if self._rule.limited:
             allowed = self._rule.allowed(row.fingerprint, self._rows, indices.tolist())
-            near = np.isin(indices, [index for index, _ in allowed])
-            indices, scores = indices[near], scores[near]
+            kept = np.isin(indices, [index for index, _ in allowed])
+            indices, scores = indices[kept], scores[kept]
         return self._in_window(_Near(indices, -scores), position)
 
     def _in_window(self, near: _Near, position: int) -> _Near:
@@ -207,7 +223,7 @@ class Neighbours:
         near = self._near(position)
         order = np.lexsort((near.indices, near.order))
         stored = near.indices[order][near.indices[order] < self._stored_count]
-        return stored[~np.isin(stored, self._copies[digest])]
+        return stored[~np.isin(stored, self._copies[digest])] if len(stored) else stored
 
     def _nearest(self) -> set[int]:
         """Return the indices of the nearest stored Rows of each document."""
@@ -301,7 +317,7 @@ class Neighbours:
             counts[place] = row.id != id and row.id in written and row.id not in without
             if counts[place]:
                 orders[place] = written[row.id].written
-        for place in np.flatnonzero(np.isin(near.indices, self._replaceable)).tolist():
+        for place in np.flatnonzero(self._is_replaceable[near.indices]).tolist():
             row = self._rows[near.indices[place]]  # a former state does not count when this batch has replaced it
             counts[place] = row.id != id and row.id not in written
         if before is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Refresh, Remove, Scan, ask
-from es_simhash.errors import StoreError, unfinished
+from es_simhash.contract import Count, Refresh, Remove, Scan, ask
+from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 
@@ -33,7 +33,7 @@ def remove(ids: Sequence[str], rule: ResolvedRule, filter: Mapping[str, Any] | N
         try:
             yield from _remove_some(frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
         except StoreError as error:
-            report = f"{len(removed):,} of {len(ids):,} documents were removed: remove all of them again"
+            report = f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
             raise unfinished(error, report) from error
     return removed
 
@@ -60,7 +60,7 @@ def _remove_some(
 
 
 def remove_matching(
-    matching: Mapping[str, Any], rule: ResolvedRule, filter: Mapping[str, Any] | None = None
+    matching: Mapping[str, Any], rule: ResolvedRule, filter: Mapping[str, Any] | None = None, *, everything: bool = True
 ) -> Flow[int]:
     """Remove all documents that match a filter, with or without a fingerprint, page by page.
 
@@ -68,8 +68,12 @@ def remove_matching(
 
     :param matching: the documents to remove.
     :param filter: only documents that match it become originals.
+    :param everything: all documents of the store may match.
     :returns: how many documents were removed.
+    :raises InputError: if all documents match, and ``everything`` does not allow it. Nothing is removed then.
     """
+    if not everything:
+        yield from _check_some_stay(matching)
     count, conflicts = 0, True
     while conflicts:
         before, conflicts = count, False
@@ -88,6 +92,20 @@ def remove_matching(
                 scan = scan.following(page)
         except StoreError as error:
             done = count + len(removed)
-            raise unfinished(error, f"{done:,} documents were removed: remove the others again") from error
+            raise unfinished(error, f"{count_of(done, 'document')} removed so far: remove the others again") from error
         conflicts &= count > before
     return count
+
+
+def _check_some_stay(matching: Mapping[str, Any]) -> Flow[None]:
+    """Check that the store has a document that does not match.
+
+    :raises InputError: if all of its documents match, and there is more than one.
+    """
+    yield from ask(Refresh())
+    total = yield from ask(Count(Scan(fields=())))
+    if total > 1 and (yield from ask(Count(Scan(filter=matching, fields=())))) == total:
+        raise InputError(
+            f"all {total:,} documents match: correct the query clause, or give --everything (everything=True) to "
+            "remove them all"
+        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.seen import Generation, Seen, SeenConfig
@@ -19,6 +20,7 @@ from es_simhash.contract import (
     DescribeSeen,
     FetchUsers,
     ListUsers,
+    Locate,
     Refresh,
     RemoveUsers,
     SetUpSeen,
@@ -36,11 +38,16 @@ from es_simhash.errors import (
     SimhashError,
     StoreError,
     StoreUnavailable,
+    count_of,
     unfinished,
 )
+from es_simhash.verbs.setup import does_not_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from es_simhash.bloom import Item
     from es_simhash.contract import Flow
@@ -107,6 +114,9 @@ def check(config: Mapping[str, Any], name: str, *, set_up_if_missing: bool) -> F
     """
     stored = yield from ask(DescribeSeen())
     if stored is None and not set_up_if_missing:
+        location = yield from ask(Locate())
+        if not location.exists:
+            raise does_not_exist(location, name, "seen init")
         raise NotSetUp(
             f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or call setup() in code"
         )
@@ -132,19 +142,24 @@ def might_have_seen(config: SeenConfig, items: Items) -> Flow[dict[str, list[boo
 
     :raises FilterFormatError: naming a user whose stored bytes cannot be read.
     """
-    found = {}
-    for users in _chunks(items):
-        states = yield from ask(FetchUsers(users))
-        for user in users:
-            seen = _read(config, states.get(user), user)
-            found[user] = seen.might_contain(items[user]).tolist()
-    return found
+    found = yield from _found(config, items)
+    return {user: mask.tolist() for user, mask in found.items()}
 
 
 def unseen(config: SeenConfig, items: Items) -> Flow[dict[str, list[Item]]]:
     """Return for each user the items that the user has certainly not seen, in their order."""
-    found = yield from might_have_seen(config, items)
-    return {user: [i for i, seen in zip(some, found[user], strict=True) if not seen] for user, some in items.items()}
+    found = yield from _found(config, items)
+    return {user: list(compress(items[user], (~mask).tolist())) for user, mask in found.items()}
+
+
+def _found(config: SeenConfig, items: Items) -> Flow[dict[str, NDArray[np.bool_]]]:
+    """Return for each user and item whether the user might have seen it; an array of shape (n,) for each user."""
+    found = {}
+    for users in _chunks(items):
+        states = yield from ask(FetchUsers(users))
+        for user in users:
+            found[user] = _read(config, states.get(user), user).might_contain(items[user])
+    return found
 
 
 def stats(config: SeenConfig, user: str) -> Flow[SeenStats]:
@@ -218,7 +233,7 @@ def rotate(
             yield from ask(Refresh())
             some = yield from ask(ListUsers(limit, without=tuple(left)))
         except StoreError as error:
-            done = f"{len(total.results):,} users were rotated: rotate the others with before={limit}"
+            done = f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
             raise unfinished(error, done) from error
         if not some:
             return total

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Count, Describe, Scan, SetUp, ask, scheme_mismatch
-from es_simhash.errors import NotSetUp
+from es_simhash.contract import Describe, Locate, SetUp, ask, scheme_mismatch
+from es_simhash.errors import NotSetUp, count_of
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, Location
     from es_simhash.fingerprinting.scheme import Scheme
 
 
-def set_up(scheme: Scheme, keys: tuple[str, ...] = ()) -> Flow[str]:
+def set_up(scheme: Scheme, keys: tuple[str, ...] = (), *, template: bool = False) -> Flow[str]:
     """Make what is missing: the index or the file, or the fields in an index that exists. A second call does nothing.
 
     :param keys: kinds of keys that the store gets if it was not set up before.
+    :param template: also make an alias that rolls over, and the template of its indices.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
-    return (yield from ask(SetUp(scheme, keys)))
+    return (yield from ask(SetUp(scheme, keys, template)))
 
 
 def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> Flow[None]:
@@ -33,11 +34,19 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[st
     if embedded:
         yield from check(scheme, name)
     else:
-        yield from ask(Count(Scan(fields=())))  # raises if there is no such index
+        location = yield from ask(Locate())
+        if not location.exists:
+            raise does_not_exist(location, name)
         yield from set_up(scheme, keys)
 
 
-def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False, keys: tuple[str, ...] = ()) -> Flow[None]:
+def check(
+    scheme: Scheme,
+    name: str,
+    *,
+    set_up_if_missing: bool = False,
+    keys: tuple[str, ...] = (),
+) -> Flow[None]:
     """Check that the store was set up with this Scheme.
 
     :param keys: kinds of keys that the store gets if it is set up now.
@@ -50,7 +59,32 @@ def check(scheme: Scheme, name: str, *, set_up_if_missing: bool = False, keys: t
     if stored is not None:
         return
     if not set_up_if_missing:
-        raise NotSetUp(
-            f"{name} is not set up for fingerprints: run `es-simhash init --store {name}`, or call setup() in code"
-        )
+        raise (yield from not_set_up(name))
     yield from set_up(scheme, keys)
+
+
+def not_set_up(name: str) -> Flow[NotSetUp]:
+    """Return the error for a store that was not set up for fingerprints, with the next step that is right for it."""
+    location = yield from ask(Locate())
+    if not location.exists:
+        return does_not_exist(location, name)
+    init = f"run `es-simhash init --store {name}`, or call setup() in code"
+    problem = f"{name} is not set up for fingerprints"
+    if location.documents:
+        return NotSetUp(
+            f"{problem}, and has {count_of(location.documents, 'document')}: to give them fingerprints, run "
+            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {init}"
+        )
+    return NotSetUp(f"{problem}: {init}")
+
+
+def does_not_exist(location: Location, name: str, init: str = "init") -> NotSetUp:
+    """Return the error for a store whose index or file does not exist: perhaps its name was mistyped.
+
+    :param init: the command that makes it.
+    """
+    there_are = f" (there are: {', '.join(location.others)})" if location.others else ""
+    return NotSetUp(
+        f"{name} does not exist{there_are}: correct the name, or run `es-simhash {init} --store {name}` to make it, or "
+        "call setup() in code"
+    )

@@ -93,6 +93,22 @@ def similar(
     return confirmed
 
 
+def similar_to_fingerprint(
+    value: int | None,
+    digest: str | None,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
+    time: int | None = None,
+) -> Flow[Matches]:
+    """Return the stored documents that are duplicates by a fingerprint. No text confirms.
+
+    :param value: unsigned, of the width of the store; None if there is none.
+    :param digest: of the text; None to find no exact duplicates.
+    """
+    [found] = yield from _near((rule.probe(value, digest, (), time),), rule, filter)
+    return found
+
+
 def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[Matches]:
     """Return the stored documents that are duplicates of a stored document, without that document.
 
@@ -182,7 +198,7 @@ def _matches(probe: Probe, rows: Sequence[Row], near: Sequence[tuple[int, int | 
     if probe.digest is not None:
         copies = (row for row in rows if row.digest == probe.digest and _in_times(row, probe))
         found |= {row.id: Match(row.id, 0, True) for row in copies}
-    return sorted(found.values(), key=_rank)
+    return sorted(found.values(), key=rank)
 
 
 def _in_times(row: Row, probe: Probe) -> bool:
@@ -191,5 +207,6 @@ def _in_times(row: Row, probe: Probe) -> bool:
     return row.time is not None and probe.times[0] <= row.time <= probe.times[1]
 
 
-def _rank(match: Match) -> tuple[bool, int, bool, str]:
+def rank(match: Match) -> tuple[bool, int, bool, str]:
+    """Return the key by which Matches are sorted: the nearest first, exact duplicates before others, then by id."""
     return match.distance is None, match.distance or 0, not match.exact, match.id

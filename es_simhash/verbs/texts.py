@@ -51,10 +51,11 @@ class Texts:
         found: dict[str, TextFeatures | InputError] = {}
         for start in range(0, len(every), BATCH):
             sources = yield from ask(FetchFields(tuple(every[start : start + BATCH]), self.fields))
-            found |= {id: self._features(id, source) for id, source in sources.items()}
+            found |= {id: self.of_hit(id, source) for id, source in sources.items()}
         return found
 
-    def _features(self, id: str, source: Mapping[str, Any]) -> TextFeatures | InputError:
+    def of_hit(self, id: str, source: Mapping[str, Any]) -> TextFeatures | InputError:
+        """Return the features of a stored document's text; the error if it has none."""
         try:
             return self.confirm.features(text_of(source, self.fields))
         except InputError as error:

@@ -124,9 +124,11 @@ def test_an_empty_batch_has_an_empty_answer() -> None:
 @example([value << 12 for value in [5, 3, 5, 3, 1, 1, 5]])  # all of them in one slot of the table
 def test_first_occurrences_are_the_indices_of_the_first_of_equal_values(values: list[int]) -> None:
     expected = {values.index(value) for value in values}
-    found = _first_occurrences(np.array(values, dtype=np.int64)).tolist()
-    assert len(found) == len(expected)
-    assert set(found) == expected
+    array = np.array(values, dtype=np.int64)
+    for end in (max(values, default=0) + 1, 2**32):  # small values have a slot each
+        found = _first_occurrences(array, end).tolist()
+        assert len(found) == len(expected)
+        assert set(found) == expected
 
 
 def test_another_seed_sets_other_bits() -> None:

@@ -135,7 +135,7 @@ def test_each_document_is_a_line_and_the_exit_code_says_whether_some_were_reject
 
 def test_an_error_says_what_to_do(index: Index, tmp_path: Path) -> None:
     said = complaint(backfill(index, tmp_path))
-    assert "there is no such index" in said
+    assert "does not exist" in said
     assert not index.client.indices.exists(index=index.name)
     index.fill(corpus(5))
     assert es_simhash("init", "--store", index.address, "--weights", "tf", cwd=tmp_path).code == 0

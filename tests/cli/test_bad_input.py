@@ -531,7 +531,9 @@ def test_an_ingest_that_cannot_start_creates_no_file(tmp_path: Path, wrong: list
 def test_a_backfill_of_a_missing_file_creates_no_file(tmp_path: Path, wrong: list[str]) -> None:
     (tmp_path / "bad.txt").write_text("not an IDF table")
     said = complaint(es_simhash("backfill", "--text-field", "text", *wrong, cwd=tmp_path))
-    assert ("bad.txt:1: " if wrong else "is not set up for fingerprints: run `es-simhash init ") in said
+    assert (
+        "bad.txt:1: " if wrong else "es-simhash.db does not exist: correct the name, or run `es-simhash init "
+    ) in said
     assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
 
 
@@ -574,22 +576,6 @@ def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path
     said = complaint(es_simhash("ingest", "--weights", "tf", "--store", index, cwd=tmp_path, stdin=line("n1")))
     assert said.startswith(f"es-simhash: {index} holds fingerprints of Scheme {Scheme().version}, ")
     assert f"this program makes fingerprints of {Scheme(weights='tf').version}: " in said
-
-
-@pytest.mark.elasticsearch
-@pytest.mark.parametrize(
-    ("there", "arguments"), [(False, ["ingest"]), (True, ["similar", STORM])], ids=["no index", "no fields"]
-)
-def test_an_index_that_is_not_set_up_is_an_error_with_the_init_command(
-    tmp_path: Path, elasticsearch_url: str, index_name: str, there: bool, arguments: list[str]
-) -> None:
-    address = f"{elasticsearch_url}/{index_name}"
-    with Elasticsearch(elasticsearch_url) as client:
-        if there:
-            client.indices.create(index=index_name, mappings={"properties": {"text": {"type": "text"}}})
-        said = complaint(es_simhash(*arguments, "--store", address, cwd=tmp_path, stdin=line("n1")))
-        assert f"{address} is not set up for fingerprints: run `es-simhash init --store {address}`" in said
-        assert client.indices.exists(index=index_name).body is there, "nothing was made in passing"
 
 
 class NextMajor(Urllib3HttpNode):

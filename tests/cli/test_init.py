@@ -216,6 +216,10 @@ def listening() -> Iterator[tuple[int, list[tuple[str, str | None]]]]:
             self.end_headers()
             self.wfile.write(NO_SUCH_INDEX.encode())
 
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def log_message(self, *arguments: Any) -> None:
             pass
 
@@ -256,13 +260,19 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
             cwd=tmp_path,
             env={name: value.format(host=host) for name, value in named.items()},
         )
-    assert f"http://{host}/{index} is not set up for fingerprints: run `es-simhash init --store" in complaint(done)
-    assert {(unquote(path), given) for path, given in requests} == {(f"/{index}/_mapping", authorization)}
+    assert f"http://{host}/{index} does not exist: correct the name, or run `es-simhash init --store" in complaint(done)
+    assert {(unquote(path), given) for path, given in requests} == {
+        (path, authorization) for path in (f"/{index}/_mapping", f"/{index}/_count", "/_resolve/index/*")
+    }
 
 
 def test_for_seen_items_an_address_without_an_index_means_the_index_of_users(tmp_path: Path) -> None:
     with listening() as (port, requests):
         url = f"http://127.0.0.1:{port}"
         done = es_simhash("seen", "stats", "--user", "ann", cwd=tmp_path, env={"ELASTICSEARCH_URL": url})
-    assert f"{url}/es-simhash-users is not set up for seen items: run `es-simhash seen init" in complaint(done)
-    assert {path for path, _ in requests} == {"/es-simhash-users/_mapping"}
+    assert f"{url}/es-simhash-users does not exist: correct the name, or run `es-simhash seen init" in complaint(done)
+    assert {unquote(path) for path, _ in requests} == {
+        "/es-simhash-users/_mapping",
+        "/es-simhash-users/_count",
+        "/_resolve/index/*",
+    }

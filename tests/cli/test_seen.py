@@ -638,6 +638,6 @@ def test_an_index_that_is_not_set_up_is_named_with_the_command(
 ) -> None:
     url = f"{elasticsearch_url}/{index_name}"
     done = called(tmp_path, "add", "--store", url, stdin=log(ann=["n1"]))
-    assert complaint(done).endswith(
-        f"{url} is not set up for seen items: run `es-simhash seen init --store {url}`, or call setup() in code"
-    )
+    said = complaint(done)
+    assert f"{url} does not exist" in said
+    assert f"run `es-simhash seen init --store {url}` to make it, or call setup() in code" in said

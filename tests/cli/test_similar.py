@@ -129,6 +129,6 @@ def test_an_id_that_is_not_stored_is_named(folder: Path) -> None:
 
 def test_a_store_that_is_not_set_up_is_named_with_the_init_command(tmp_path: Path) -> None:
     said = complaint(es_simhash("similar", STORM, "--store", "sqlite:///news.db", cwd=tmp_path))
-    assert "sqlite:///news.db is not set up" in said
+    assert "sqlite:///news.db does not exist: correct the name" in said
     assert "`es-simhash init --store sqlite:///news.db`" in said
     assert list(tmp_path.iterdir()) == []

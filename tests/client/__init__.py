@@ -43,6 +43,13 @@ class Called:
 
         return self._loop.run_until_complete(self._seen.unseen_page(user, afetch, size, **options))
 
+    def search_page(self, user: Any, search: Callable[[int, int], Any], size: int, **options: Any) -> Any:
+        async def asearch(offset: int, size: int) -> Any:
+            await asyncio.sleep(0)
+            return search(offset, size)
+
+        return self._loop.run_until_complete(self._seen.search_page(user, asearch, size, **options))
+
 
 class Stores:
     """One store of each kind, set up with CONFIG, that the tests of this module share: each has users of its own."""

@@ -46,6 +46,8 @@ VERBS = sorted(name for name in vars(DocumentVerbs) if not name.startswith("_"))
 VALID: dict[str, tuple[Any, ...]] = {
     "setup": (),
     "fingerprinter": (),
+    "add": ({"id": 1, "text": "a text"},),
+    "add_many": ([{"id": 1, "text": "a text"}],),
     "ingest": ([],),
     "backfill": ("text",),
     "missing": (),
@@ -55,12 +57,25 @@ VALID: dict[str, tuple[Any, ...]] = {
     "similar": ("a text",),
     "similar_many": (["a text"],),
     "similar_to": ("a",),
+    "near_query": ("a text",),
     "fetch": (["a"],),
     "export": (),
     "sample_pairs": (5,),
 }
-WITH_RULE = ["ingest", "backfill", "remove", "remove_matching", "group", "similar", "similar_many", "similar_to"]
-WITH_FILTER = [*WITH_RULE, "missing", "export", "sample_pairs"]
+WITH_RULE = [
+    "add",
+    "add_many",
+    "near_query",
+    "ingest",
+    "backfill",
+    "remove",
+    "remove_matching",
+    "group",
+    "similar",
+    "similar_many",
+    "similar_to",
+]
+WITH_FILTER = [*(verb for verb in WITH_RULE if verb != "near_query"), "missing", "export", "sample_pairs"]
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"max_distance": -1}, "max_distance is -1: use 0 to 15 at 128 bits"),
@@ -108,6 +123,12 @@ WRONG: list[Call] = [
     ("group", (), {"head": "largest"}, "head is 'largest': use one of earliest, latest, kept"),
     ("group", (), {"head": []}, "use one of earliest, latest, kept"),
     ("similar", (5,), {}, "the text is of type int: use a string"),
+    ("similar", (), {}, "there is nothing to look for: give a text, or fingerprint"),
+    ("similar", ("a",), {"fingerprint": 1}, "both a text and a fingerprint are given: give one of them"),
+    ("similar", (), {"fingerprint": 1, "confirm": 0.8}, "confirm compares texts: give the text in place of its"),
+    ("near_query", (1,), {"confirm": 0.8}, "confirm compares texts: give the text in place of its"),
+    ("near_query", ("a",), {"within": timedelta(days=1), "time_field": "t"}, "within has no clause: put a range on"),
+    ("near_query", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar_many", ("a text",), {}, "the texts are one string: put it in a list"),
     ("similar_many", (["a text", None],), {}, "the text is of type NoneType: use a string"),

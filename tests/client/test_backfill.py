@@ -321,7 +321,7 @@ def test_async_backfill_gives_the_same(new_index: Callable[[], Index]) -> None:
 
 
 def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:
-    with pytest.raises(NotSetUp, match="there is no such index"):
+    with pytest.raises(NotSetUp, match="does not exist"):
         index.backfill()
     assert not index.client.indices.exists(index=index.name)
 

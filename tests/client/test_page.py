@@ -95,6 +95,65 @@ def test_a_page_of_seen_hits_ends_after_its_rounds_and_the_next_page_starts_behi
     assert (page.hits, page.offset, page.exhausted, len(source.asked)) == ([], 220, False, 3)
 
 
+GROUPS = {n: n - n % 4 if n % 3 else n for n in range(61)}  # 4, 5 and 7 are in the group of 4; 6 is alone
+
+
+@pages
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_a_page_has_one_hit_of_each_group_and_none_of_a_group_that_was_seen(
+    hits: list[int], added: set[int], size: int, rounds: int
+) -> None:
+    """With ``items`` added after each page, all pages together have one hit of each group that was not seen."""
+    source, found, offset, exhausted = Source(hits), [], 0, False
+    with memory(added) as seen:
+        while not exhausted:
+            page = seen.unseen_page("ann", source, size, group=GROUPS.__getitem__, offset=offset, rounds=rounds)
+            assert [hit for hit in page.items if hit in page.hits or hit in map(GROUPS.get, page.hits)] == page.items
+            seen.add("ann", page.items)
+            found += page.hits
+            offset, exhausted = page.offset, page.exhausted
+    known, right = set(added), []
+    for hit in hits:
+        if not known & {hit, GROUPS[hit]}:
+            right.append(hit)
+            known |= {hit, GROUPS[hit]}
+    assert found == right
+
+
+def test_a_page_for_nobody_leaves_out_copies_alone() -> None:
+    with memory({1, 2, 3}) as seen:
+        page = seen.unseen_page(None, Source(range(12)), 5, group=GROUPS.__getitem__)
+    assert page.hits == [0, 3, 4, 6, 8]
+
+
+def test_a_page_of_a_search_reads_ids_and_groups_of_hits(seen: Any, ann: str) -> None:
+    hits = [
+        {"_id": "a", "fields": {"simhash.group": ["a"]}},
+        {"_id": "b", "fields": {"simhash.group": ["a"]}},
+        {"_id": "c", "_source": {"simhash": {"group": "c"}}},
+        {"_id": "d", "fields": {"simhash.group": ["e"]}},
+        {"_id": "f"},
+        {"_id": "g", "_source": {"title": "no fingerprint"}},
+    ]
+    seen.add(ann, ["e"])
+    page = seen.search_page(ann, lambda offset, size: {"hits": {"hits": hits[offset : offset + size]}}, 9)
+    assert ([hit["_id"] for hit in page.hits], page.items) == (["a", "c", "f", "g"], ["a", "c", "f", "g"])
+    assert seen.search_page(ann, lambda offset, size: hits[offset : offset + size], 1).hits == hits[:1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"took": 1}, "the search returned a dict: return the answer of Elasticsearch, or its list of hits"),
+        (None, "the search returned a NoneType"),
+        ([{"_id": "a"}, {"_id": "b"}], r"none of the hits has the field simhash.group: search with docvalue_fields="),
+    ],
+)
+def test_a_search_that_returns_something_else_is_an_error(answer: Any, message: str) -> None:
+    with memory(set()) as seen, pytest.raises(InputError, match=message):
+        seen.search_page("ann", lambda offset, size: answer, 5)
+
+
 def test_an_empty_source_is_exhausted_at_once() -> None:
     source = Source([])
     with memory(set()) as seen:

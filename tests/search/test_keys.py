@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -97,9 +98,11 @@ def test_rows_that_share_keys_are_those_of_the_reference(
     keys, sizes = [each[0] for each in documents], [each[1] for each in documents]
     index = KeyIndex(keys, sizes, queries)
     expected = plain_sharing(queries, keys, sizes)
-    for some, scores in zip(queries, expected, strict=True):
-        found, ours = index.sharing(some)
-        assert dict(zip(found.tolist(), ours.tolist(), strict=True)) == pytest.approx(scores, abs=1e-5)
+    for few_entries in (500, 0):  # one by one, and by arrays
+        with patch("es_simhash.search.keys.FEW_ENTRIES", few_entries):
+            for some, scores in zip(queries, expected, strict=True):
+                found, ours = index.sharing(some)
+                assert dict(zip(found.tolist(), ours.tolist(), strict=True)) == pytest.approx(scores, abs=1e-5)
 
 
 @given(text=words)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents
@@ -88,6 +88,17 @@ def expected(reference: Choosy, runs: Sequence[Any], batch_size: int) -> Any:
     on_duplicate=st.sampled_from(["index", "skip"]),
     size=st.integers(1, 9),
     ahead=st.integers(0, 2),
+)
+# The first copy is replaced before the second one, which is replaced after its turn as an original.
+@example(
+    runs=[
+        [(0, text(*LONG), "zh"), (2, "图集", "zh"), (1, "图集", "zh")],
+        [(2, text(*LONG), "zh"), (0, "图集", "zh"), (1, text(*LONG), "zh")],
+    ],
+    max_distance=0,
+    on_duplicate="index",
+    size=3,
+    ahead=0,
 )
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_only_what_matches_the_filter_is_an_original(

@@ -48,12 +48,12 @@ VERBS: dict[str, tuple[type[Request[Any]], Callable[[Documents], Any], str]] = {
     "remove": (
         Remove,
         lambda documents: documents.remove([str(number) for number in range(10)], max_distance=MAX_DISTANCE),
-        "4 of 10 documents were removed: remove all of them again",
+        "4 of 10 documents removed so far: remove all of them again",
     ),
     "remove_matching": (
         Remove,
         lambda documents: documents.remove_matching({"exists": {"field": "text"}}, max_distance=MAX_DISTANCE),
-        "4 documents were removed: remove the others again",
+        "4 documents removed so far: remove the others again",
     ),
     "backfill": (
         Annotate,
@@ -97,7 +97,7 @@ def test_an_export_that_breaks_off_says_how_much_there_was(monkeypatch: pytest.M
     documents.setup()
     list(documents.ingest(NEWS))
     store.kind = Scan
-    with pytest.raises(StoreUnavailable, match="it is away; 0 documents were exported, others are missing"):
+    with pytest.raises(StoreUnavailable, match="it is away; 0 documents exported, others are missing"):
         list(documents.export())
 
 
@@ -120,5 +120,5 @@ def test_a_rotation_of_all_users_says_from_when_to_go_on(monkeypatch: pytest.Mon
     seen.setup()
     seen.add_many({f"user-{number}": ["a"] for number in range(5)})
     store.kind = ListUsers
-    with pytest.raises(StoreUnavailable, match="it is away; 0 users were rotated: rotate the others with before=7"):
+    with pytest.raises(StoreUnavailable, match="it is away; 0 users rotated so far: rotate the others with before=7"):
         seen.rotate(before=7)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterable
     from typing import TypeAlias
 
     from es_simhash.contract import Request
@@ -19,6 +19,9 @@ R = TypeVar("R")
 
 COUNT_AGE = 10.0
 """Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
+
+MEMBERS_AGE = 1.0
+"""Seconds for which the names of the indices behind an alias are used."""
 
 
 WHOLE = {"allow_partial_search_results": "false"}
@@ -76,6 +79,7 @@ class Dialect:
     :mod:`es_simhash.stores.elasticsearch.opensearch`.
 
     :param product: name of the server, with its article, for messages.
+    :param client: name and version of the client, for messages.
     :param points_in_time: how a point in time is opened, read and closed.
     :param check_server: returns Steps that check what the client does not: the product, and the settings of the index.
     :param send: makes a Call on a client. An async client returns an awaitable.
@@ -86,6 +90,7 @@ class Dialect:
     """
 
     product: str
+    client: str
     points_in_time: PointsInTime
     check_server: Callable[[Index], Steps[None]]
     send: Callable[[Any, Call], Any]
@@ -111,6 +116,37 @@ class DocumentCount:
         self.documents, self._asked = documents, time.monotonic()
 
 
+class Members:
+    """The indices behind the alias that a store uses, as the server last named them; or the index itself.
+
+    An alias may roll over to a new index at any time. A read by ids fails when it has got a second index, then they are
+    asked. From then on they are asked again after ``MEMBERS_AGE`` seconds. Hits name their index, too.
+    """
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self._asked = 0.0
+
+    @property
+    def several(self) -> bool:
+        """The name is an alias of several indices."""
+        return len(self.names) > 1
+
+    @property
+    def old(self) -> bool:
+        """They must be asked again."""
+        return self.several and time.monotonic() - self._asked > MEMBERS_AGE
+
+    def set(self, names: Iterable[str]) -> None:
+        """Remember the names, the newest index last: a rollover counts up the end of the name."""
+        self.names, self._asked = tuple(sorted(names)), time.monotonic()
+
+    def see(self, name: str) -> None:
+        """Remember the index of a hit."""
+        if name not in self.names:
+            self.names = tuple(sorted((*self.names, name)))
+
+
 @dataclass
 class Server:
     """What is known about a server.
@@ -130,6 +166,7 @@ class Index:
     :param dialect: of the server.
     :param count: an estimate of the number of documents, for the planner.
     :param server: what is known about the server.
+    :param members: the indices behind the name.
     """
 
     index: str
@@ -137,6 +174,7 @@ class Index:
     dialect: Dialect
     count: DocumentCount = field(default_factory=DocumentCount, compare=False)
     server: Server = field(default_factory=Server, compare=False)
+    members: Members = field(default_factory=Members, compare=False)
 
     def call(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Call:
         """Return a Call on this index.

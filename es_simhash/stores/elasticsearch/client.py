@@ -112,6 +112,7 @@ def _check_server(index: Index) -> Steps[None]:
 
 ELASTICSEARCH = Dialect(
     product=_PRODUCT,
+    client=f"elasticsearch {_CLIENT}",
     points_in_time=PointsInTime("_pit", {}, "id", "_shard_doc", ties=False),
     check_server=_check_server,
     send=_send,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import (
@@ -24,15 +25,18 @@ from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
+from es_simhash.stores.elasticsearch.rollover import make_alias, make_template
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
-from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, if_version, set_up, stored_documents
+from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, homes, if_version, set_up, stored_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Link, Row
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 def _describe(request: Describe, index: Index) -> Steps[Scheme | None]:
@@ -41,7 +45,12 @@ def _describe(request: Describe, index: Index) -> Steps[Scheme | None]:
 
 def _set_up(request: SetUp, index: Index) -> Steps[str]:
     keys = {KEY: KeysState.of_new_store(request.keys).to_dict()} if request.keys else {}
-    return (yield from set_up(DOCUMENTS, request.scheme, index, keys))
+    if not request.template:
+        return (yield from set_up(DOCUMENTS, request.scheme, index, keys))
+    is_new = yield from make_alias(index, DOCUMENTS.mapping(request.scheme, keys))
+    made = "created" if is_new else (yield from set_up(DOCUMENTS, request.scheme, index, keys))
+    yield from make_template(DOCUMENTS, request.scheme, index)
+    return made
 
 
 def _fetch(request: Fetch, index: Index) -> Steps[dict[str, Row]]:
@@ -57,11 +66,15 @@ def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[st
 
 def _write(request: Write, index: Index) -> Steps[Written]:
     operations = [(entry.row.id, index_operation(entry, request.bits)) for entry in request.entries]
-    return (yield from _written(operations, index))
+    if stored_in := (yield from homes([id for id, _ in operations], index)):
+        operations = [
+            (id, ({"index": {"_id": id, **stored_in.get(id, {})}}, document)) for id, (_, document) in operations
+        ]
+    return (yield from _written(operations, index, {} if request.pipeline is None else {"pipeline": request.pipeline}))
 
 
 def _annotate(request: Annotate, index: Index) -> Steps[Written]:
-    operations = [(row.id, update_operation(row, request.bits)) for row in request.rows]
+    operations = [(row.id, update_operation(row, request.bits, index)) for row in request.rows]
     written = yield from _written(operations, index)
     if not written.conflicts:
         return written
@@ -74,19 +87,22 @@ def _equal(row: Row, stored: Row | None) -> bool:
     return row == stored and (row.keys, row.length) == (stored.keys, stored.length)
 
 
-def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) -> Steps[Written]:
+def _written(
+    operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, options: Mapping[str, str] = NO_OPTIONS
+) -> Steps[Written]:
     """Send a bulk request, and return what it did.
 
     :param operations: id of each document, and its two lines of the bulk request.
+    :param options: of the bulk request.
     """
     if not operations:
         return Written({}, searchable=False)
     lines = [line for _, pair in operations for line in pair]
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
-        body = yield index.call("POST", "_bulk", lines, filter_path="items.*.status,items.*.error")
+        body = yield index.call("POST", "_bulk", lines, filter_path="items.*.status,items.*.error", **options)
     except TooLarge as error:
-        return (yield from _written_in_halves(operations, index, error))
+        return (yield from _written_in_halves(operations, index, error, options))
     check_items(body["items"], index.name)
     refused: dict[str, str] = {}
     busy: set[str] = set()
@@ -103,7 +119,7 @@ def _written(operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index) ->
 
 
 def _written_in_halves(
-    operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, error: TooLarge
+    operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, error: TooLarge, options: Mapping[str, str]
 ) -> Steps[Written]:
     """Send a bulk request that was too large as two, and each half again if it is too large.
 
@@ -112,8 +128,8 @@ def _written_in_halves(
     if len(operations) == 1:
         return Written({operations[0][0]: str(error)}, searchable=False)
     middle = len(operations) // 2
-    first = yield from _written(operations[:middle], index)
-    second = yield from _written(operations[middle:], index)
+    first = yield from _written(operations[:middle], index, options)
+    second = yield from _written(operations[middle:], index, options)
     return Written(
         {**first.refused, **second.refused},
         searchable=False,
@@ -125,7 +141,11 @@ def _written_in_halves(
 def _remove(request: Remove, index: Index) -> Steps[set[str]]:
     if not request.ids:
         return set()
-    operations = [{"delete": {"_id": id, **if_version(request.versions.get(id))}} for id in request.ids]
+    stored_in = yield from homes([id for id in request.ids if id not in request.versions], index)
+    operations = [
+        {"delete": {"_id": id, **stored_in.get(id, {}), **if_version(request.versions.get(id), index)}}
+        for id in request.ids
+    ]
     results = yield from bulk(operations, index)
     return {result["_id"] for result in results if result.get("result") == "deleted"}
 
@@ -134,7 +154,7 @@ def _relink(request: Relink, index: Index) -> Steps[set[str]]:
     operations: list[dict[str, Any]] = []
     for id, link in request.links.items():
         links = {"group": link.group, "duplicate_of": link.duplicate_of}
-        operations += ({"update": {"_id": id, **if_version(link.version)}}, {"doc": {"simhash": links}})
+        operations += ({"update": {"_id": id, **if_version(link.version, index)}}, {"doc": {"simhash": links}})
     results = yield from bulk(operations, index)
     conflicts = {result["_id"] for result in results if "error" in result}
     rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.contract import handler_of
-from es_simhash.stores.elasticsearch import documents, keys_state, scan, search, times, users
+from es_simhash.stores.elasticsearch import documents, examine, keys_state, scan, search, times, users
 
 if TYPE_CHECKING:
     from es_simhash.contract import Request
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-HANDLERS = documents.HANDLERS | keys_state.HANDLERS | search.HANDLERS | scan.HANDLERS | times.HANDLERS | users.HANDLERS
+HANDLERS = {
+    **documents.HANDLERS,
+    **keys_state.HANDLERS,
+    **search.HANDLERS,
+    **scan.HANDLERS,
+    **times.HANDLERS,
+    **users.HANDLERS,
+    **examine.HANDLERS,
+}
 
 
 def steps(request: Request[R], index: Index) -> Steps[R]:

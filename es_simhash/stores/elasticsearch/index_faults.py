@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, StoreUnavailable
 
+_BLOCKS = {5: "read_only", 7: "read", 8: "write", 9: "metadata"}
+"""The block that each number in the reason of the server stands for."""
+
 
 def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError | None:
     """Return the error for a failure that concerns every document of the index; None for any other failure.
@@ -25,9 +28,9 @@ def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError 
             "server removes the block then"
         )
     if kind == "cluster_block_exception" and status == 403:
-        return StoreError(f"{name} is blocked ({reason}): remove the block from the settings of the index, then repeat")
+        return StoreError(f"{name} is blocked ({reason}): {_unblock(reason, name)}, then repeat")
     if kind == "index_closed_exception":
-        return StoreError(f"{name}: the index is closed ({reason}): open it, then repeat")
+        return StoreError(f"{name}: the index is closed ({reason}): open it (POST {_index(name)}/_open), then repeat")
     if kind == "routing_missing_exception":
         return StoreError(
             f"{name}: the index requires routing ({reason}), which es_simhash does not support: use another index"
@@ -38,5 +41,27 @@ def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError 
             "of each command"
         )
     if kind == "index_not_found_exception":
-        return NotSetUp(f"{name}: there is no such index: run `es-simhash init --store {name}`, or setup() in code")
+        return NotSetUp(
+            f"{name}: there is no such index: correct the name, or run `es-simhash init --store {name}`, or setup() in "
+            "code"
+        )
     return None
+
+
+def unblock(index: str, kind: str) -> str:
+    """Return the request that removes a block of an index."""
+    return f'PUT {index}/_settings {{"index.blocks.{kind}": null}}'
+
+
+def _unblock(reason: str, name: str) -> str:
+    for number, kind in _BLOCKS.items():
+        if f"FORBIDDEN/{number}/" in reason:
+            return f"remove the block from the settings of the index ({unblock(_index(name), kind)})"
+    if "FORBIDDEN/6/" in reason:
+        return "remove the block of the cluster (cluster.blocks.read_only of PUT _cluster/settings)"
+    return "remove the block from the settings of the index"
+
+
+def _index(name: str) -> str:
+    """Return the index that a store's name ends with."""
+    return name.rpartition("/")[2]

@@ -29,13 +29,14 @@ _States = dict[str, KeysState]
 
 def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
     states = _states((yield from read_mappings(index)) or {})
-    if len(set(states.values())) > 1:
+    if len({state.kinds for state in states.values()}) > 1:
         found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
         raise NotSetUp(
             f"{index.name} is an alias of indices with different keys ({found}): run `es-simhash init --store "
             f"{index.name}` with these keys, then a backfill of all documents"
         )
-    return next(iter(states.values()), KeysState())
+    kinds = next(iter(states.values()), KeysState()).kinds
+    return KeysState(kinds, complete=all(state.complete for state in states.values()))
 
 
 def _set_up_keys(request: SetUpKeys, index: Index) -> Steps[str]:

@@ -75,7 +75,12 @@ class Part(Generic[C]):
         :raises SimhashError: the error for a mismatch, if the indices have different configurations.
         """
         for index, mapping in mappings.items():
-            _check_usable(mapping, index)
+            check_source(mapping, index)
+            check_routing_not_required(mapping, index)
+        return self.agreed(mappings, name)
+
+    def agreed(self, mappings: Mapping[str, Mapping[str, Any]], name: str) -> C | None:
+        """:meth:`stored` for indices whose ``_source`` and routing were checked."""
         configs = {index: self._complete(mapping, index) for index, mapping in mappings.items()}
         if len(set(configs.values())) <= 1:
             return next(iter(configs.values()), None)
@@ -149,8 +154,8 @@ def no_source(index: str) -> Unsupported:
     )
 
 
-def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
-    """Check that documents can be read and written by their ids, and are read as they were written.
+def check_source(mapping: Mapping[str, Any], index: str) -> None:
+    """Check that documents are read as they were written.
 
     :raises Unsupported: if not.
     """
@@ -162,6 +167,13 @@ def _check_usable(mapping: Mapping[str, Any], index: str) -> None:
             f"the index {index} has {left_out[0]} in its `_source`: a partial update, as group and backfill make, "
             "would remove the fields that are not in `_source`; reindex it into an index with the whole `_source`"
         )
+
+
+def check_routing_not_required(mapping: Mapping[str, Any], index: str) -> None:
+    """Check that documents can be read and written by their ids.
+
+    :raises Unsupported: if not.
+    """
     if mapping.get("_routing", {}).get("required"):
         raise Unsupported(
             f"the index {index} requires routing: es_simhash reads and writes documents by their ids alone; reindex it "

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.metadata import version
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -192,6 +193,7 @@ def _check_product(index: Index) -> Steps[None]:
 
 OPENSEARCH = Dialect(
     product=_PRODUCT,
+    client=f"opensearch-py {version('opensearch-py')}",
     points_in_time=PointsInTime(
         "_search/point_in_time", {"allow_partial_pit_creation": "false"}, "pit_id", "_doc", ties=True
     ),

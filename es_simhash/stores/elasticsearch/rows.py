@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
-from es_simhash.stores.elasticsearch.steps import custom_routing, if_version
+from es_simhash.stores.elasticsearch.steps import custom_routing, if_version, version_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Entry, Row
     from es_simhash.stores.elasticsearch.calls import Index
@@ -48,9 +48,7 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         fields = document["fields"]
         if time_field is not None:
             time = time_from_doc_values(fields.get(time_field, []))
-        ours = ((name, values) for name, values in fields.items() if name != time_field)
-        simhash = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
-        simhash["keys"] = fields.get("simhash.keys")
+        simhash = _doc_values(fields, time_field)
     else:
         source = document.get("_source", {})
         simhash = source.get("simhash") or {}
@@ -60,7 +58,27 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
             simhash = {**simhash, "keys": [*_values(simhash.get("keys")), *_values(simhash["blocks"])]}
         if time_field is not None:
             time = time_or_none(source, time_field)
-    return stored_row(document["_id"], simhash, (document["_seq_no"], document["_primary_term"]), time)
+    return stored_row(document["_id"], simhash, version_of(document), time)
+
+
+def _doc_values(fields: Mapping[str, list[Any]], time_field: str | None = None) -> dict[str, Any]:
+    """Return the values of the object ``simhash`` from the doc values of a hit.
+
+    :param time_field: a field that is not ours.
+    """
+    ours = ((name, values) for name, values in fields.items() if name != time_field)
+    simhash: dict[str, Any] = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
+    simhash["keys"] = fields.get("simhash.keys")
+    return simhash
+
+
+def simhash_values(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the object ``simhash`` of a hit of any search; empty if it came without them."""
+    fields = {name: values for name, values in hit.get("fields", {}).items() if name.startswith("simhash.")}
+    if "simhash.digest" in fields:
+        return _doc_values(fields)
+    simhash = (hit.get("_source") or {}).get("simhash")
+    return simhash if isinstance(simhash, dict) else {}
 
 
 def _values(value: Any) -> list[Any]:
@@ -83,6 +101,7 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
     for hit in hits:
         if "_routing" in hit:
             raise custom_routing(f"document {hit['_id']!r} of {index.name}")
+        index.members.see(hit["_index"])
     return [to_row(hit, time_field) for hit in hits]
 
 
@@ -95,12 +114,12 @@ def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
     return f'{{"index":{{"_id":{_to_json(entry.row.id)}}}}}', f'{{"simhash":{_to_json(simhash)},{entry.source[1:]}'
 
 
-def update_operation(row: Row, bits: int) -> tuple[Any, Any]:
+def update_operation(row: Row, bits: int, index: Index) -> tuple[Any, Any]:
     """Return the lines of a bulk request that write a Row into a document that still has the Row's version."""
     # The server merges objects, so a field of a former fingerprint would stay. So each field is named.
     names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "blocks", "length"]
     simhash = dict.fromkeys(names) | _simhash(row, bits)
-    return {"update": {"_id": row.id, **if_version(row.version)}}, {"doc": {"simhash": simhash}}
+    return {"update": {"_id": row.id, **if_version(row.version, index)}}, {"doc": {"simhash": simhash}}
 
 
 def _simhash(row: Row, bits: int) -> dict[str, Any]:

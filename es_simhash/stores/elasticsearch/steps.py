@@ -41,11 +41,11 @@ def describe(part: Part[C], index: Index) -> Steps[C | None]:
     mappings = yield from read_mappings(index)
     stored = None if mappings is None else part.stored(mappings, index.name)
     if stored is not None:
-        yield from _check_routing(index)
+        yield from check_routing(index)
     return stored
 
 
-def _check_routing(index: Index) -> Steps[None]:
+def check_routing(index: Index) -> Steps[None]:
     """Check that no document has custom routing.
 
     Such a document is not found by its id alone. A write by its id would make a second document in another shard.
@@ -71,7 +71,7 @@ def custom_routing(what: str) -> Unsupported:
     )
 
 
-def _check_source_mode(index: Index) -> Steps[None]:
+def check_source_mode(index: Index) -> Steps[None]:
     """Check that the settings of the index do not disable ``_source``.
 
     :raises Unsupported: if they do.
@@ -106,8 +106,8 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     if part.stored(mappings, index.name) == config:
         return "unchanged"
     part.check(mappings, config, index.name)
-    yield from _check_routing(index)
-    yield from _check_source_mode(index)
+    yield from check_routing(index)
+    yield from check_source_mode(index)
     for each, mapping in mappings.items():
         yield replace(index, index=each).call("PUT", "_mapping", part.addition(mapping, config, new))
     part.check((yield from read_mappings(index)) or {}, config, index.name)
@@ -128,6 +128,7 @@ def read_mappings(index: Index) -> Steps[dict[str, Any] | None]:
         raise (yield from _identified(error)) from error
     if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
+    index.members.set(body)
     return {existing: each["mappings"] for existing, each in body.items()}
 
 
@@ -147,17 +148,44 @@ def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: In
 
     :param fields: fields to return; None for all.
     """
-    if not ids:
-        return []
     selection = {} if fields is None else {"_source_includes": ",".join(fields)}
-    body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
-    for document in body["docs"]:
-        if "error" in document:
-            raise error_from_body(document, 500, index.name)
-    found = [document for document in body["docs"] if document["found"]]
+    found = yield from _get(ids, selection, index)
     if found and "_source" not in found[0]:
         raise no_source(index.name)
     return found
+
+
+def homes(ids: Sequence[str], index: Index) -> Steps[dict[str, dict[str, str]]]:
+    """Return where the documents with these ids are stored, for an operation of a bulk request.
+
+    It is empty for documents that are not stored, and if there is only one index. A document in an older index of an
+    alias is replaced and removed there: the alias alone would mean the newest index.
+    """
+    if not index.members.several:
+        return {}
+    found = yield from _get(ids, {"_source": "false"}, index)
+    return {document["_id"]: {"_index": document["_index"]} for document in found}
+
+
+def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[list[dict[str, Any]]]:
+    """Return the documents with these ids. An alias of several indices has no request for that, so each is asked."""
+    if not ids:
+        return []
+    members = index.members
+    if members.old:
+        members.set((yield index.call("GET", "_alias")))
+    if not members.several:
+        body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
+        if any("more than one ind" in str(document.get("error")) for document in body["docs"]):
+            members.set((yield index.call("GET", "_alias")))  # the alias has rolled over since it was asked
+    if members.several:
+        asked = [{"_index": name, "_id": id} for name in members.names for id in ids]
+        body = yield Call("POST", "/_mget", {"docs": asked}, selection)
+    for document in body["docs"]:
+        if "error" in document:
+            raise error_from_body(document, 500, index.name)
+    # If several indices have an id, the newest one counts.
+    return list({document["_id"]: document for document in body["docs"] if document["found"]}.values())
 
 
 def with_ids(ids: Sequence[str]) -> dict[str, Any]:
@@ -165,12 +193,20 @@ def with_ids(ids: Sequence[str]) -> dict[str, Any]:
     return {"terms": {"_id": list(ids)}}
 
 
-def if_version(version: Any) -> dict[str, Any]:
+def version_of(document: Mapping[str, Any]) -> tuple[int, int, str | None]:
+    """Return the version of a document: its sequence number, its primary term, and the index that it is in."""
+    return document["_seq_no"], document["_primary_term"], document.get("_index")
+
+
+def if_version(version: Any, index: Index) -> dict[str, Any]:
     """Return the condition that a document still has a version, for an operation of a bulk request.
 
-    :param version: sequence number and primary term; None for no condition.
+    :param version: of :func:`version_of`; None for no condition.
     """
-    return {} if version is None else {"if_seq_no": version[0], "if_primary_term": version[1]}
+    if version is None:
+        return {}
+    condition = {"if_seq_no": version[0], "if_primary_term": version[1]}
+    return {**condition, "_index": version[2]} if index.members.several else condition
 
 
 def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]:

@@ -34,6 +34,7 @@ from es_simhash.stores.elasticsearch.steps import (
     if_version,
     set_up,
     stored_documents,
+    version_of,
     with_ids,
 )
 
@@ -68,7 +69,7 @@ def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
     conflicts: set[str] = set()
     refused: dict[str, str] = {}
     for states in _by_bytes(request):
-        operations = [line for user, state in states.items() for line in _operation(user, state)]
+        operations = [line for user, state in states.items() for line in _operation(user, state, index)]
         body = yield index.call("POST", "_bulk", operations)
         check_items(body["items"], index.name)
         for item in body["items"]:
@@ -86,7 +87,9 @@ def _remove_users(request: RemoveUsers, index: Index) -> Steps[set[str]]:
     waits = pauses_after_conflicts(REMOVAL_DEADLINE)
     while True:
         documents = yield from stored_documents(users, None, index)
-        operations = [line for document in documents if document["_source"].get("seen") for line in _removal(document)]
+        operations = [
+            line for document in documents if document["_source"].get("seen") for line in _removal(document, index)
+        ]
         if not operations:
             return removed
         results = yield from bulk(operations, index)
@@ -117,7 +120,7 @@ def _list_users(request: ListUsers, index: Index) -> Steps[list[str]]:
 
 def _state(document: dict[str, Any]) -> UserState:
     seen = document["_source"].get("seen") or {}
-    version = (document["_seq_no"], document["_primary_term"])
+    version = version_of(document)
     try:
         filters = tuple(b64decode(value, validate=True) for value in seen.get("filters") or ())
         forgotten = {each["item"]: int(each["generation"]) for each in seen.get("forgotten") or ()}
@@ -140,7 +143,7 @@ def _by_bytes(request: ChangeUsers) -> Iterator[dict[str, UserState]]:
         yield chunk
 
 
-def _operation(user: str, state: UserState) -> tuple[dict[str, Any], dict[str, Any]]:
+def _operation(user: str, state: UserState, index: Index) -> tuple[dict[str, Any], dict[str, Any]]:
     seen = {
         "filters": [b64encode(value).decode() for value in state.filters],
         "newest": state.newest,
@@ -149,11 +152,11 @@ def _operation(user: str, state: UserState) -> tuple[dict[str, Any], dict[str, A
     }
     if state.version is None:
         return {"create": {"_id": user}}, {"seen": seen}
-    return {"update": {"_id": user, **if_version(state.version)}}, {"doc": {"seen": seen}}
+    return {"update": {"_id": user, **if_version(state.version, index)}}, {"doc": {"seen": seen}}
 
 
-def _removal(document: dict[str, Any]) -> list[dict[str, Any]]:
-    target = {"_id": document["_id"], **if_version((document["_seq_no"], document["_primary_term"]))}
+def _removal(document: dict[str, Any], index: Index) -> list[dict[str, Any]]:
+    target = {"_id": document["_id"], **if_version(version_of(document), index)}
     if document["_source"].keys() == {"seen"}:
         return [{"delete": target}]
     return [{"update": target}, {"doc": {"seen": None}}]

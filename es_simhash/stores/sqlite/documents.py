@@ -30,7 +30,7 @@ from es_simhash.contract import (
     Written,
     scheme_mismatch,
 )
-from es_simhash.errors import NotSetUp, StoreError
+from es_simhash.errors import NotSetUp, StoreError, Unsupported
 from es_simhash.fingerprinting.encoding import to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
@@ -69,6 +69,9 @@ def _describe(request: Describe, database: Database) -> Scheme | None:
 
 
 def _set_up(request: SetUp, database: Database) -> str:
+    if request.template:
+        raise Unsupported(f"{database.name} is a file, so it does not roll over: leave the template out")
+
     def meta(stored: Mapping[str, str]) -> dict[str, str]:
         scheme = _scheme(stored, database.name)
         if scheme is not None and scheme != request.scheme:

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.contract import handler_of
-from es_simhash.stores.sqlite import documents, users
+from es_simhash.stores.sqlite import documents, examine, users
 from es_simhash.stores.sqlite.database import Database, SourceNotJson
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-HANDLERS = documents.HANDLERS | users.HANDLERS
+HANDLERS = documents.HANDLERS | users.HANDLERS | examine.HANDLERS
 """The function that answers each type of request."""
 
 

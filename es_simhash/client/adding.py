@@ -1,0 +1,202 @@
+"""The verb ``add``: single documents from many threads or tasks, each with its Outcome."""
+
+from __future__ import annotations
+
+import time
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from es_simhash.client.group_commit import Together
+from es_simhash.contract import Refresh, ask
+from es_simhash.errors import DuplicateFound, InputError, SimhashError
+from es_simhash.ingest.batches import BATCH, BATCH_SIZE
+from es_simhash.ingest.reader import Reader
+from es_simhash.verbs.add import Adder, AddOptions, wait_for_search
+from es_simhash.verbs.ingest import ON_DUPLICATE
+from es_simhash.verbs.outcome import Document, Outcome
+from es_simhash.verbs.rule import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from es_simhash.contract import Flow, KeysState
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.lines import Line
+    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.verbs.ingest import OnDuplicate
+    from es_simhash.verbs.rule import ResolvedRule
+
+    OpenForIngest: TypeAlias = "Callable[[DuplicateRule], Flow[tuple[Fingerprinter, KeysState]]]"
+
+RefreshOption = Literal[False, True, "wait_for"]
+KNOWN = 10.0
+"""Seconds for which it is known which keys the store has."""
+RULES = 100
+"""The largest number of rules that are remembered."""
+
+
+def is_name(value: object) -> bool:
+    """Return whether a value is a string that is not empty."""
+    return isinstance(value, str) and value != ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddRequest:
+    """How documents are added. The fields are the keywords of ``Documents.add``.
+
+    :raises InputError: for a value that is not allowed.
+    """
+
+    rule: DuplicateRule
+    id_field: str
+    on_duplicate: OnDuplicate
+    filter: Mapping[str, Any] | None
+    refresh: RefreshOption
+    pipeline: str | None
+    max_text: int
+
+    def __post_init__(self) -> None:
+        if self.on_duplicate not in ON_DUPLICATE:
+            raise InputError(f"on_duplicate is {self.on_duplicate!r}: use one of {', '.join(ON_DUPLICATE)}")
+        if self.refresh is not False and self.refresh is not True and self.refresh != "wait_for":
+            raise InputError(f"refresh is {self.refresh!r}: use False, True or 'wait_for'")
+        if self.pipeline is not None and not is_name(self.pipeline):
+            raise InputError(f"pipeline is {self.pipeline!r}: use the name of an ingest pipeline of the server")
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """What is known of the store, for a rule."""
+
+    fingerprinter: Fingerprinter
+    keys: KeysState
+    rule: ResolvedRule
+    until: float
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A document that waits to be added."""
+
+    document: Document
+    options: AddOptions
+
+
+class Adding:
+    """Adds documents to one store, and knows what it added and search does not find yet.
+
+    :param open_for_ingest: checks that the store is set up, and returns its Fingerprinter and its keys.
+    """
+
+    def __init__(self, open_for_ingest: OpenForIngest, deadline: float) -> None:
+        self._open_for_ingest = open_for_ingest
+        self._deadline = deadline
+        self._opened: dict[DuplicateRule, _Opened] = {}
+        self._adder: Adder | None = None
+        self._outdated = False
+
+    def others_wrote(self, *, refreshed: bool) -> None:
+        """Note that another verb of the program wrote documents.
+
+        :param refreshed: search finds what it wrote.
+        """
+        if not refreshed or (self._adder is not None and self._adder.remembers):
+            self._outdated = True
+
+    @property
+    def remembers(self) -> bool:
+        """Documents were added that search may not find yet."""
+        return self._adder is not None and (self._adder.remembers or self._adder.outdated)
+
+    def add(self, lines: Sequence[Line], request: AddRequest) -> Flow[list[Outcome]]:
+        """Add documents one after the other, and return an Outcome for each.
+
+        :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
+        """
+        opened = yield from self._open(request.rule)
+        reader = Reader(
+            opened.fingerprinter,
+            request.id_field,
+            request.rule.text_fields,
+            request.max_text,
+            opened.keys.kinds,
+            time_field=request.rule.time_field,
+        )
+        items = reader.read_all(lines)
+        documents = [item for item in items if isinstance(item, Document)]
+        on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
+        options = AddOptions(opened.rule, on_duplicate, request.filter, request.pipeline)
+        added = yield from self._together([_Item(document, options) for document in documents])
+        if request.refresh is True and any(outcome.stored for outcome in added):
+            yield from ask(Refresh())
+        elif request.refresh:
+            for document, outcome in zip(documents, added, strict=True):
+                if outcome.stored:
+                    yield from wait_for_search(document, self._deadline)
+        outcomes = iter(added)
+        return [next(outcomes) if isinstance(item, Document) else item for item in items]
+
+    def _together(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
+        replies = (yield from ask(Together(self, items))) if items else []
+        for reply in replies:
+            if isinstance(reply, SimhashError):
+                raise copy(reply) from reply  # several callers may get the same error
+            if isinstance(reply, Exception):
+                raise reply
+        return replies
+
+    def _open(self, rule: DuplicateRule) -> Flow[_Opened]:
+        """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
+        known = self._opened.get(rule)
+        if known is not None and time.monotonic() < known.until:
+            return known
+        fingerprinter, keys = yield from self._open_for_ingest(rule)
+        if known is not None and (fingerprinter, keys) == (known.fingerprinter, known.keys):
+            resolved = known.rule  # so that documents from before and after are added together
+        else:
+            resolved = resolve(rule, fingerprinter, keys)
+        opened = _Opened(fingerprinter, keys, resolved, time.monotonic() + KNOWN)
+        if len(self._opened) >= RULES:
+            self._opened.clear()
+        self._opened[rule] = opened
+        return opened
+
+    # --- what several calls do together ------------------------------------------------------------------------
+
+    def count_together(self, waiting: Iterable[_Item]) -> int:
+        """Return how many of the first documents can be added by one request.
+
+        They have the same options and different ids. Their number and size are limited, as in an ingest.
+        """
+        options: AddOptions | None = None
+        ids: set[str] = set()
+        size = 0
+        for item in waiting:
+            options = options or item.options
+            if item.options != options or item.document.id in ids or len(ids) == BATCH or size > BATCH_SIZE:
+                break
+            ids.add(item.document.id)
+            size += len(item.document.source)
+        return len(ids)
+
+    def perform(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
+        """Add documents that are added by one request."""
+        options = items[0].options
+        if self._adder is None:
+            self._adder = Adder(options, self._deadline)
+        if self._outdated:
+            self._adder.outdated, self._outdated = True, False
+        return (yield from self._adder.add([item.document for item in items], options))
+
+
+def raise_for_duplicate(outcome: Outcome) -> None:
+    """Raise for a duplicate that was not stored because of ``on_duplicate="fail"``.
+
+    :raises DuplicateFound: naming the original.
+    """
+    if outcome.duplicate_of is not None and not outcome.stored:
+        raise DuplicateFound(
+            f"{outcome.id!r} is a duplicate of {outcome.duplicate_of!r}: it is not stored (on_duplicate is 'fail')"
+        )

@@ -1,0 +1,57 @@
+"""Runs of one program on one store, one after the other: each finds what the ones before it wrote.
+
+A run ends with a refresh. If its iterator is left before the end, there is none. Then the next run begins with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from es_simhash.contract import Refresh, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from es_simhash.client.adding import Adding
+    from es_simhash.contract import Flow
+    from es_simhash.ingest.performer import Performer
+
+T = TypeVar("T")
+
+
+class Runs:
+    """The runs that write documents.
+
+    :param adding: adds single documents to the same store.
+    """
+
+    def __init__(self, adding: Adding) -> None:
+        self._adding = adding
+        self._not_refreshed: set[_Run] = set()
+        """The runs that have not ended, or were left."""
+
+    def results(self, performer: Performer, batches: Iterator[Sequence[T]]) -> Iterator[Sequence[T]]:
+        """Yield the results of a run. Before it begins, search finds what was written before."""
+        left = {run for run in self._not_refreshed if not run.goes_on}
+        if self._not_refreshed or self._adding.remembers:
+            performer.perform(ask(Refresh()))
+            self._not_refreshed -= left
+        run = _Run()
+        self._not_refreshed.add(run)
+        try:
+            yield from batches
+            self._not_refreshed.discard(run)
+        finally:
+            run.goes_on = False
+            self._adding.others_wrote(refreshed=run not in self._not_refreshed)
+
+    def change(self, flow: Flow[T]) -> Flow[T]:
+        """Perform a flow that changes documents, and makes search find that."""
+        try:
+            return (yield from flow)
+        finally:
+            self._adding.others_wrote(refreshed=True)
+
+
+class _Run:
+    goes_on = True

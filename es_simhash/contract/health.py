@@ -1,0 +1,100 @@
+"""Requests on the store itself: what is at its address, what is wrong with it, and what fills it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal
+
+from es_simhash.contract.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Status = Literal["ok", "advice", "problem", "not tried"]
+
+NAMED = 5
+"""The most other stores that a message names."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """What is at the address of a store.
+
+    :param exists: there is an index or a file, whether it was set up or not.
+    :param documents: how many documents it has, with or without a fingerprint.
+    :param others: names of the indices of the server, or of the files in the folder: those like our name first.
+    """
+
+    exists: bool
+    documents: int = 0
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Locate(Request[Location]):
+    """Return what is at the address of a store, for a message to a user whose store was not set up.
+
+    It makes nothing. If the store may not list its neighbours, ``others`` is empty.
+    """
+
+
+def similar_first(name: str, others: Iterable[str]) -> tuple[str, ...]:
+    """Return at most NAMED of the other names: those that are like a mistyped name first."""
+    names = sorted(set(others) - {name})
+    similar = get_close_matches(name, names, NAMED)
+    return (*similar, *(other for other in names if other not in similar))[:NAMED]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of a diagnosis.
+
+    :param name: what was looked at, such as ``disk``.
+    :param status: ``ok``; ``advice`` (a load works, but something can be better); ``problem`` (a load fails, or its
+        result is wrong); or ``not tried``.
+    :param text: what was found; unless it is ok, what to do, or why it was not tried.
+    """
+
+    name: str
+    status: Status
+    text: str
+
+
+@dataclass(frozen=True)
+class Examine(Request["tuple[Check, ...]"]):
+    """Look for everything in the store that a load needs. Nothing is written.
+
+    A fault is a Check, and no error: also if the store cannot be reached.
+    """
+
+
+@dataclass(frozen=True)
+class Space:
+    """How many bytes a store takes.
+
+    :param total: of the index without replicas, or of the file; None if the store does not say.
+    :param fields: by field, or by table and index. They may be a little less than the total.
+    :param reason: why ``fields`` is empty.
+    """
+
+    total: int | None = None
+    fields: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class MeasureSpace(Request[Space]):
+    """Return how many bytes the store and its fields take. It may read the whole store."""
+
+
+@dataclass(frozen=True)
+class CountKeys(Request["tuple[tuple[str, int], ...]"]):
+    """Return the most frequent keys of texts, each with its number of documents, the most frequent first.
+
+    Block keys are left out: the fingerprints say the same. In an index of several shards numbers may be too low.
+
+    :param most: the most keys.
+    """
+
+    most: int

@@ -1,0 +1,325 @@
+"""Handlers of the requests on the index itself: what is wrong with it, what is at its address, and what fills it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from es_simhash.contract import Check, CountKeys, Examine, Locate, Location, MeasureSpace, Space, similar_first
+from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
+from es_simhash.stores.elasticsearch import server
+from es_simhash.stores.elasticsearch.calls import WHOLE, handler
+from es_simhash.stores.elasticsearch.disk_room import disk_check
+from es_simhash.stores.elasticsearch.index_faults import unblock
+from es_simhash.stores.elasticsearch.mapping import (
+    DOCUMENTS,
+    SEEN,
+    check_routing_not_required,
+    check_source,
+)
+from es_simhash.stores.elasticsearch.responses import check_complete
+from es_simhash.stores.elasticsearch.steps import check_routing, check_source_mode, read_mappings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+LARGE_SHARD = 50 * 2**30
+"""Bytes. Elastic advises 10 to 50 GB for a shard."""
+MANY_DOCUMENTS = 200_000_000
+"""Documents of a shard. Elastic advises fewer; Lucene allows 2,147,483,519."""
+_WRITES = ("index", "maintenance")
+_BLOCKS = ("write", "read_only", "read_only_allow_delete", "read", "metadata")
+_NO_TEMPLATE = "no index template matches the name"
+
+
+class _Found(NamedTuple):
+    """What was read first.
+
+    :param mappings: by index; more than one behind an alias.
+    :param settings: flat settings by index.
+    """
+
+    mappings: dict[str, Any]
+    settings: dict[str, dict[str, Any]]
+
+    @property
+    def closed(self) -> list[str]:
+        return [name for name, each in self.settings.items() if _is_true(each.get("index.verified_before_close"))]
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).lower() == "true"
+
+
+# --- what is wrong -------------------------------------------------------------------------------------------------
+
+
+def _examine(request: Examine, index: Index) -> Steps[tuple[Check, ...]]:
+    first = yield from _attempt("server", _server, index)
+    try:
+        mappings = yield from read_mappings(index)
+    except SimhashError as error:
+        fault = Check("server" if first.status == "problem" else "index", "problem", str(error))
+        return (*([first] if first.status != "problem" else []), fault, *_not_tried(str(error), _NAMES))
+    if mappings is None:
+        missing = yield from _missing(index)
+        template = yield from _attempt("template", _template, index)
+        disk = yield from _attempt("disk", _disk, index)
+        left = [name for name in _NAMES if name not in ("index", "template", "disk")]
+        return (first, missing, template, disk, *_not_tried("there is no index", left))
+    checks = [first]
+    try:
+        found = _Found(mappings, (yield from server.settings(index)))
+    except SimhashError as error:
+        found = _Found(mappings, {})
+        checks.append(Check("settings", "not tried", str(error)))
+    for name, look in _CHECKS.items():
+        checks.append((yield from _attempt(name, look, found, index)))
+    for name, look_everywhere in _EVERYWHERE.items():
+        checks.append((yield from _attempt(name, look_everywhere, index)))
+    return tuple(checks)
+
+
+def _attempt(name: str, look: Callable[..., Steps[Check]], *arguments: Any) -> Steps[Check]:
+    """Return the Check of a function. An error that it raises is a problem; a missing privilege is not."""
+    try:
+        return (yield from look(*arguments))
+    except AccessDenied as error:
+        return Check(name, "not tried", str(error))
+    except SimhashError as error:
+        return Check(name, "problem", str(error))
+
+
+def _not_tried(reason: str, names: list[str]) -> list[Check]:
+    return [Check(name, "not tried", reason) for name in names]
+
+
+def _server(index: Index) -> Steps[Check]:
+    product, version, cluster = yield from server.about(index)
+    return Check("server", "ok", f"{product} {version}, cluster {cluster}; client {index.dialect.client}")
+
+
+def _missing(index: Index) -> Steps[Check]:
+    others = similar_first(index.index, (yield from _names(index)))
+    there_are = f" (there are: {', '.join(others)})" if others else ""
+    text = f"there is no index {index.index}{there_are}: correct the name, or run `es-simhash init` to make it"
+    return Check("index", "problem", text)
+
+
+def _index(found: _Found, index: Index) -> Steps[Check]:
+    if found.closed:
+        text = f"{', '.join(found.closed)} is closed: open it (POST {found.closed[0]}/_open)"
+        return Check("index", "problem", text)
+    if any(name.startswith(".ds-") for name in found.mappings):
+        raise Unsupported(f"{index.index} is a data stream: use an index, because documents are written by their ids")
+    body = yield index.call("POST", "_count")
+    check_complete(body, index.name)
+    return Check("index", "ok", f"{index.index} has {count_of(body['count'], 'document')}")
+
+
+def _source(found: _Found, index: Index) -> Steps[Check]:
+    for name, mapping in found.mappings.items():
+        check_source(mapping, name)
+    yield from check_source_mode(index)
+    return Check("_source", "ok", "it keeps whole documents")
+
+
+def _routing(found: _Found, index: Index) -> Steps[Check]:
+    for name, mapping in found.mappings.items():
+        check_routing_not_required(mapping, name)
+    if found.closed:
+        return Check("routing", "not tried", "the index is closed")
+    yield from check_routing(index)
+    return Check("routing", "ok", "not required, and no document has its own")
+
+
+def _mapping(found: _Found, index: Index) -> Steps[Check]:
+    if DOCUMENTS.agreed(found.mappings, index.name) is None:
+        return (yield from _not_set_up(found, index))
+    strict = [name for name, mapping in found.mappings.items() if mapping.get("dynamic") == "strict"]
+    if strict:
+        text = f"{', '.join(strict)} is strict: a document with a field that is not in the mapping is refused; add it"
+        return Check("mapping", "advice", text)
+    return Check("mapping", "ok", "it has the fields of fingerprints")
+
+
+def _not_set_up(found: _Found, index: Index) -> Steps[Check]:
+    if SEEN.agreed(found.mappings, index.name) is not None:
+        return Check("mapping", "ok", "it has the fields of seen items, and none of fingerprints")
+    if found.closed:
+        return Check("mapping", "problem", "it has no fields for fingerprints: open the index first")
+    body = yield index.call("POST", "_count")
+    command = "backfill --text-field FIELD" if body["count"] else "init"
+    return Check("mapping", "problem", f"it has no fields for fingerprints: run `es-simhash {command}`")
+
+
+def _blocks(found: _Found, index: Index) -> Steps[Check]:
+    yield from ()
+    blocks = [
+        (name, kind)
+        for name, each in found.settings.items()
+        for kind in _BLOCKS
+        if _is_true(each.get(f"index.blocks.{kind}"))
+    ]
+    for name, kind in blocks:
+        if kind == "read_only_allow_delete":
+            text = f"{name} takes no writes, because the disk of the server was full: make room on that disk"
+            return Check("blocks", "problem", text)
+        return Check("blocks", "problem", f"{name} has a {kind} block: remove it ({unblock(name, kind)})")
+    return Check("blocks", "ok", "none")
+
+
+def _alias(found: _Found, index: Index) -> Steps[Check]:
+    members = yield from server.alias(index)
+    if not members:
+        return Check("alias", "ok", f"{index.index} is an index and no alias")
+    if filtered := [name for name, each in members.items() if "filter" in each]:
+        text = f"the alias has a filter on {', '.join(filtered)}, so duplicates that it hides are missed: use the index"
+        return Check("alias", "problem", text)
+    if routed := [name for name, each in members.items() if "index_routing" in each or "search_routing" in each]:
+        text = f"the alias has routing on {', '.join(routed)}: use the index, or an alias without routing"
+        return Check("alias", "problem", text)
+    written = [name for name, each in members.items() if each.get("is_write_index")]
+    if len(members) > 1 and not written:
+        text = (
+            f"{index.index} stands for {len(members)} indices ({', '.join(sorted(members))}), and none is its write "
+            "index: give one of them is_write_index, or run `es-simhash init --template`"
+        )
+        return Check("alias", "problem", text)
+    if written:
+        return Check("alias", "ok", f"{index.index} stands for {', '.join(sorted(members))}; {written[0]} is written")
+    return Check("alias", "ok", f"{index.index} stands for {', '.join(members)}")
+
+
+def _shards(found: _Found, index: Index) -> Steps[Check]:
+    if found.closed:
+        return Check("shards", "not tried", "the index is closed")
+    number = sum(int(each.get("index.number_of_shards", 1)) for each in found.settings.values()) or 1
+    documents, size = yield from server.size(index)
+    text = f"{number}, with {documents:,} Lucene documents and {size / 2**20:,.1f} MB in all"
+    if size / number > LARGE_SHARD or documents / number > MANY_DOCUMENTS:
+        return Check("shards", "advice", f"{text}: split the index, or copy it into one with more shards")
+    return Check("shards", "ok", text)
+
+
+def _replicas(found: _Found, index: Index) -> Steps[Check]:
+    nodes, health, lost = yield from server.nodes_and_health(index)
+    replicas = max((int(each.get("index.number_of_replicas", 0)) for each in found.settings.values()), default=0)
+    if health == "red":
+        text = f"{lost} primary shards are not assigned, so searches fail: see GET _cluster/allocation/explain"
+        return Check("replicas", "problem", text)
+    text = f"{replicas} of each shard, data nodes: {nodes}"
+    if replicas >= nodes:
+        return Check("replicas", "advice", f"{text}: set number_of_replicas to {nodes - 1}, or add a node")
+    if not replicas and nodes > 1:
+        return Check("replicas", "advice", f"{text}: set number_of_replicas to 1, so that no node holds the only copy")
+    return Check("replicas", "ok", f"{text}, health {health}")
+
+
+def _refresh(found: _Found, index: Index) -> Steps[Check]:
+    yield from ()
+    off = [name for name, each in found.settings.items() if str(each.get("index.refresh_interval")) == "-1"]
+    if off:
+        text = f"off for {', '.join(off)}: right during a load; afterwards set index.refresh_interval to null"
+        return Check("refresh", "advice", text)
+    return Check("refresh", "ok", "on")
+
+
+def _template(index: Index) -> Steps[Check]:
+    found = yield from server.template(index.index, index)
+    if found.name is None:
+        return Check("template", "ok", _NO_TEMPLATE)
+    if found.data_stream:
+        text = f"the template {found.name} makes a data stream of this name: use a name that its patterns do not match"
+        return Check("template", "problem", text)
+    check_source(found.mapping, f"of the template {found.name}")
+    check_routing_not_required(found.mapping, f"of the template {found.name}")
+    ours = "with" if "simhash" in found.mapping.get("properties", {}) else "without"
+    return Check("template", "ok", f"{found.name} is for new indices of this name, {ours} the fields of fingerprints")
+
+
+def _disk(index: Index) -> Steps[Check]:
+    disks = yield from server.disks(index)
+    try:
+        settings = yield from server.cluster_settings(index)
+    except StoreError:
+        settings = {}
+    return disk_check(disks, settings)
+
+
+def _privileges(index: Index) -> Steps[Check]:
+    try:
+        lacking = yield from server.privileges(index)
+    except StoreError as error:
+        text = f"the server does not say them, so writing, removing and init may be refused ({error})"
+        return Check("privileges", "not tried", text)
+    if not lacking:
+        return Check("privileges", "ok", "all that the commands need")
+    needed = {"read", "view_index_metadata", *_WRITES}.intersection(lacking)
+    text = f"your user lacks {', '.join(lacking)}: docs/operations.md lists the commands that need them"
+    return Check("privileges", "problem" if needed else "advice", text)
+
+
+_CHECKS: dict[str, Callable[[_Found, Index], Steps[Check]]] = {
+    "index": _index,
+    "alias": _alias,
+    "_source": _source,
+    "routing": _routing,
+    "mapping": _mapping,
+    "blocks": _blocks,
+    "shards": _shards,
+    "replicas": _replicas,
+    "refresh": _refresh,
+}
+_EVERYWHERE: dict[str, Callable[[Index], Steps[Check]]] = {
+    "template": _template,
+    "disk": _disk,
+    "privileges": _privileges,
+}
+_NAMES = [*_CHECKS, *_EVERYWHERE]
+
+
+# --- what is there -------------------------------------------------------------------------------------------------
+
+
+def _locate(request: Locate, index: Index) -> Steps[Location]:
+    try:
+        body = yield index.call("POST", "_count")
+    except NotSetUp:
+        return Location(False, others=similar_first(index.index, (yield from _names(index))))
+    return Location(True, body["count"])
+
+
+def _names(index: Index) -> Steps[list[str]]:
+    try:
+        return (yield from server.names(index))
+    except StoreError:  # the names only help to find a mistyped one
+        return []
+
+
+def _measure_space(request: MeasureSpace, index: Index) -> Steps[Space]:
+    total = None
+    try:
+        total = (yield from server.size(index))[1]
+        return Space(total, (yield from server.field_bytes(index)))
+    except StoreError as error:
+        return Space(total, reason=str(error))
+
+
+def _count_keys(request: CountKeys, index: Index) -> Steps[tuple[tuple[str, int], ...]]:
+    keys = {"terms": {"field": "simhash.keys", "size": request.most}}
+    search = {"size": 0, "aggs": {"keys": keys}, "track_total_hits": False}
+    body = yield index.call("POST", "_search", search, **WHOLE)
+    check_complete(body, index.name)
+    return tuple((each["key"], each["doc_count"]) for each in body["aggregations"]["keys"]["buckets"])
+
+
+HANDLERS = dict(
+    [
+        handler(Examine, _examine),
+        handler(Locate, _locate),
+        handler(MeasureSpace, _measure_space),
+        handler(CountKeys, _count_keys),
+    ]
+)

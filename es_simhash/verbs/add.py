@@ -1,0 +1,185 @@
+"""Add documents one at a time: an ingest that goes on for as long as the program runs.
+
+The rule for the original is that of an ingest, and so is the memory of what was written and search does not find yet.
+Nothing is refreshed after a document. The store is refreshed before the next one
+
+- when the memory has ``MOST`` documents or ``MOST_CHARACTERS``, or its oldest entry is ``OLDEST`` seconds old;
+- when another verb of the program may have changed documents that are in the memory;
+- after a failed request, because it is not known what the store wrote;
+- when the field with the time changes, because the memory knows the former times.
+
+After a refresh search finds everything, so the memory is empty again. It is never older than ``OLDEST`` seconds. So if
+another program changes a document that was added, this is known after that time at the latest.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Candidates, Entry, Fetch, Probe, Write, ask
+from es_simhash.drive import Pause
+from es_simhash.errors import StoreError
+from es_simhash.search.filters import matches
+from es_simhash.verbs.ingest import Ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.contract import Flow, Row, Written
+    from es_simhash.verbs.ingest import LookedUp, OnDuplicate
+    from es_simhash.verbs.outcome import Document, Outcome
+    from es_simhash.verbs.rule import ResolvedRule
+
+OLDEST = 10.0
+"""Seconds after which the memory is emptied by a refresh."""
+MOST = 5_000
+MOST_CHARACTERS = 16_000_000
+"""Characters of documents as JSON that are kept for the filters of later documents: at most 32 MB of Chinese text."""
+POLL = 0.1
+"""Seconds between two questions whether search finds a document."""
+
+
+@dataclass(frozen=True)
+class AddOptions:
+    """How documents are added. Documents with equal options are added by one request.
+
+    :param on_duplicate: ``index`` or ``skip``.
+    :param filter: only documents that match it become originals.
+    :param pipeline: name of the ingest pipeline of the server that the documents go through; None for the index's own.
+    """
+
+    rule: ResolvedRule
+    on_duplicate: OnDuplicate = "index"
+    filter: Mapping[str, Any] | None = None
+    pipeline: str | None = None
+
+
+class Adder(Ingest):
+    """Adds documents, a few at a time, and remembers what search does not find yet.
+
+    It is not safe for threads: one batch is added after another.
+
+    :param options: of the first documents.
+    :param deadline: seconds for which single documents are sent again while the store is too busy for them.
+    """
+
+    def __init__(self, options: AddOptions, deadline: float) -> None:
+        super().__init__(options.rule, options.on_duplicate, options.filter, deadline)
+        self._options = options
+        self._sources: dict[str, str] = {}
+        self._characters = 0
+        self._since: float | None = None
+        self.outdated = False
+        """Another verb may have changed or written documents since the last refresh."""
+
+    @property
+    def remembers(self) -> bool:
+        """It wrote documents that search may not find yet."""
+        return self._unrefreshed
+
+    def add(self, documents: Sequence[Document], options: AddOptions) -> Flow[list[Outcome]]:
+        """Add documents with different ids, and return their Outcomes.
+
+        :raises StoreError: if the store fails for longer than the deadline. It may have written some of the documents.
+        """
+        if self._is_refresh_due(options):
+            yield from self._refresh()
+            self.outdated = False
+        done = False
+        try:
+            self._use(options)
+            looked_up = yield from self.look_up(documents)
+            decisions = yield from self.decide(looked_up)
+            outcomes = yield from self.write(looked_up, decisions)
+            done = True
+        finally:
+            self.outdated |= not done
+        return outcomes
+
+    def _is_refresh_due(self, options: AddOptions) -> bool:
+        if self.outdated:
+            return True
+        if not self._unrefreshed:
+            return False
+        return (
+            len(self._memory) >= MOST
+            or self._characters >= MOST_CHARACTERS
+            or (self._since is not None and time.monotonic() - self._since >= OLDEST)
+            or options.rule.time_field != self._options.rule.time_field
+        )
+
+    def _use(self, options: AddOptions) -> None:
+        if options.filter != self._options.filter:
+            self._memory.outside = set() if options.filter is None else _Outside(self._sources, options.filter)
+        self._options = options
+        self._rule, self.on_duplicate, self._filter = options.rule, options.on_duplicate, options.filter
+
+    def _request(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
+        entries = tuple(Entry(row, documents[row.id].source) for row in rows)
+        return ask(Write(entries, self._rule.bits, self._options.pipeline))
+
+    def _check_refused(self, written: Written, sent: int) -> None:
+        """Do nothing: each caller gets the reason of its own document."""
+
+    def _remember(
+        self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], again: bool
+    ) -> Flow[None]:
+        for id in rows:
+            self._characters += len(documents[id].source) - len(self._sources.get(id, ""))
+            self._sources[id] = documents[id].source
+        if self._since is None and rows:
+            self._since = time.monotonic()
+        yield from super()._remember(batch, documents, rows, again)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._sources.clear()
+        self._characters = 0
+        self._since = None
+        if self._filter is not None:
+            self._memory.outside = _Outside(self._sources, self._filter)
+
+
+class _Outside(set[str]):
+    """The ids of written documents that do not match a filter. It is evaluated when an id is asked for.
+
+    :param sources: the documents as JSON, by id. They go on to change.
+    """
+
+    def __init__(self, sources: Mapping[str, str], filter: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._sources = sources
+        self._filter = filter
+
+    def __contains__(self, id: object) -> bool:
+        source = self._sources.get(id) if isinstance(id, str) else None
+        return source is not None and not matches(json.loads(source), str(id), self._filter)
+
+
+def wait_for_search(document: Document, deadline: float) -> Flow[None]:
+    """Wait until search finds a stored document, as ``refresh="wait_for"`` of Elasticsearch does. No refresh is made.
+
+    It ends too when another program has replaced or removed the document.
+
+    :param deadline: in seconds.
+    :raises StoreError: if search does not find it by then.
+    """
+    end = time.monotonic() + deadline
+    probe = Probe(None, document.fingerprint.digest)
+    bits = 64  # no fingerprint is looked up
+    while True:
+        found = yield from ask(Candidates((probe,), -1, bits, {"ids": {"values": [document.id]}}))
+        if found.rows:
+            return
+        row = (yield from ask(Fetch((document.id,)))).get(document.id)
+        if row is None or row.digest != document.fingerprint.digest:
+            return
+        if time.monotonic() >= end:
+            raise StoreError(
+                f"document {document.id!r} is stored, but search does not find it after {deadline:g} s: the index may "
+                "not refresh by itself (its refresh_interval); use refresh=True"
+            )
+        yield Pause(POLL)

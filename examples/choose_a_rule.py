@@ -1,0 +1,38 @@
+"""Draw pairs from a store, label them, and see which rule agrees with the labels.
+
+    python examples/choose_a_rule.py sqlite:///news.db
+
+`es-simhash label` asks a person for each pair. Here the label comes from a function, to keep the program short: put
+your own judgement, or labels of a file, in its place.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from rapidfuzz.fuzz import ratio
+
+from es_simhash import Documents, evaluate, labelled
+
+
+def is_duplicate(a: str, b: str) -> bool:
+    """Stand for a person who looks at two texts."""
+    return ratio(a, b) >= 85
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", help="URL of a store with documents")
+    parser.add_argument("--pairs", type=int, default=200, help="default: %(default)s")
+    arguments = parser.parse_args()
+    with Documents(arguments.store) as documents:
+        fingerprinter = documents.fingerprinter()
+        sampled = list(documents.sample_pairs(arguments.pairs))
+    pairs = [labelled(pair.a, pair.b, is_duplicate(pair.a, pair.b), fingerprinter, confirm=0.8) for pair in sampled]
+    chosen = evaluate(pairs, fingerprinter.scheme).chosen
+    print(f"{len(pairs)} pairs: max_distance={chosen.max_distance}, confirm=0.8: precision {chosen.precision:.2f}, "
+          f"recall {chosen.recall:.2f}, F1 {chosen.f1:.2f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Add fingerprints to an index that exists, link its duplicates, and search for more of the same.
+
+    python examples/existing_index.py http://localhost:9200/news --text-field body
+
+It is what `es-simhash backfill` and `es-simhash group` do. Documents keep all their fields; the field `simhash` is
+added.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from es_simhash import Documents, DuplicateRule
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", help="URL of the index")
+    parser.add_argument("--text-field", default="text", help="default: %(default)s")
+    parser.add_argument(
+        "--confirm", type=float, default=0.8, help="least similarity of the texts; default: %(default)s"
+    )
+    arguments = parser.parse_args()
+    rule = DuplicateRule(confirm=arguments.confirm, text_field=arguments.text_field)
+    with Documents(arguments.store) as documents:
+        failed = 0
+        for outcome in documents.backfill(arguments.text_field, confirm=arguments.confirm):
+            if outcome.reason is not None:
+                failed += 1
+                print(f"{outcome.id}: {outcome.reason}", file=sys.stderr)
+        report = documents.group(rule=rule)
+        print(f"{report.documents} documents, {report.groups} groups with {report.members} members, {failed} left out")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,217 @@
+"""What every part gets: its size, the server, the other libraries, and rounds that take turns."""
+
+from __future__ import annotations
+
+import gc
+import random
+import statistics
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import ModuleType
+
+    from elasticsearch import Elasticsearch
+
+    from report import Report, Values
+
+T = TypeVar("T")
+
+INDEX = "es-simhash-benchmark"
+"""The names of all indices begin with it."""
+
+
+class TooSmall(Exception):
+    """The server is too small for the size that was asked for."""
+
+
+@dataclass
+class Bench:
+    """What a part gets.
+
+    :param count: documents, items or texts.
+    :param rounds: how often each contender has its turn.
+    :param folder: an empty folder for files, which is removed at the end.
+    :param store: URL of an Elasticsearch; None for none.
+    :param texts: a file of JSON lines with texts; None for texts that are made.
+    :param workers: worker processes of ingests.
+    :param plot: a file for the picture of the ingest.
+    :param keys: ``none`` and ``blocks``, for the part ingest; empty for both.
+    """
+
+    count: int
+    rounds: int
+    folder: Path
+    report: Report
+    store: str | None = None
+    texts: Path | None = None
+    seed: int = 1
+    workers: int = 0
+    plot: Path | None = None
+    keys: tuple[str, ...] = ()
+
+    @cached_property
+    def rng(self) -> random.Random:
+        return random.Random(self.seed)
+
+    @cached_property
+    def client(self) -> Elasticsearch:
+        from elasticsearch import Elasticsearch
+
+        assert self.store is not None
+        return Elasticsearch(self.store, request_timeout=600)
+
+    def peer(self, module: str, package: str | None = None) -> ModuleType | None:
+        """Return another library, or None with a line in the report: it is not installed, or cannot be loaded."""
+        package = package or module
+        try:
+            return import_module(module)
+        except ModuleNotFoundError:
+            self.report.left_out(package, "it is not installed: pip install --group bench")
+        except Exception as error:
+            self.report.left_out(package, f"it cannot be loaded: {error}")
+        return None
+
+    @contextmanager
+    def index(self, name: str) -> Iterator[str]:
+        """Yield the name of an index that does not exist. It is deleted at the end."""
+        index = f"{INDEX}-{name}"
+        self.client.indices.delete(index=index, ignore_unavailable=True)
+        try:
+            yield index
+        finally:
+            self.client.indices.delete(index=index, ignore_unavailable=True)
+
+    def room(self, documents: int, bytes_each: int, heap: int = 0) -> None:
+        """Check that the server has room, before anything is loaded.
+
+        :param bytes_each: on the disk for a document, with what merges need meanwhile.
+        :param heap: bytes of heap that the smallest data node must have.
+        :raises TooSmall: the message says what is missing.
+        """
+        free, largest_heap = server_room(self.client)
+        if free < documents * bytes_each:
+            raise TooSmall(
+                f"{documents:,} documents need {documents * bytes_each / 1e9:,.1f} GB on the server's disk, and "
+                f"{free / 1e9:,.1f} GB are free: make room, or choose a smaller --size or --count"
+            )
+        if largest_heap < heap:
+            raise TooSmall(
+                f"{documents:,} documents need a heap of {heap / 2**30:.1f} GB, and a node has "
+                f"{largest_heap / 2**30:.1f} GB: start it with more (ES_JAVA_OPTS=-Xmx), or choose a smaller --count"
+            )
+
+
+def server_room(client: Elasticsearch) -> tuple[int, int]:
+    """Return the free bytes of the server's data nodes before their disks are too full to write, and the smallest heap.
+
+    Elasticsearch stops writing to a disk that is 95 % full.
+    """
+    nodes = client.nodes.stats(metric=["fs", "jvm"])["nodes"].values()
+    data = [node for node in nodes if any(role.startswith("data") for role in node.get("roles", ["data"]))]
+    totals = [node["fs"]["total"] for node in data]
+    free = sum(max(0, each["available_in_bytes"] - each["total_in_bytes"] // 20) for each in totals)
+    return free, min(node["jvm"]["mem"]["heap_max_in_bytes"] for node in data)
+
+
+def interleaved(tasks: Mapping[str, Callable[[], float]], rounds: int) -> Values:
+    """Call each task once in each round, and return the values. Every second round is in reverse order.
+
+    What slows the machine for a while slows all tasks, so the ratios stay.
+    """
+    values: Values = {name: [] for name in tasks}
+    for _, turns in zip(range(rounds), orders(tasks), strict=False):
+        for name, task in turns:
+            values[name].append(task())
+    return values
+
+
+def seconds_of(task: Callable[[], object]) -> float:
+    """Return the wall time of a task."""
+    began = time.perf_counter()
+    task()
+    return time.perf_counter() - began
+
+
+def latencies(
+    searches: Mapping[str, Callable[[Sequence[int]], object]], queries: Sequence[int], size: int, rounds: int
+) -> Values:
+    """Return the milliseconds for one query: the median of each round. The searches take turns at each batch.
+
+    :param searches: functions of a batch of queries.
+    :param size: the queries in a batch.
+    """
+    batches = [queries[start : start + size] for start in range(0, len(queries), size)]
+    for search in searches.values():
+        search(batches[0])
+    medians: Values = {name: [] for name in searches}
+    with quiet():
+        for _ in range(rounds):
+            taken: Values = {name: [] for name in searches}
+            for batch, turns in zip(batches, orders(searches), strict=False):
+                for name, search in turns:
+                    began = time.perf_counter()
+                    search(batch)
+                    taken[name].append(1000 * (time.perf_counter() - began) / len(batch))
+            for name, each in taken.items():
+                medians[name].append(statistics.median(each))
+    return medians
+
+
+def orders(contenders: Mapping[str, T]) -> Iterator[list[tuple[str, T]]]:
+    """Yield the contenders forwards, then backwards, and so on."""
+    return cycle([list(contenders.items()), list(contenders.items())[::-1]])
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Collect no garbage meanwhile: an index of another library may have millions of objects."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def peak_megabytes() -> float:
+    """Return the most memory that this process ever had.
+
+    The operating system's own figure (ru_maxrss) counts the memory of the process that started this one too.
+    """
+    return memory_line("VmHWM")
+
+
+def resident_megabytes() -> float:
+    """Return the memory of this process now."""
+    return memory_line("VmRSS")
+
+
+def memory_line(name: str) -> float:
+    """Return a line of /proc/self/status; not a number where there is none."""
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) / 1024 for line in status if line.startswith(name))
+    except OSError:
+        return float("nan")
+
+
+def fingerprints_near(centre: int, distances: Sequence[int], rng: random.Random, bits: int = 64) -> list[int]:
+    """Return a fingerprint at each of these distances from a centre."""
+    return [centre ^ sum(1 << bit for bit in rng.sample(range(bits), distance)) for distance in distances]
+
+
+def in_own_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result of a function in a new process, for its own peak of memory."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()

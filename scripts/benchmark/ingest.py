@@ -1,0 +1,233 @@
+"""Ingest into Elasticsearch beside the client's parallel_bulk: rates, their fall, and where the time goes."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import time
+from collections import Counter, defaultdict
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench import interleaved
+from report import Table
+from texts import corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO
+
+    from bench import Bench
+
+WORDS = 20
+BYTES = 2_000
+"""Bytes on the disk for a document with block keys and its source, with what merges need."""
+SETTINGS = {"index": {"refresh_interval": "-1", "merge.scheduler.auto_throttle": False}}
+"""Usual for a bulk load. Merges are not throttled, because each look-up searches all Lucene segments."""
+BATCH = 500
+"""Documents that an ingest writes at once."""
+POINTS = 100
+"""Points of the curve of documents a second."""
+KINDS: dict[str, list[str]] = {"ingest": [], "ingest, --keys blocks": ["blocks"]}
+BULK = {"ingest": "parallel_bulk, with our fields", "ingest, --keys blocks": "parallel_bulk, with block keys too"}
+BARE = "parallel_bulk, bare documents"
+
+
+class Timed:
+    """A store that adds up how long its replies take, by type of request."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.name, self.embedded = store.name, store.embedded
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def perform(self, request: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            return self._store.perform(request)
+        finally:
+            self.seconds[type(request).__name__] += time.perf_counter() - began
+
+    def close(self) -> None:
+        self._store.close()
+
+
+def ingest(bench: Bench) -> None:
+    """Ingest synthetic short documents that come through a pipe, and write the same documents by parallel_bulk."""
+    bench.room(bench.count, BYTES)
+    facts: dict[str, dict[str, Any]] = {}
+    kinds = {name: keys for name, keys in KINDS.items() if not bench.keys or (keys or ["none"])[0] in bench.keys}
+    tasks = {name: lambda n=name, k=keys: run(bench, n, k, facts) for name, keys in kinds.items()}
+    tasks |= {BULK[name]: lambda k=keys: bulk_ours(bench, k) for name, keys in kinds.items()}
+    rates = interleaved({**tasks, BARE: lambda: bulk_bare(bench)}, bench.rounds)
+    first = BULK[next(iter(kinds))]
+    title = f"{bench.count:,} documents of {WORDS} words, {bench.workers} worker processes"
+    table = Table(title, "documents a second", rates, first, facts)
+    bench.report.add(table)
+    if bench.plot:
+        draw(bench.plot, {name: facts[name]["curve, s"] for name in kinds}, bench.count)
+    share = max(table.ratio(name, BULK[name]) for name in kinds)
+    bench.report.aim("ingest, share of the rate of parallel_bulk with the same fields", share, at_least=0.25)
+    kept = max(facts[name]["last by first"] for name in kinds)
+    bench.report.aim("ingest, rate of the last tenth by that of the first", kept, at_least=0.8)
+    if bench.count >= 10_000_000:
+        seconds = bench.count / max(max(rates[name]) for name in kinds)
+        bench.report.aim(f"ingest of {bench.count:,} documents, seconds", seconds, at_most=2_400)
+
+
+def run(bench: Bench, name: str, keys: list[str], facts: dict[str, dict[str, Any]]) -> float:
+    """Ingest all documents. Return the documents a second."""
+    from es_simhash import Documents
+    from es_simhash.lines import raw_lines
+    from es_simhash.stores.address import open_store
+
+    counts: Counter[str] = Counter()
+    times: list[float] = []
+    every = min(bench.count, max(BATCH, bench.count // POINTS))
+    main = workers = 0.0
+    with bench.index("ingest") as index, corpus(bench.count, WORDS) as pipe:
+        store = Timed(open_store(f"{bench.store}/{index}", request_timeout=120))
+        with Documents(store, deadline=600) as documents:
+            documents.setup(keys=keys)
+            bench.client.indices.put_settings(index=index, settings=SETTINGS)
+            gc.freeze()
+            gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
+            server, own = server_seconds(bench), time.process_time()
+            began = time.perf_counter()
+            outcomes = documents.ingest(raw_lines(required(pipe.stdout), "pipe"), workers=bench.workers)
+            for number, outcome in enumerate(outcomes, 1):
+                counts[outcome.outcome] += 1
+                if number == 1 or number % every == 0:
+                    times.append(time.perf_counter() - began)
+                    now = memory(pipe.pid)
+                    main, workers = max(main, now[0]), max(workers, now[1])
+            seconds = time.perf_counter() - began
+            server, own = server_seconds(bench) - server, time.process_time() - own
+    tenth = len(times) // 10 + 1
+    first, last = rate(times, slice(tenth), every), rate(times, slice(-tenth, None), every)
+    facts[name] = {
+        "first tenth": first,
+        "last tenth": last,
+        "last by first": last / first,
+        "look-ups, s": store.seconds["Candidates"],
+        "writes, s": store.seconds["Write"],
+        "µs of the main process": 1e6 * own / bench.count,
+        "µs of the server": 1e6 * server / bench.count,
+        "main, MB": main,
+        "workers, MB": workers,
+        "outcomes": ", ".join(f"{outcome} {number:,}" for outcome, number in counts.items()),
+        "curve, s": times,
+    }
+    return bench.count / seconds
+
+
+def rate(times: list[float], some: slice, every: int) -> float:
+    """Return documents a second; not a number for so few documents that a batch is a large part of them."""
+    if len(times) < POINTS // 2:
+        return float("nan")
+    times = times[some]
+    return every * (len(times) - 1) / (times[-1] - times[0])
+
+
+def draw(file: Path, curves: dict[str, list[float]], count: int) -> None:
+    """Draw the documents a second of each ingest."""
+    from matplotlib.figure import Figure
+
+    axes = (figure := Figure(figsize=(8, 4), layout="constrained")).subplots()
+    for name, times in curves.items():
+        every = count / max(1, len(times) - 1)
+        rates = [every / (later - earlier) for earlier, later in pairwise(times)]
+        axes.plot([every * (number + 1) for number in range(len(rates))], rates, label=name)
+    axes.set(xlabel="documents", ylabel="documents a second", ylim=(0, None))
+    axes.ticklabel_format(style="plain", axis="x")
+    axes.legend()
+    figure.savefig(file)
+
+
+def bulk_bare(bench: Bench) -> float:
+    def lines(stream: IO[bytes]) -> Iterator[tuple[str, str]]:
+        for line in stream:
+            yield f'{{"index":{{"_id":"{json.loads(line)["id"]}"}}}}', line.decode().rstrip()
+
+    with corpus(bench.count, WORDS) as pipe:
+        return bulk(bench, lines(required(pipe.stdout)), keys=None)
+
+
+def bulk_ours(bench: Bench, keys: list[str]) -> float:
+    """Write documents with the fields of an ingest, which are made before the time is taken."""
+    prepared = bench.folder / f"bulk-{len(keys)}.jsonl"
+    if not prepared.exists():
+        prepare(bench, prepared, keys)
+
+    def lines(stream: IO[str]) -> Iterator[tuple[str, str]]:
+        for action in stream:
+            yield action.rstrip(), next(stream).rstrip()
+
+    with prepared.open(encoding="utf-8") as stream:
+        return bulk(bench, lines(stream), keys)
+
+
+def prepare(bench: Bench, file: Path, keys: list[str]) -> None:
+    """Write the lines of bulk requests: the documents with our fields, with random fingerprints and digests."""
+    from es_simhash.search.blocks import block_keys
+
+    with corpus(bench.count, WORDS) as pipe, file.open("w", encoding="utf-8") as lines:
+        for number, line in enumerate(required(pipe.stdout)):
+            id, value = json.loads(line)["id"], bench.rng.getrandbits(64)
+            ours: dict[str, Any] = {"digest": f"{bench.rng.getrandbits(128):032x}", "group": str(id)}
+            ours |= {"written": number + 1, "fp": value - (value >> 63 << 64)}
+            ours |= {f"s{segment}": f"{value:016x}"[4 * segment : 4 * segment + 4] for segment in range(4)}
+            if keys:
+                ours["blocks"] = block_keys([value], 64)[0]
+            document = f'{{"simhash":{json.dumps(ours, separators=(",", ":"))},{line.decode().rstrip()[1:]}'
+            lines.write(f'{{"index":{{"_id":"{id}"}}}}\n{document}\n')
+
+
+def bulk(bench: Bench, operations: Iterator[tuple[str, str]], keys: list[str] | None) -> float:
+    """Write documents by parallel_bulk, into an index with or without our fields. Return the documents a second."""
+    from elasticsearch.helpers import parallel_bulk
+
+    from es_simhash import Documents
+
+    with bench.index("bulk") as index:
+        if keys is None:
+            bench.client.indices.create(index=index)
+        else:
+            with Documents(bench.client, index=index) as documents:
+                documents.setup(keys=keys)
+        bench.client.indices.put_settings(index=index, settings=SETTINGS)
+        began = time.perf_counter()
+        for ok, item in parallel_bulk(
+            bench.client, operations, thread_count=4, chunk_size=500, index=index, expand_action_callback=lambda o: o
+        ):
+            assert ok, item
+        bench.client.indices.refresh(index=index)
+        return bench.count / (time.perf_counter() - began)
+
+
+def required(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+def server_seconds(bench: Bench) -> float:
+    """Return the processor time of all nodes."""
+    nodes = bench.client.nodes.stats(metric="process")["nodes"].values()
+    return sum(node["process"]["cpu"]["total_in_millis"] for node in nodes) / 1000
+
+
+def memory(without: int) -> tuple[float, float]:
+    """Return the resident megabytes of this process, and of its children without one of them."""
+    own, children = 0.0, 0.0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            values = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+        except OSError:
+            continue
+        if values["Pid"] == str(os.getpid()):
+            own = int(values["VmRSS"].split()[0]) / 1024
+        elif values["PPid"] == str(os.getpid()) and values["Pid"] != str(without) and "VmRSS" in values:
+            children += int(values["VmRSS"].split()[0]) / 1024
+    return own, children

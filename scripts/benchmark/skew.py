@@ -1,0 +1,196 @@
+"""Search where fingerprints are not spread evenly: a crowded segment, and documents that are nearly equal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bench import fingerprints_near, in_own_process, latencies, peak_megabytes
+from embedded import fill
+from es_simhash.errors import SimhashError
+from es_simhash.stores.address import open_store
+from report import Table
+from search import BYTES, load, plain_search, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bench import Bench
+
+K = 3
+QUERIES = 40
+PAGE, MOST = 10_000, 100_000
+"""Hits of one page, and of all pages, of the plain OR."""
+EVEN, CROWDED, EQUAL = "even", "a quarter share a segment", "nearly equal"
+
+Found = set[int]
+
+
+@dataclass
+class Pool:
+    """Fingerprints, and queries with the fingerprints among them that are within K bits."""
+
+    values: list[int]
+    queries: list[int]
+    near: dict[int, set[int]]
+
+
+def skew(bench: Bench) -> None:
+    """Search three pools: random fingerprints; a quarter of them with one segment; all within 4 bits of each other."""
+    pools = {EVEN: even(bench, 0.0), CROWDED: even(bench, 0.25), EQUAL: equal(bench)}
+    in_sqlite(bench, pools)
+    if not bench.store:
+        bench.report.left_out("skew in Elasticsearch", "it needs a server: --store http://localhost:9200")
+        return
+    bench.room(bench.count, BYTES)
+    for name, pool in pools.items():
+        in_elasticsearch(bench, name, pool)
+
+
+def even(bench: Bench, crowded: float) -> Pool:
+    """Return random fingerprints, and queries with a neighbour at each distance from 0 to 7.
+
+    :param crowded: the share of fingerprints and queries whose first segment is the same.
+    """
+    segment = 0x5EED << 48
+
+    def draw(number: int) -> int:
+        value = bench.rng.getrandbits(64)
+        return segment | value >> 16 if number < crowded * 100 else value
+
+    queries = [draw(number * 100 // QUERIES) for number in range(QUERIES)]
+    planted = {query: fingerprints_near(query, range(8), bench.rng) for query in queries}
+    values = [value for some in planted.values() for value in some]
+    values += [draw(number % 100) for number in range(bench.count - len(values))]
+    bench.rng.shuffle(values)
+    near = {query: {value for value in some if (value ^ query).bit_count() <= K} for query, some in planted.items()}
+    return Pool(values, queries, near)
+
+
+def equal(bench: Bench) -> Pool:
+    """Return fingerprints that differ from one in two bits each, so that very many documents share one."""
+    centre = bench.rng.getrandbits(64)
+    values = [fingerprints_near(centre, [2], bench.rng)[0] for _ in range(bench.count)]
+    different = set(values)
+    queries = bench.rng.sample(sorted(different), min(QUERIES // 4, len(different)))
+    near = {query: {value for value in different if (value ^ query).bit_count() <= K} for query in queries}
+    return Pool(values, queries, near)
+
+
+# --- SQLite ---------------------------------------------------------------------------------------------------------
+
+
+def in_sqlite(bench: Bench, pools: dict[str, Pool]) -> None:
+    values, facts = {}, {}
+    for name, pool in pools.items():
+        address = f"sqlite:///{bench.folder}/skew-{len(facts)}.db"
+        with_store = partial(by_store, open_store(address), blocks=False)
+        fill(open_store(address), pool.values)
+        facts[name] = found_by(with_store, pool)
+        facts[name]["more memory, MB"] = in_own_process(memory_of, "sqlite", address, pool.queries)
+        values |= latencies({name: each(with_store)}, pool.queries, 1, bench.rounds)
+    title = f"SQLite: {bench.count:,} fingerprints, within {K} bits, one query at a time"
+    bench.report.add(Table(title, "ms a query", values, EVEN, facts))
+    recall = min(each["recall"] for each in facts.values())
+    bench.report.aim("skew, SQLite: recall", recall, at_least=1)
+
+
+# --- Elasticsearch --------------------------------------------------------------------------------------------------
+
+
+def in_elasticsearch(bench: Bench, name: str, pool: Pool) -> None:
+    with bench.index("skew") as index:
+        load(bench, index, pool.values)
+        searches = {kind: search_of(kind, f"{bench.store}/{index}") for kind in ("block keys", "plan", "plain OR")}
+        facts = {kind: found_by(search, pool) for kind, search in searches.items()}
+        for kind in searches:
+            more = in_own_process(memory_of, kind, f"{bench.store}/{index}", pool.queries)
+            facts[kind]["more memory, MB"] = more
+        timed = {kind: each(search) for kind, search in searches.items()}
+        title = f"Elasticsearch, {name}: {bench.count:,} fingerprints, within {K} bits, one query at a time"
+        values = latencies(timed, pool.queries, 1, bench.rounds)
+        bench.report.add(Table(title, "ms a query", values, "plain OR", facts))
+        recall = min(facts[kind]["recall"] for kind in ("block keys", "plan"))
+        bench.report.aim(f"skew, {name}, Elasticsearch: recall", recall, at_least=1)
+
+
+def search_of(kind: str, address: str) -> Callable[[int], tuple[Found, int]]:
+    """Return a search: from a query to the fingerprints that it finds, and the number of candidates."""
+    if kind == "sqlite":
+        return partial(by_store, open_store(address), blocks=False)
+    from elasticsearch import Elasticsearch
+
+    if kind == "plain OR":
+        server, _, index = address.rpartition("/")
+        return partial(plain, Elasticsearch(server, request_timeout=600), index)
+    return partial(by_store, open_store(address), blocks=kind == "block keys")
+
+
+def by_store(store: Any, query: int, *, blocks: bool) -> tuple[Found, int]:
+    from es_simhash.contract import Candidates, Probe
+    from es_simhash.verbs.similar import MOST_MATCHES
+
+    request = Candidates((Probe(query, None),), K, 64, blocks=blocks, per_fingerprint=MOST_MATCHES)
+    rows = store.perform(request).rows
+    return {row.fingerprint for row in rows}, len(rows)
+
+
+def plain(client: Any, index: str, query: int) -> tuple[Found, int]:
+    """Read the pages of the plain OR, up to MOST candidates."""
+    found: Found = set()
+    count, after = 0, None
+    point = client.open_point_in_time(index=index, keep_alive="1m")["id"]
+    while count < MOST:
+        search = {"size": PAGE, "pit": {"id": point, "keep_alive": "1m"}, "sort": ["_shard_doc"], **plain_search(query)}
+        body = client.search(body={**search, **({} if after is None else {"search_after": after})})
+        hits = body["hits"]["hits"]
+        found |= values_of([body])[0]
+        count += len(hits)
+        if len(hits) < PAGE:
+            break
+        after = hits[-1]["sort"]
+    client.close_point_in_time(id=point)
+    return found, count
+
+
+# --- both -----------------------------------------------------------------------------------------------------------
+
+
+def each(search: Callable[[int], object]) -> Callable[[Sequence[int]], None]:
+    """Return a search of a batch that does not mind an error: it is in the facts."""
+
+    def some(queries: Sequence[int]) -> None:
+        for query in queries:
+            try:
+                search(query)
+            except SimhashError:
+                continue
+
+    return some
+
+
+def found_by(search: Callable[[int], tuple[Found, int]], pool: Pool) -> dict[str, Any]:
+    """Return the recall of the fingerprints within K bits, the candidates, and the errors of a search."""
+    true, hits, candidates, errors = 0, 0, 0, defaultdict[str, int](int)
+    for query in pool.queries:
+        true += len(pool.near[query])
+        try:
+            found, count = search(query)
+        except SimhashError as error:
+            errors[type(error).__name__] += 1
+            continue
+        hits += len(found & pool.near[query])
+        candidates += count
+    named = ", ".join(f"{name} × {count}" for name, count in errors.items())
+    return {"recall": hits / true, "candidates": candidates / len(pool.queries), "errors": named or "none"}
+
+
+def memory_of(kind: str, address: str, queries: Sequence[int]) -> float:
+    """Return by how many megabytes the searches make the peak of a process higher, after the first search."""
+    search = each(search_of(kind, address))
+    search(queries[:1])
+    before = peak_megabytes()
+    search(queries)
+    return peak_megabytes() - before

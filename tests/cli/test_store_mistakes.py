@@ -1,0 +1,144 @@
+"""A mistake about the store gives one line with the next step that is right for it, and changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from tests.cli import HARVEST, STORM, complaint, es_simhash, line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+EVERYTHING = '{"match_all": {}}'
+SEEN = b'{"user": "ann", "items": ["n1"]}\n'
+SIMILAR = ["similar", STORM]
+BACKFILL = ["backfill", "--text-field", "text"]
+REMOVE = ["remove", "--matching", EVERYTHING]
+
+# --- SQLite ------------------------------------------------------------------------------------------------
+
+# The file that is named, what is done to it, and what the line says. {store} is the address.
+IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
+    "a mistyped name": ("new.db", SIMILAR, "{store} does not exist (there are: news.db, users.db): correct the name"),
+    "a mistyped name in backfill": ("new.db", BACKFILL, "{store} does not exist (there are: news.db, users.db): "),
+    "a file of users": ("users.db", SIMILAR, "not set up for fingerprints: run `es-simhash init --store {store}`"),
+    "a folder": ("folder", SIMILAR, "can't be written or opened: check the path and its permissions"),
+    "removal of everything": (
+        "news.db",
+        REMOVE,
+        "all 2 documents match: correct the query clause, or give --everything",
+    ),
+}
+
+
+def test_a_mistake_in_sqlite_gives_one_line_with_the_right_next_step(tmp_path: Path) -> None:
+    news = ["--store", "sqlite:///news.db"]
+    assert es_simhash("ingest", *news, cwd=tmp_path, stdin=line("a") + line("b", HARVEST)).code == 0
+    assert es_simhash("seen", "add", "--store", "sqlite:///users.db", cwd=tmp_path, stdin=SEEN).code == 0
+    (tmp_path / "folder").mkdir()
+    before = {path.name for path in tmp_path.iterdir()}
+    for mistake, (file, arguments, says) in IN_SQLITE.items():
+        store = f"sqlite:///{file}"
+        said = complaint(es_simhash(*arguments, "--store", store, cwd=tmp_path))
+        assert says.format(store=store) in said, mistake
+        assert {path.name for path in tmp_path.iterdir()} == before, mistake
+    assert es_simhash(*REMOVE, "--everything", *news, cwd=tmp_path).out == "removed 2 documents\n"
+
+
+def test_a_removal_by_a_clause_needs_no_consent_if_a_document_stays(tmp_path: Path) -> None:
+    assert es_simhash("ingest", cwd=tmp_path, stdin=line("a", n=1) + line("b", HARVEST, n=2)).code == 0
+    done = es_simhash("remove", "--matching", '{"term": {"n": 1}}', cwd=tmp_path)
+    assert (done.code, done.out) == (0, "removed 1 document\n")
+
+
+# --- Elasticsearch -----------------------------------------------------------------------------------------
+
+
+def blocked(kind: str) -> Callable[..., None]:
+    def block(client: Elasticsearch, index: str, store: str, folder: Path) -> None:
+        client.indices.put_settings(index=index, settings={f"index.blocks.{kind}": True})
+
+    return block
+
+
+def unblocked(kind: str) -> Callable[..., None]:
+    def unblock(client: Elasticsearch, index: str, store: str, folder: Path) -> None:
+        client.indices.put_settings(index=index, settings={f"index.blocks.{kind}": None})
+
+    return unblock
+
+
+def nothing(client: Elasticsearch, index: str, store: str, folder: Path) -> None:
+    """Leave the index as it is."""
+
+
+def empty(client: Elasticsearch, index: str, *rest: Any) -> None:
+    client.indices.create(index=index)
+
+
+def with_documents(client: Elasticsearch, index: str, *rest: Any) -> None:
+    client.index(index=index, id="1", document={"text": STORM}, refresh=True)
+
+
+def closed(client: Elasticsearch, index: str, *rest: Any) -> None:
+    client.indices.close(index=index)
+
+
+def opened(client: Elasticsearch, index: str, *rest: Any) -> None:
+    client.indices.open(index=index, wait_for_active_shards=1)
+
+
+NOT_SET_UP = "{store} is not set up for fingerprints, and has 1 document: to give them fingerprints, run `es-simhash "
+# One index goes through these states, one after the other: what happens to it, the command, and what the line says.
+IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
+    ("no index", nothing, ["ingest"], "{store} does not exist"),
+    ("no index of users", nothing, ["seen", "add"], "or run `es-simhash seen init --store {store}` to make it"),
+    ("empty", empty, SIMILAR, "{store} is not set up for fingerprints: run `es-simhash init --store {store}`"),
+    ("no users", nothing, ["seen", "add"], "is not set up for seen items: run `es-simhash seen init --store {store}`"),
+    ("not set up", with_documents, ["ingest"], NOT_SET_UP),
+    ("not set up, search", nothing, SIMILAR, NOT_SET_UP),
+    ("mistyped", nothing, [*BACKFILL, "--store", "{store}x"], "{store}x does not exist (there are: {index}"),
+    ("mistyped, search", nothing, [*SIMILAR, "--store", "{store}x"], "{store}x does not exist (there are: {index}"),
+    ("closed", closed, SIMILAR, "the index is closed (index_closed_exception: closed): open it (POST {index}/_open)"),
+    ("closed, backfill", nothing, BACKFILL, "open it (POST {index}/_open)"),
+    ("write block", blocked("write"), BACKFILL, 'PUT {index}/_settings {{"index.blocks.write": null}}'),
+    ("read block", blocked("read"), SIMILAR, 'PUT {index}/_settings {{"index.blocks.read": null}}'),
+    ("metadata block", blocked("metadata"), ["init"], 'PUT {index}/_settings {{"index.blocks.metadata": null}}'),
+    ("read-only", blocked("read_only"), BACKFILL, 'PUT {index}/_settings {{"index.blocks.read_only": null}}'),
+    ("removal of everything", nothing, REMOVE, "all 2 documents match: correct the query clause, or give --everything"),
+]
+BEFORE: dict[str, list[Callable[..., None]]] = {
+    "write block": [opened],
+    "read block": [unblocked("write")],
+    "metadata block": [unblocked("read")],
+    "read-only": [unblocked("metadata")],
+}
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.slow
+def test_a_mistake_in_elasticsearch_gives_one_line_with_the_right_next_step(
+    tmp_path: Path, elasticsearch_url: str, index_name: str
+) -> None:
+    store = f"{elasticsearch_url}/{index_name}"
+    with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
+        for mistake, happens, command, says in IN_ELASTICSEARCH:
+            if mistake == "removal of everything":
+                client.indices.put_settings(index=index_name, settings={"index.blocks.read_only": None})
+                assert es_simhash(*BACKFILL, "--store", store, cwd=tmp_path).code == 0
+                assert es_simhash("ingest", "--store", store, cwd=tmp_path, stdin=line("b", HARVEST)).code == 0
+            for step in BEFORE.get(mistake, []):
+                step(client, index_name, store, tmp_path)
+            happens(client, index_name, store, tmp_path)
+            arguments = [each.format(store=store) if "{store}" in each else each for each in command]
+            if "--store" not in arguments:
+                arguments += ["--store", store]
+            stdin = SEEN if command[0] == "seen" else line("n1")
+            done = es_simhash(*arguments, "--deadline", "0.5", cwd=tmp_path, stdin=stdin)
+            last = done.err.splitlines()[-1]  # a backfill that began names the document before it
+            assert (done.code, last.startswith("es-simhash: ")) == (1, True), mistake
+            assert says.format(store=store, index=index_name) in last, mistake

@@ -1,0 +1,135 @@
+"""A search of one's own finds what ``similar`` finds: the clause loses nothing, and the hits are read rightly."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, candidates_clause, fingerprint, near_query
+from es_simhash.errors import InputError
+from es_simhash.fingerprinting.encoding import to_longs
+from tests.verbs.test_ingest import LONG, text, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_simhash import Match
+
+SCHEMES = {bits: Scheme(bits=bits) for bits in (64, 128)}
+
+
+def hit_of(row: Any, source: dict[str, Any], bits: int, *, as_source: bool) -> dict[str, Any]:
+    """Return the hit that Elasticsearch returns for a document."""
+    ours: dict[str, Any] = {"digest": row.digest, "group": row.group, "written": row.written}
+    if row.fingerprint is not None:
+        ours |= dict(zip(("fp", "fp1"), to_longs(row.fingerprint, bits), strict=False))
+    if as_source:
+        return {"_id": row.id, "_source": source | {"simhash": ours}}
+    return {"_id": row.id, "_source": source, "fields": {f"simhash.{name}": [value] for name, value in ours.items()}}
+
+
+@given(
+    stored=st.lists(texts, min_size=1, max_size=8),
+    asked=texts,
+    bits=st.sampled_from([64, 128]),
+    rule=st.sampled_from(
+        [{}, {"max_distance": 7}, {"max_distance": "digest"}, {"confirm": 0.6}, {"confirm": 0.6, "max_distance": 5}]
+    ),
+    as_source=st.booleans(),
+    by_fingerprint=st.booleans(),
+)
+@settings(max_examples=60)
+def test_the_matches_of_all_hits_are_those_of_similar(
+    stored: list[str], asked: str, bits: int, rule: dict[str, Any], as_source: bool, by_fingerprint: bool
+) -> None:
+    fingerprinter = Fingerprinter(SCHEMES[bits])
+    with Documents("sqlite:///:memory:", fingerprinter=fingerprinter) as documents:
+        documents.setup()
+        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)])
+        rows = [(row, {"text": stored[int(row.id)]}) for row in documents.export()]
+        right = list(documents.similar(asked, **rule))
+        near: Any = asked
+        if by_fingerprint and "confirm" not in rule:
+            near = fingerprinter.fingerprint(asked)
+            assert list(documents.similar(fingerprint=near, **rule)) == right
+            if near.value is not None:
+                by_value = documents.similar(fingerprint=near.value, **rule)
+                distances = {row.id: near.value ^ row.fingerprint for row, _ in rows if row.fingerprint is not None}
+                limit = {3: 3, "digest": -1}.get(rule.get("max_distance", 3), 7)
+                assert {m.id: m.distance for m in by_value} == {
+                    id: differing.bit_count() for id, differing in distances.items() if differing.bit_count() <= limit
+                }
+    random.Random(1).shuffle(rows)
+    query = near_query(near, fingerprinter=fingerprinter, **rule)
+    assert query.matches(hit_of(row, source, bits, as_source=as_source) for row, source in rows) == right
+
+
+def test_a_short_text_finds_its_copies_and_an_empty_one_nothing() -> None:
+    assert near_query("短").clause["bool"]["should"] == [{"term": {"simhash.digest": fingerprint("短").digest}}]
+    assert near_query("  ").clause == {"match_none": {}}
+    assert near_query("  ").matches([]) == []
+
+
+@pytest.mark.parametrize(
+    ("near", "rule", "message"),
+    [
+        (1 << 64, {}, "use a Fingerprint, or an unsigned integer of 64 bits"),
+        (-1, {}, r"a signed long of the index is value % 2\*\*64"),
+        (True, {}, "the fingerprint is True"),
+        (fingerprint(text(*LONG), SCHEMES[128]), {}, "the fingerprint has 128 bits, the store's have 64"),
+        (1, {"confirm": 0.8}, "confirm compares texts"),
+    ],
+)
+def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        near_query(near, **rule)
+    with Documents("sqlite:///:memory:") as documents:
+        documents.setup()
+        with pytest.raises(InputError, match=message):
+            documents.similar(fingerprint=near, **rule)
+
+
+def test_what_has_no_fingerprint_has_an_error_of_its_own() -> None:
+    with pytest.raises(InputError, match=r"the fingerprint is None, because its text is too short: near_query"):
+        candidates_clause(fingerprint("短").value)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"none of the hits has a fingerprint: put query\.clause into the query, and"):
+        near_query("a text of some words").matches([{"_id": "a", "_source": {"text": "b"}}])
+
+
+@pytest.mark.elasticsearch
+def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, index_name: str) -> None:
+    chance = random.Random(5)
+    stored = [text(*(n for n in LONG if chance.random() < 0.95), chance.randrange(40)) for _ in range(80)] + [
+        "图集"
+    ] * 2
+    address = f"{elasticsearch_url}/{index_name}"
+
+    def found(query: Any) -> Sequence[Match]:
+        clause = {"bool": {"filter": [query.clause]}}
+        answer = client.search(index=index_name, query=clause, size=200, docvalue_fields=query.fields)
+        found: Sequence[Match] = query.matches(answer["hits"]["hits"])
+        return found
+
+    async def of_async(asked: str) -> Any:
+        async with AsyncDocuments(address) as documents:
+            return await documents.near_query(asked)
+
+    with Documents(address) as documents, Elasticsearch(elasticsearch_url) as client:
+        documents.setup(keys=["shingles"])
+        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True)
+        for asked in (stored[0], stored[1], "图集", text(*range(20, 36))):
+            for rule in ({}, {"max_distance": 7}, {"confirm": 0.9}):
+                right = documents.similar(asked, **rule)  # type: ignore[arg-type]
+                query = documents.near_query(asked, **rule)  # type: ignore[arg-type]
+                assert ("simhash.keys" in str(query.clause)) == ("confirm" in rule)
+                if right.complete:
+                    assert found(query) == list(right)
+                else:
+                    assert {match.id for match in right} <= {match.id for match in found(query)}
+        assert found(asyncio.run(of_async("图集"))) == list(documents.similar("图集"))

@@ -1,0 +1,96 @@
+"""The programs in examples/ run as they stand."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from elasticsearch import Elasticsearch
+from elasticsearch.helpers import bulk
+
+from es_simhash import Documents, SeenItems
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+NEWS = [json.loads(line) for line in (ROOT / "scripts" / "demo_news.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def run(name: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments], capture_output=True, encoding="utf-8", timeout=60
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+def test_the_crawler_stores_pages_and_the_rule_is_chosen_from_them(tmp_path: Path) -> None:
+    pages, store = tmp_path / "pages.jsonl", f"sqlite:///{tmp_path}/pages.db"
+    lines = [json.dumps({"url": f"https://example.org/{each['id']}", "text": each["text"]}) for each in NEWS]
+    pages.write_text("\n".join(lines), encoding="utf-8")
+    printed = run("crawler.py", str(pages), "--store", store)
+    assert printed.endswith("{'new': 33, 'near_duplicate': 6, 'exact_duplicate': 4}\n")
+    assert run("choose_a_rule.py", store).startswith("14 pairs: max_distance=5, confirm=0.8: precision 0.93")
+
+
+def test_the_recommender_shows_no_group_twice(tmp_path: Path) -> None:
+    shown = [run("recommender_page.py", "--store", f"sqlite:///{tmp_path}/users.db").split() for _ in range(4)]
+    assert [len(page) for page in shown] == [4, 4, 2, 0]
+    assert len({int(item.removeprefix("news-")) // 3 for page in shown for item in page}) == 10
+
+
+@pytest.mark.elasticsearch
+def test_an_index_that_exists_gets_groups(elasticsearch_url: str, index_name: str) -> None:
+    with Elasticsearch(elasticsearch_url) as client:
+        actions = ({"_index": index_name, "_id": str(each["id"]), "_source": {"body": each["text"]}} for each in NEWS)
+        bulk(client, actions, refresh=True)
+    printed = run("existing_index.py", f"{elasticsearch_url}/{index_name}", "--text-field", "body")
+    assert printed == "43 documents, 9 groups with 22 members, 0 left out\n"
+
+
+def load_service(monkeypatch: pytest.MonkeyPatch, **settings: str) -> ModuleType:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    spec = importlib.util.spec_from_file_location("search_service", EXAMPLES / "search_service.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.elasticsearch
+def test_the_service_shows_nothing_twice(
+    elasticsearch_url: str, index_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fastapi.testclient import TestClient
+
+    users = f"{index_name}-users"
+    with Documents(f"{elasticsearch_url}/{index_name}") as documents, SeenItems(f"{elasticsearch_url}/{users}") as seen:
+        documents.setup()
+        seen.setup()
+    service = load_service(monkeypatch, STORE=elasticsearch_url, INDEX=index_name, USERS=users)
+    with TestClient(service.app) as client:
+
+        def search(**parameters: Any) -> Any:
+            return client.get("/search", params={"text": "暴雨 地铁 图书馆", "user": "ann", **parameters}).json()
+
+        outcomes = [client.post("/documents", json=each).json()["outcome"] for each in NEWS]
+        assert outcomes.count("new") == 33
+        assert client.post("/documents", json={"id": 1}).status_code == 422
+        with Elasticsearch(elasticsearch_url) as server:
+            server.indices.refresh(index=index_name)
+        found = client.get("/similar", params={"text": NEWS[0]["text"]}).json()
+        assert {"id": str(NEWS[0]["id"]), "distance": 0} in found
+        first, second = search(), search()
+        assert first["hits"]
+        assert not {hit["id"] for hit in first["hits"]} & {hit["id"] for hit in second["hits"]}
+    with Elasticsearch(elasticsearch_url) as server:
+        server.indices.delete(index=users)

@@ -1,0 +1,443 @@
+"""Documents that are added one at a time have the outcomes of one document after another, whoever adds them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from es_simhash import AsyncDocuments, Documents
+from es_simhash.contract import Write
+from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.testing import LinearStore
+from es_simhash.verbs import add as flow
+from tests.verbs.test_ingest import LONG, Refusing, text, texts
+from tests.verbs.test_ingest_filter import CLAUSE, Choosy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from es_simhash.contract import Request
+
+TEXT = text(*LONG)
+OTHER = "完全 不同 文章 关于 天气 预报 以及 城市 地铁 线路"
+
+one = st.tuples(st.integers(0, 9), texts, st.sampled_from(["zh", "en"]))
+some = st.lists(one, max_size=6)
+moves = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), one.map(lambda document: [document]), st.booleans()),
+        st.tuples(st.just("add"), one.map(lambda document: [document]), st.booleans()),
+        st.tuples(st.just("add_many"), some, st.booleans()),
+        st.tuples(st.just("ingest"), st.lists(one, max_size=4, unique_by=lambda document: document[0]), st.booleans()),
+        st.tuples(st.just("left"), one.map(lambda document: [document]), st.booleans()),
+        st.tuples(st.just("remove"), st.lists(one, min_size=1, max_size=3), st.just(False)),
+    ),
+    max_size=12,
+)
+
+
+class Filtered(Choosy):
+    """The reference implementation, in which each move has a filter or none."""
+
+    def nearest(self, id: str, new: Any, text: str, place: int) -> tuple[str, str, int] | None:
+        return (
+            super().nearest(id, new, text, place)
+            if self.filtered
+            else super(Choosy, self).nearest(id, new, text, place)
+        )
+
+    def remove(self, *ids: str) -> None:
+        for id in ids:
+            self.inside.pop(id, None)
+        super().remove(*ids)
+
+    filtered = False
+
+
+def parts(documents: Sequence[Any]) -> list[list[Any]]:
+    """Split documents where an id occurs again."""
+    split: list[list[Any]] = [[]]
+    for document in documents:
+        if any(document[0] == other[0] for other in split[-1]):
+            split.append([])
+        split[-1].append(document)
+    return split
+
+
+def expected(reference: Filtered, moves: Sequence[Any]) -> Any:
+    outcomes = []
+    for verb, documents, filtered in moves:
+        reference.filtered = filtered
+        if verb == "remove":
+            reference.remove(*{str(id) for id, _, _ in documents})
+            continue
+        for part in parts(documents):
+            outcomes += [reference.take(str(id), text, lang) for id, text, lang in part]
+            reference.mend()
+    return outcomes, reference.links()
+
+
+def played(store: Any, moves: Sequence[Any], **options: Any) -> Any:
+    found: list[Any] = []
+    with Documents(store) as client:
+        client.setup()
+        for verb, documents, filtered in moves:
+            items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
+            chosen = {**options, "filter": CLAUSE if filtered else None}
+            if verb == "remove":
+                client.remove([item["id"] for item in items], max_distance=options["max_distance"])
+            elif verb == "add":
+                found += [client.add(items[0], **chosen)]
+            elif verb == "left":
+                found += [next(client.ingest(items, **chosen))]
+            else:
+                found += getattr(client, verb)(items, **chosen)
+        links = {row.id: (row.group, row.duplicate_of) for row in client.export()}
+    return [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in found], links
+
+
+@pytest.mark.parametrize("most", [0, 3, 5_000])
+@pytest.mark.parametrize("make_store", [lambda: LinearStore(lagging=True), lambda: "sqlite:///:memory:"])
+@given(
+    moves=moves,
+    max_distance=st.integers(0, 7),
+    on_duplicate=st.sampled_from(["index", "skip"]),
+    oldest=st.sampled_from([0.0, 10.0]),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_outcomes_are_those_of_one_document_after_another_whatever_was_refreshed(
+    make_store: Callable[[], Any],
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+    moves: list[Any],
+    max_distance: int,
+    on_duplicate: Any,
+    oldest: float,
+) -> None:
+    monkeypatch.setattr(flow, "MOST", most)
+    monkeypatch.setattr(flow, "OLDEST", oldest)
+    right = expected(Filtered(max_distance, on_duplicate), moves)
+    assert played(make_store(), moves, max_distance=max_distance, on_duplicate=on_duplicate) == right
+
+
+# --- threads and tasks -------------------------------------------------------------------------------------------
+
+
+class Slow(LinearStore):
+    """A lagging store whose requests take a while. It counts the writes and the refreshes."""
+
+    def __init__(self) -> None:
+        super().__init__(lagging=True)
+        self.performed: Counter[str] = Counter()
+
+    def perform(self, request: Request[Any]) -> Any:
+        self.performed[type(request).__name__] += 1
+        time.sleep(random.uniform(0, 0.004))
+        return super().perform(request)
+
+
+class AsyncSlow(Slow):
+    """:class:`Slow`, awaited."""
+
+    async def perform(self, request: Request[Any]) -> Any:  # type: ignore[override]
+        self.performed[type(request).__name__] += 1
+        await asyncio.sleep(random.uniform(0, 0.004))
+        return LinearStore.perform(self, request)
+
+    async def close(self) -> None: ...  # type: ignore[override]
+
+
+def check_that_each_text_is_new_once(outcomes: Sequence[Any], documents: Sequence[Any]) -> None:
+    news = {o.id for o in outcomes if o.outcome == "new"}
+    text_of = {str(document["id"]): document["text"] for document in documents}
+    assert sorted(text_of[id] for id in news) == sorted(set(text_of.values()))
+    for outcome in outcomes:
+        if outcome.outcome != "new":
+            assert outcome.outcome == "exact_duplicate"
+            assert outcome.duplicate_of in news
+            assert text_of[outcome.duplicate_of] == text_of[outcome.id]
+
+
+DOCUMENTS = [{"id": n, "text": (TEXT, OTHER, "图集")[n % 3]} for n in range(60)]
+
+
+@pytest.mark.parametrize("on_duplicate", ["index", "skip"])
+def test_of_concurrent_calls_with_one_text_one_is_new_and_they_share_their_requests(on_duplicate: Any) -> None:
+    store = Slow()
+    with Documents(store) as documents, ThreadPoolExecutor(10) as threads:
+        outcomes = list(threads.map(lambda each: documents.add(each, on_duplicate=on_duplicate), DOCUMENTS))
+    check_that_each_text_is_new_once(outcomes, DOCUMENTS)
+    assert [o.id for o in outcomes] == [str(each["id"]) for each in DOCUMENTS]  # each caller got its own outcome
+    assert store.performed["Refresh"] == 0
+    assert store.performed["Write"] < 30
+
+
+def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_requests() -> None:
+    store = AsyncSlow()
+
+    async def add() -> list[Any]:
+        async with AsyncDocuments(store) as documents:
+            return await asyncio.gather(*(documents.add(each) for each in DOCUMENTS))
+
+    outcomes = asyncio.run(add())
+    check_that_each_text_is_new_once(outcomes, DOCUMENTS)
+    assert [o.id for o in outcomes] == [str(each["id"]) for each in DOCUMENTS]
+    assert store.performed["Write"] < 10
+
+
+def test_a_task_that_is_cancelled_does_not_stop_the_others() -> None:
+    async def add() -> tuple[list[Any], Any]:
+        async with AsyncDocuments(AsyncSlow()) as documents:
+            await documents.add({"id": "first", "text": OTHER})
+            tasks = [asyncio.create_task(documents.add(each)) for each in DOCUMENTS]  # type: ignore[arg-type]
+            await asyncio.sleep(0.01)
+            for task in tasks[::2]:
+                task.cancel()
+            return await asyncio.gather(*tasks[1::2]), await documents.add({"id": "last", "text": TEXT})
+
+    outcomes, last = asyncio.run(add())
+    assert {o.outcome for o in outcomes} <= {"new", "exact_duplicate"}
+    assert (len(outcomes), last.outcome) == (30, "exact_duplicate")
+
+
+def test_two_ids_at_the_same_time_are_a_document_and_its_update() -> None:
+    with Documents(Slow()) as documents, ThreadPoolExecutor(8) as threads:
+        same = [{"id": "a", "text": TEXT if n % 2 else OTHER} for n in range(40)]
+        outcomes = list(threads.map(documents.add, same))
+        row = documents.fetch(["a"])["a"]
+    assert Counter(o.outcome for o in outcomes)["new"] == 1
+    assert {o.outcome for o in outcomes} <= {"new", "updated", "unchanged"}
+    assert row.duplicate_of is None
+
+
+# --- faults ------------------------------------------------------------------------------------------------------
+
+
+class LostReply(LinearStore):
+    """A lagging store that writes, and whose reply then gets lost."""
+
+    lost = False
+
+    def perform(self, request: Request[Any]) -> Any:
+        reply = super().perform(request)
+        if isinstance(request, Write) and self.lost:
+            self.lost = False
+            raise StoreUnavailable("the reply got lost")
+        return reply
+
+
+def test_after_an_error_it_is_known_what_the_store_wrote() -> None:
+    store = LostReply(lagging=True)
+    with Documents(store, deadline=0) as documents:
+        documents.setup()
+        store.lost = True
+        with pytest.raises(StoreUnavailable, match="the reply got lost"):
+            documents.add({"id": "a", "text": TEXT})
+        outcome = documents.add({"id": "b", "text": TEXT})
+    assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "a")
+
+
+def test_every_call_that_goes_together_gets_the_error() -> None:
+    class Broken(Slow):
+        def perform(self, request: Request[Any]) -> Any:
+            if isinstance(request, Write):
+                raise StoreError("broken")
+            return super().perform(request)
+
+    def error_of(document: Any) -> str:
+        with pytest.raises(StoreError) as caught:
+            documents.add(document)
+        return str(caught.value)
+
+    with Documents(Broken()) as documents, ThreadPoolExecutor(10) as threads:
+        assert set(threads.map(error_of, DOCUMENTS)) == {"broken"}
+
+
+def test_a_document_that_the_store_refuses_fails_alone() -> None:
+    with Documents(Refusing("1")) as documents:
+        outcomes = documents.add_many([{"id": n, "text": TEXT} for n in range(3)])
+        many = [documents.add({"id": 1, "text": f"{OTHER} {n}"}) for n in range(30)]
+    assert [(o.outcome, o.duplicate_of) for o in outcomes] == [
+        ("new", None),
+        ("failed", None),
+        ("exact_duplicate", "0"),
+    ]
+    assert {(o.outcome, o.reason) for o in many} == {("failed", "the document: too wide")}
+
+
+def test_fail_raises_for_its_own_document_alone() -> None:
+    with Documents(LinearStore(lagging=True)) as documents:
+        documents.add({"id": "a", "text": TEXT}, on_duplicate="fail")
+        with pytest.raises(DuplicateFound, match=r"'b' is a duplicate of 'a': it is not stored"):
+            documents.add({"id": "b", "text": TEXT}, on_duplicate="fail")
+        assert documents.add({"id": "a", "text": TEXT}, on_duplicate="fail").outcome == "unchanged"
+        assert set(documents.fetch(["a", "b"])) == {"a"}
+
+
+def test_a_document_that_cannot_be_used_is_rejected_with_the_reason() -> None:
+    with Documents(LinearStore()) as documents:
+        assert documents.add({"id": "a"}).reason == (
+            "the document: no text in field 'text': name the field that holds the text (--text-field)"
+        )
+        assert [o.outcome for o in documents.add_many([{"id": "a"}, {"id": "b", "text": TEXT}, 3])] == [
+            "rejected",
+            "new",
+            "rejected",
+        ]
+
+
+def test_the_store_is_refreshed_once_before_a_run_if_it_must_be() -> None:
+    store = Slow()
+    with Documents(store) as documents:
+        documents.add({"id": "a", "text": TEXT})
+        assert [o.outcome for o in documents.ingest([{"id": "b", "text": TEXT}])] == ["exact_duplicate"]
+        before = store.performed["Refresh"]
+        assert [o.outcome for o in documents.ingest([{"id": "c", "text": TEXT}])] == ["exact_duplicate"]
+    assert store.performed["Refresh"] == before + 2  # what was added is still remembered: one before, one at the end
+
+
+# --- bad arguments -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"refresh": "now"}, "refresh is 'now': use False, True or 'wait_for'"),
+        ({"refresh": 1}, "refresh is 1: use False, True or 'wait_for'"),
+        ({"pipeline": "p"}, "memory has no ingest pipelines: leave pipeline out"),
+        ({"on_duplicate": "drop"}, "on_duplicate is 'drop': use one of index, skip, fail"),
+        ({"filter": {"match": {"a": "b"}}}, "match"),
+    ],
+)
+def test_a_bad_argument_raises_at_once(options: dict[str, Any], message: str) -> None:
+    with Documents(LinearStore()) as documents, pytest.raises(InputError, match=message):
+        documents.add({"id": "a", "text": TEXT}, **options)
+
+
+class Frame:
+    """A table that is iterated by column, as those of pandas."""
+
+    columns = ("id", "text")
+
+    def __iter__(self) -> Any:
+        return iter(self.columns)
+
+    def to_dict(self, orient: str) -> Any: ...
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        ({"id": "a", "text": "b"}, r"the documents are one dict: put it in a list, or use add\(\)"),
+        (Frame(), r"the documents are a Frame, which is iterated by column: pass documents.to_dict\('records'\)"),
+        ("news.jsonl", r"the documents are one str: use a list of dicts, or json_lines\(\) of a file"),
+        (3, "the documents are of type int: use an iterable of dicts"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["ingest", "add_many"])
+def test_an_object_that_is_not_iterated_by_document_raises_at_once(verb: str, documents: Any, message: str) -> None:
+    with Documents(LinearStore()) as opened, pytest.raises(InputError, match=message):
+        getattr(opened, verb)(documents)
+
+
+# --- iterators that are left -------------------------------------------------------------------------------------
+
+
+def test_what_an_iterator_that_was_left_wrote_is_found_by_the_next_call() -> None:
+    """One call for each document, each left in another way, finds the duplicates that one whole run finds."""
+
+    def left_by_break(documents: Documents, item: Any) -> Any:
+        taken = []
+        for outcome in documents.ingest([item]):
+            taken.append(outcome)
+            break
+        return taken[0]
+
+    def left_by_next(documents: Documents, item: Any) -> Any:
+        return next(documents.ingest([item]))
+
+    for call in (left_by_break, left_by_next):
+        with Documents(LinearStore(lagging=True)) as documents:
+            outcomes = [call(documents, item) for item in DOCUMENTS]
+            assert documents.add({"id": "x", "text": TEXT}).outcome == "exact_duplicate"
+        check_that_each_text_is_new_once(outcomes, DOCUMENTS)
+
+
+def test_an_async_iterator_that_was_left_is_found_by_the_next_call() -> None:
+    async def left() -> list[str]:
+        outcomes = []
+        async with AsyncDocuments(AsyncSlow()) as documents:
+            for item in DOCUMENTS[:9]:
+                async for outcome in documents.ingest([item]):
+                    outcomes.append(outcome)
+                    break
+        return outcomes
+
+    check_that_each_text_is_new_once(asyncio.run(left()), DOCUMENTS[:9])
+
+
+def test_an_iterator_that_loses_something_says_it(caplog: pytest.LogCaptureFixture) -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        documents.ingest(DOCUMENTS)
+        assert caplog.messages == [
+            "ingest() was called, but never iterated: nothing is stored; iterate to the end, or use add_many()"
+        ]
+        caplog.clear()
+        next(documents.ingest(DOCUMENTS, batch_size=10))
+        assert caplog.messages == [
+            "ingest() was left before its end: 9 outcomes of documents that are done were not taken, and documents "
+            "that were not read are not stored: iterate to the end, or use add_many()"
+        ]
+        caplog.clear()
+        for outcome in documents.ingest(DOCUMENTS[20:], batch_size=10, workers=1):
+            if outcome.id == "29":
+                break
+        assert [message.partition(": ")[2] for message in caplog.messages] == [
+            "30 documents were read ahead and are not stored: ingest them again"
+        ]
+        caplog.clear()
+        assert len(list(documents.ingest(DOCUMENTS))) == 60
+        documents.export()
+        assert next(documents.export()).id
+        assert caplog.messages == []
+
+
+# --- Elasticsearch -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.elasticsearch
+def test_elasticsearch_gives_one_new_and_nine_copies_and_search_finds_them_when_asked(
+    elasticsearch_url: str, index_name: str
+) -> None:
+    from elasticsearch import Elasticsearch
+
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents, Elasticsearch(elasticsearch_url) as client, ThreadPoolExecutor(10) as threads:
+        with pytest.raises(NotSetUp, match=r"does not exist.*: correct the name, or run"):
+            documents.add({"id": "a", "text": TEXT})
+        client.index(index=index_name, id="old", document={"text": "of another program"}, refresh=True)
+        with pytest.raises(NotSetUp, match="and has 1 document: to give them fingerprints, run `es-simhash backfill"):
+            documents.add({"id": "a", "text": TEXT})
+        documents.setup()
+        client.indices.put_settings(index=index_name, settings={"refresh_interval": "300ms"})
+        ten = [{"id": str(n), "text": TEXT} for n in range(10)]
+        outcomes = list(threads.map(documents.add, ten))
+        assert Counter(o.outcome for o in outcomes) == {"new": 1, "exact_duplicate": 9}
+        missing = documents.add({"id": "piped", "text": OTHER}, pipeline="no-such-pipeline")
+        assert (missing.outcome, "no-such-pipeline" in str(missing.reason)) == ("failed", True)
+        documents.add({"id": "waited", "text": OTHER}, refresh="wait_for")
+        assert [match.id for match in documents.similar(OTHER)] == ["waited"]
+        client.indices.put_settings(index=index_name, settings={"refresh_interval": "-1"})
+        documents.add({"id": "refreshed", "text": OTHER}, refresh=True)
+        assert [match.id for match in documents.similar(OTHER)] == ["refreshed", "waited"]
+        documents.add({"id": "hidden", "text": OTHER})
+        assert len(documents.similar(OTHER)) == 2
+        assert [o.outcome for o in documents.add_many([{"id": "again", "text": OTHER}])] == ["exact_duplicate"]
