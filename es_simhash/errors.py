@@ -83,7 +83,7 @@ class AccessDenied(StoreError):
 
 
 class WrongServer(StoreError):
-    """The server is not an Elasticsearch that the installed client supports."""
+    """The server is not the one that the address names, or not of a version that the installed client supports."""
 
 
 class IncompleteAnswer(StoreError):

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.es_node.node import NEWEST
+from tests.es_node.node import NEWEST, RELEASES
 
 FOLDER = Path(__file__).resolve().parents[1] / "docker"
 FILES = sorted(FOLDER.glob("*.yml"))
@@ -31,8 +31,8 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def test_there_is_a_file_for_one_node_and_for_three_each_also_secured() -> None:
-    assert {path.stem for path in FILES} == {"one-node", "three-nodes", "secured", "secured-three-nodes"}
+def test_there_is_a_file_for_one_node_and_for_three_each_also_secured_and_for_opensearch() -> None:
+    assert {path.stem for path in FILES} == {"one-node", "three-nodes", "secured", "secured-three-nodes", "opensearch"}
 
 
 @each_file
@@ -44,9 +44,8 @@ def test_file_is_valid_by_the_compose_specification(path: Path) -> None:
 
 @each_server
 def test_server_has_a_memory_limit_of_twice_its_heap_and_locks_its_memory(server: dict[str, Any]) -> None:
-    heap, limit = (
-        re.search(r":-(\d+)([mg])\}", text) for text in (server["environment"]["ES_JAVA_OPTS"], server["mem_limit"])
-    )
+    java = next(value for key, value in server["environment"].items() if key.endswith("_JAVA_OPTS"))
+    heap, limit = (re.search(r":-(\d+)([mg])\}", text) for text in (java, server["mem_limit"]))
     assert heap is not None
     assert limit is not None
     unit = {"m": 1, "g": 1024}
@@ -65,6 +64,8 @@ def test_health_check_waits_for_a_slow_machine(server: dict[str, Any]) -> None:
 def test_image_is_the_version_that_the_tests_run_and_can_be_set(path: Path) -> None:
     assert NEWEST.version.startswith("9.")
     image = f"docker.elastic.co/elasticsearch/elasticsearch:${{ES_VERSION:-{NEWEST.version}}}"
+    if path.stem == "opensearch":
+        image = f"opensearchproject/opensearch:${{OPENSEARCH_VERSION:-{RELEASES['opensearch'].version}}}"
     assert {service["image"] for service in read(path)["services"].values()} == {image}
 
 
@@ -73,7 +74,7 @@ def test_ports_are_published_on_loopback_only(path: Path) -> None:
     ports = [port for service in read(path)["services"].values() for port in service.get("ports", [])]
     assert ports, "a cluster that nobody reaches"
     for port in ports:
-        assert re.fullmatch(r"127\.0\.0\.1:\$\{ES_PORT\w*:-\d+\}:9200", port)
+        assert re.fullmatch(r"127\.0\.0\.1:\$\{(ES|OPENSEARCH)_PORT\w*:-\d+\}:9200", port)
     assert len(set(ports)) == len(ports)
     assert all("network_mode" not in service for service in read(path)["services"].values())
 
@@ -89,14 +90,15 @@ def test_server_has_a_health_check_that_fails_on_a_red_cluster(server: dict[str,
 
 @each_server
 def test_server_has_a_fixed_heap(server: dict[str, Any]) -> None:
-    assert re.fullmatch(r"-Xms(\$\{ES_HEAP:-\d+[mg]\}) -Xmx\1", server["environment"]["ES_JAVA_OPTS"])
+    [options] = [value for name, value in server["environment"].items() if name.endswith("_JAVA_OPTS")]
+    assert re.fullmatch(r"-Xms(\$\{(ES|OPENSEARCH)_HEAP:-\d+[mg]\}) -Xmx\1", options)
 
 
 @each_file
 def test_data_is_in_named_volumes_of_one_server_each(path: Path) -> None:
     content = read(path)
     mounts = [mount for service in content["services"].values() for mount in service["volumes"]]
-    data = [mount.split(":")[0] for mount in mounts if mount.endswith(":/usr/share/elasticsearch/data")]
+    data = [mount.split(":")[0] for mount in mounts if re.search(":/usr/share/(elastic|open)search/data$", mount)]
     assert len(data) == len(set(data)) == sum("healthcheck" in service for service in content["services"].values())
     assert {mount.split(":")[0] for mount in mounts} == set(content["volumes"])
 
@@ -116,15 +118,16 @@ def nodes(name: str) -> dict[str, Any]:
     return {name: each for name, each in read(FOLDER / name)["services"].items() if "entrypoint" not in each}
 
 
-@pytest.mark.parametrize("name", ["three-nodes.yml", "secured-three-nodes.yml"])
+@pytest.mark.parametrize("name", ["three-nodes.yml", "secured-three-nodes.yml", "opensearch.yml"])
 def test_three_nodes_seek_each_other(name: str) -> None:
     services = nodes(name)
+    masters = "cluster_manager" if name == "opensearch.yml" else "master"
     assert len(services) == 3
     for node, service in services.items():
         environment = service["environment"]
         assert environment["node.name"] == node
         assert set(environment["discovery.seed_hosts"].split(",")) == set(services) - {node}
-        assert environment["cluster.initial_master_nodes"].split(",") == sorted(services)
+        assert environment[f"cluster.initial_{masters}_nodes"].split(",") == sorted(services)
         assert "discovery.type" not in environment
         assert "wait_for_nodes=3" in service["healthcheck"]["test"]
     assert len({service["environment"]["cluster.name"] for service in services.values()}) == 1
@@ -147,6 +150,15 @@ def test_secured_nodes_demand_a_password_and_speak_tls(name: str) -> None:
             assert environment[f"xpack.{switch}.enabled"] == "true"
         assert node["depends_on"] == {"certificates": {"condition": "service_completed_successfully"}}
         assert "--insecure" not in node["healthcheck"]["test"]
+
+
+def test_opensearch_demands_a_password_and_its_health_is_asked_with_tls() -> None:
+    for service in read(FOLDER / "opensearch.yml")["services"].values():
+        environment = service["environment"]
+        assert environment["OPENSEARCH_INITIAL_ADMIN_PASSWORD"].startswith("${OPENSEARCH_INITIAL_ADMIN_PASSWORD:?")
+        assert not any("DISABLE_SECURITY" in name or "plugins.security" in name for name in environment)
+        assert "--cacert config/root-ca.pem" in service["healthcheck"]["test"]
+        assert "'https://localhost:9200/" in service["healthcheck"]["test"]
 
 
 @SECURED

@@ -153,7 +153,8 @@ class SeenItems(SyncClient):
 class AsyncSeenItems(AsyncClient):
     """:class:`SeenItems` for async programs: the same methods, awaited.
 
-    :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` of your own.
+    :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` or an
+        :class:`opensearchpy.AsyncOpenSearch` of your own.
     """
 
     _compute_in_thread = False  # a page of items takes less time than a change of threads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from es_simhash.errors import InputError
@@ -81,10 +82,9 @@ def _opened_zstd(stream: io.BufferedReader, name: str) -> tuple[Any, type[Except
 def _zstd() -> Any:
     """Return the module, which Python has since 3.14."""
     try:
-        from compression import zstd
+        return import_module("compression.zstd")
     except ImportError:
-        from backports import zstd
-    return zstd
+        return import_module("backports.zstd")
 
 
 class _Unclosed(io.RawIOBase):

@@ -99,6 +99,7 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
             if "resource_already_exists" not in str(error):
                 raise
             return (yield from set_up(part, config, index, new))  # another program was faster
+        index.server.checked = False  # the cluster chose settings of the index
         return "created"
     if part.stored(mappings, index.name) == config:
         return "unchanged"
