@@ -43,13 +43,18 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
     from es_simhash.fingerprinting.stop_words import StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
+    from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
+    from es_simhash.review.findings import Review, ReviewedGroup
+    from es_simhash.review.group_table import GroupMember, GroupSummary, Totals
     from es_simhash.search.candidates import candidates_clause, plain_clause
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import SharedKeys, TextDecision
     from es_simhash.verbs.doctor import Diagnosis
+    from es_simhash.verbs.duplicates import Duplicate
     from es_simhash.verbs.group import GroupReport
+    from es_simhash.verbs.near_misses import NearMiss
     from es_simhash.verbs.outcome import Counts, Outcome
     from es_simhash.verbs.page import Page
     from es_simhash.verbs.sample import SampledPair
@@ -72,6 +77,7 @@ __all__ = [
     "Diagnosis",
     "DocumentFrequencies",
     "Documents",
+    "Duplicate",
     "DuplicateFound",
     "DuplicateRule",
     "Evaluation",
@@ -79,17 +85,22 @@ __all__ = [
     "FilterMismatch",
     "Fingerprint",
     "Fingerprinter",
+    "GroupMember",
     "GroupReport",
+    "GroupSummary",
     "IdfTable",
     "IncompleteAnswer",
     "InputError",
     "LabelledPair",
     "Line",
     "Match",
+    "NearMiss",
     "NearQuery",
     "NotSetUp",
     "Outcome",
     "Page",
+    "Review",
+    "ReviewedGroup",
     "Row",
     "SampledPair",
     "Scheme",
@@ -108,6 +119,7 @@ __all__ = [
     "TextDecision",
     "TooLarge",
     "TooManyCandidates",
+    "Totals",
     "Unsupported",
     "WrongServer",
     "candidates_clause",
@@ -119,6 +131,7 @@ __all__ = [
     "labelled",
     "near_query",
     "plain_clause",
+    "read_file",
 ]
 
 _MODULES = {
@@ -153,13 +166,18 @@ _MODULES = {
     "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
     "fingerprinting.stop_words": ["StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
+    "input": ["read_file"],
     "lines": ["Line", "json_lines"],
+    "review.findings": ["Review", "ReviewedGroup"],
+    "review.group_table": ["GroupMember", "GroupSummary", "Totals"],
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
     "similarity.text_decision": ["SharedKeys", "TextDecision"],
     "verbs.doctor": ["Diagnosis"],
+    "verbs.duplicates": ["Duplicate"],
     "verbs.group": ["GroupReport"],
+    "verbs.near_misses": ["NearMiss"],
     "verbs.outcome": ["Counts", "Outcome"],
     "verbs.page": ["Page"],
     "verbs.sample": ["SampledPair"],

@@ -23,6 +23,11 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def one_line(error: Exception) -> str:
+    """Return the message of another library's error as one line. It may quote damaged bytes."""
+    return " ".join(str(error).split())
+
+
 def unfinished(error: SimhashError, report: str) -> SimhashError:
     """Return an error with a report added to its message.
 

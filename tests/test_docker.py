@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -29,8 +31,34 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def test_there_is_a_file_for_one_node_for_three_and_for_a_secured_one() -> None:
-    assert [path.name for path in FILES] == ["one-node.yml", "secured.yml", "three-nodes.yml"]
+def test_there_is_a_file_for_one_node_and_for_three_each_also_secured() -> None:
+    assert {path.stem for path in FILES} == {"one-node", "three-nodes", "secured", "secured-three-nodes"}
+
+
+@each_file
+def test_file_is_valid_by_the_compose_specification(path: Path) -> None:
+    """The schema is that of https://github.com/compose-spec/compose-spec at commit 170098b."""
+    schema = json.loads((Path(__file__).with_name("compose-spec.json")).read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(schema).validate(read(path))
+
+
+@each_server
+def test_server_has_a_memory_limit_of_twice_its_heap_and_locks_its_memory(server: dict[str, Any]) -> None:
+    heap, limit = (
+        re.search(r":-(\d+)([mg])\}", text) for text in (server["environment"]["ES_JAVA_OPTS"], server["mem_limit"])
+    )
+    assert heap is not None
+    assert limit is not None
+    unit = {"m": 1, "g": 1024}
+    assert int(limit[1]) * unit[limit[2]] >= 2 * int(heap[1]) * unit[heap[2]]
+    assert server["environment"]["bootstrap.memory_lock"] == "true"
+    assert server["ulimits"]["memlock"] == -1
+
+
+@each_server
+def test_health_check_waits_for_a_slow_machine(server: dict[str, Any]) -> None:
+    check = server["healthcheck"]
+    assert int(check["retries"]) * int(check["interval"].removesuffix("s")) >= 1_200
 
 
 @each_file
@@ -80,13 +108,22 @@ def test_depends_on_names_services_of_the_file(path: Path) -> None:
         assert set(service.get("depends_on", {})) <= set(services) - {name}
 
 
-def test_three_nodes_seek_each_other() -> None:
-    services = read(FOLDER / "three-nodes.yml")["services"]
+SECURED = pytest.mark.parametrize("name", ["secured.yml", "secured-three-nodes.yml"])
+
+
+def nodes(name: str) -> dict[str, Any]:
+    """The servers of a file, by name."""
+    return {name: each for name, each in read(FOLDER / name)["services"].items() if "entrypoint" not in each}
+
+
+@pytest.mark.parametrize("name", ["three-nodes.yml", "secured-three-nodes.yml"])
+def test_three_nodes_seek_each_other(name: str) -> None:
+    services = nodes(name)
     assert len(services) == 3
-    for name, service in services.items():
+    for node, service in services.items():
         environment = service["environment"]
-        assert environment["node.name"] == name
-        assert set(environment["discovery.seed_hosts"].split(",")) == set(services) - {name}
+        assert environment["node.name"] == node
+        assert set(environment["discovery.seed_hosts"].split(",")) == set(services) - {node}
         assert environment["cluster.initial_master_nodes"].split(",") == sorted(services)
         assert "discovery.type" not in environment
         assert "wait_for_nodes=3" in service["healthcheck"]["test"]
@@ -101,28 +138,50 @@ def test_security_is_off_only_with_a_word_why(name: str) -> None:
     assert all(line.endswith('"false" # for tests, on loopback only') for line in switches)
 
 
-def test_secured_node_demands_a_password_and_speaks_tls() -> None:
-    services = read(FOLDER / "secured.yml")["services"]
-    environment = services["elasticsearch"]["environment"]
-    assert environment["ELASTIC_PASSWORD"].startswith("${ELASTIC_PASSWORD:?"), "no default"
-    for switch in ("xpack.security.enabled", "xpack.security.http.ssl.enabled", "xpack.security.transport.ssl.enabled"):
-        assert environment[switch] == "true"
-    assert services["elasticsearch"]["depends_on"] == {"certificates": {"condition": "service_completed_successfully"}}
-    assert "--insecure" not in services["elasticsearch"]["healthcheck"]["test"]
+@SECURED
+def test_secured_nodes_demand_a_password_and_speak_tls(name: str) -> None:
+    for node in nodes(name).values():
+        environment = node["environment"]
+        assert environment["ELASTIC_PASSWORD"].startswith("${ELASTIC_PASSWORD:?"), "no default"
+        for switch in ("security", "security.http.ssl", "security.transport.ssl"):
+            assert environment[f"xpack.{switch}.enabled"] == "true"
+        assert node["depends_on"] == {"certificates": {"condition": "service_completed_successfully"}}
+        assert "--insecure" not in node["healthcheck"]["test"]
 
 
-def test_certificates_are_made_where_the_secured_node_reads_them() -> None:
-    services = read(FOLDER / "secured.yml")["services"]
+@SECURED
+def test_certificates_are_made_where_the_secured_nodes_read_them(name: str) -> None:
+    services = read(FOLDER / name)["services"]
     folder = "certificates:/usr/share/elasticsearch/config/certs"
     assert folder in services["certificates"]["volumes"]
-    assert f"{folder}:ro" in services["elasticsearch"]["volumes"]
     script = services["certificates"]["command"][0]
-    assert "--name elasticsearch" in script  # certutil names folder and files in its zip so
     assert "$" not in script.replace("$$", ""), "a single $ would be compose's"
-    for setting, value in services["elasticsearch"]["environment"].items():
-        if ".ssl." in setting and not setting.endswith(".enabled"):
-            assert value in {
-                "certs/ca/ca.crt",
-                "certs/elasticsearch/elasticsearch.crt",
-                "certs/elasticsearch/elasticsearch.key",
-            }
+    for node, service in nodes(name).items():
+        assert f"{folder}:ro" in service["volumes"]
+        # certutil names folder and files in its zip after the node
+        assert f"--name {node} " in script or (
+            "--name $$node " in script and re.search(rf"for node in .*{node}", script)
+        )
+        files = {f"certs/{node}/{node}.{kind}" for kind in ("crt", "key")}
+        settings = {value for key, value in service["environment"].items() if ".ssl." in key and "certs/" in value}
+        assert settings == {"certs/ca/ca.crt", *files}
+
+
+@SECURED
+def test_a_secured_file_says_all_steps_to_the_first_ingest(name: str) -> None:
+    steps = (FOLDER / name).read_text(encoding="utf-8").split("name: ")[0]
+    for step in ("export ELASTIC_PASSWORD=", "up --wait", "ca.crt ca.crt", "es-simhash init", "es-simhash ingest"):
+        assert step in steps
+
+
+def test_the_image_of_the_command_runs_it_as_a_user_without_rights_and_copies_what_is_there() -> None:
+    lines = (FOLDER / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    assert {line.split()[1] for line in lines if line.startswith("FROM ")} == {"python:3.13-slim"}
+    assert [line for line in lines if line.startswith(("USER", "ENTRYPOINT"))] == [
+        "USER es-simhash",
+        'ENTRYPOINT ["es-simhash"]',
+    ]
+    copied = [name for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]]
+    ignored = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+    assert set(copied) == {line[1:] for line in ignored if line.startswith("!")}
+    assert all((FOLDER.parent / name).exists() for name in copied)

@@ -22,13 +22,16 @@ from es_simhash.cli.exits import INTERRUPTED, STOPPED_BY_ERROR
 from es_simhash.cli.export import export
 from es_simhash.cli.fingerprint import fingerprint
 from es_simhash.cli.group import group
+from es_simhash.cli.groups import groups
 from es_simhash.cli.help import Group
 from es_simhash.cli.idf import idf
 from es_simhash.cli.ingest import ingest
 from es_simhash.cli.init import init
 from es_simhash.cli.interrupt import Stopped
+from es_simhash.cli.label import label
 from es_simhash.cli.output import echo, printable, show_log_lines
 from es_simhash.cli.remove import remove
+from es_simhash.cli.report import report
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
 from es_simhash.cli.stats import stats
@@ -71,12 +74,15 @@ for command in (
     ingest,
     similar,
     group,
+    groups,
+    report,
     remove,
     export,
     backfill,
     stats,
     compare,
     fingerprint,
+    label,
     evaluate,
     idf,
     seen,

@@ -38,6 +38,16 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err)
 
 
+def ask(text: str) -> None:
+    """Print a question, without a line break. Control characters are escaped."""
+    click.echo(printable(text), nl=False)
+
+
+def echo_coloured(line: str) -> None:
+    """Print one line with the colours of :func:`click.style`. The caller has escaped its texts by :func:`printable`."""
+    click.echo(line)
+
+
 def print_json(value: Any) -> None:
     """Print one line of JSON on standard output, always in UTF-8. Control characters have their JSON escapes."""
     line = json.dumps(value, ensure_ascii=False)  # it escapes C0; the others occur in strings only
@@ -53,6 +63,17 @@ def show_log_lines() -> None:
     """Escape control characters in the warnings that Python prints on standard error."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_LineFormatter())
+
+
+def show_details() -> None:
+    """Also print what the library and the clients of the servers log for information."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_LineFormatter())
+    for name in ("es_simhash", "elastic_transport.transport", "opensearch"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.addHandler(handler)
+        logger.propagate = False
 
 
 class _LineFormatter(logging.Formatter):

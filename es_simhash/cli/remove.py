@@ -1,4 +1,4 @@
-"""``es-simhash remove``: remove documents by their ids, or by a query clause."""
+"""``es-simhash remove``: remove documents by their ids, by a query clause, or all duplicates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import click
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, parse_filter, rule_options, store_options
 from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.remove_duplicates import duplicates_options, remove_duplicates
 from es_simhash.cli.scheme import open_documents, scheme_options
 
 if TYPE_CHECKING:
+    from es_simhash.cli.remove_duplicates import DuplicatesOptions
     from es_simhash.similarity.rule import DuplicateRule
 
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     help="Remove all documents that match this query clause, instead of ids.",
 )
 @click.option("--everything", is_flag=True, help="With --matching: also if all documents of the store match.")
+@duplicates_options
 @filter_option(
     "Only documents that match this query clause can become the new original. Use the --filter of the ingest."
 )
@@ -36,24 +39,35 @@ def remove(
     rule: DuplicateRule,
     matching: dict[str, Any] | None,
     everything: bool,
+    chosen: DuplicatesOptions,
     filter: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
 ) -> None:
-    """Remove documents, by their ids or by a query clause.
+    """Remove documents: by their ids, by a query clause, or all duplicates.
 
     If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
     original itself. Use the same --max-distance, --confirm, --within and --filter as for the ingest.
+
+    --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
+    of small changes, a member that is far from the head stays too. First run group with the same --max-distance and
+    --confirm. Do not run group at the same time.
 
     If --matching matches all documents of the store, nothing is removed, unless you give --everything.
 
     \b
     es-simhash remove news-1 news-2
     es-simhash remove --matching '{"range": {"date": {"lt": "2024-01-01"}}}'
+    es-simhash remove --duplicates --dry-run
+    es-simhash remove --duplicates --save removed.jsonl
     """
-    if bool(ids) == (matching is not None):
-        raise click.UsageError("give either ids or --matching")
+    if bool(ids) + (matching is not None) + chosen.duplicates != 1:
+        raise click.UsageError("give either ids or --matching, or --duplicates")
+    chosen.check(as_json=as_json)
     with open_documents(**store) as documents:
+        if chosen.duplicates:
+            remove_duplicates(documents, chosen, rule, filter, as_json=as_json)
+            return
         if matching is not None:
             removed = documents.remove_matching(matching, filter=filter, everything=everything, rule=rule)
         else:

@@ -87,6 +87,11 @@ class DocumentVerbs:
         self._adding = Adding(self._open_for_ingest, deadline)
         self._runs = Runs(self._adding)
 
+    @property
+    def described(self) -> str:
+        """The Scheme, for the repr: it is that of the store until something asks the store for it."""
+        return "" if self._opening.known is None else f", scheme={self._opening.known.scheme.version!r}"
+
     def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> Flow[str]:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
@@ -275,9 +280,10 @@ class DocumentVerbs:
 
         Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
 
-        :param documents: dicts with an id and a text, in any number, or Lines from ``json_lines``. An AsyncDocuments
-            also takes an async iterable. If they end in an error, everything before it is done, then it is raised.
-        :param id_field: name of the field with the id.
+        :param documents: dicts with an id and a text, in any number; Lines from ``read_file`` or ``json_lines``; or a
+            data frame. An AsyncDocuments also takes an async iterable. If they end in an error, everything before it is
+            done, then it is raised.
+        :param id_field: name of the field with the id. A dot leads into an object.
         :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
             ``skip`` it, or ``fail``.
         :param filter: only documents that match this filter can be the original of a new one.

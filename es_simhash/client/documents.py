@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.client.arguments import checked_deadline
-from es_simhash.client.document_verbs import DocumentVerbs as Verbs
 from es_simhash.client.drivers import (
     AsyncClient,
     SyncClient,
@@ -15,6 +14,7 @@ from es_simhash.client.drivers import (
     sync_method,
 )
 from es_simhash.client.opening import Opening
+from es_simhash.client.review_verbs import ReviewVerbs as Verbs
 from es_simhash.drive import DEADLINE, Patience
 from es_simhash.stores.address import open_async_store, open_store
 
@@ -89,6 +89,12 @@ class Documents(SyncClient):
     fetch = sync_method(Verbs.fetch)
     export = sync_iterator(Verbs.export)
     sample_pairs = sync_iterator(Verbs.sample_pairs)
+    groups = sync_iterator(Verbs.groups)
+    members = sync_method(Verbs.members)
+    sources = sync_method(Verbs.sources)
+    review = sync_method(Verbs.review)
+    duplicates = sync_iterator(Verbs.duplicates)
+    remove_duplicates = sync_method(Verbs.remove_duplicates)
 
 
 class AsyncDocuments(AsyncClient):
@@ -134,3 +140,9 @@ class AsyncDocuments(AsyncClient):
     fetch = async_method(Verbs.fetch)
     export = async_iterator(Verbs.export)
     sample_pairs = async_iterator(Verbs.sample_pairs)
+    groups = async_iterator(Verbs.groups)
+    members = async_method(Verbs.members)
+    sources = async_method(Verbs.sources)
+    review = async_method(Verbs.review)
+    duplicates = async_iterator(Verbs.duplicates)
+    remove_duplicates = async_method(Verbs.remove_duplicates)

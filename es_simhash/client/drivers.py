@@ -73,7 +73,7 @@ class SyncClient:
         return self._store.name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
@@ -140,7 +140,7 @@ class AsyncClient:
         return self._store.name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
     async def close(self) -> None:
         """Close the file, or the client unless it is yours."""

@@ -205,11 +205,12 @@ class Fetch(Request["dict[str, Row]"]):
 class FetchFields(Request["dict[str, dict[str, Any]]"]):
     """Return these fields of documents as last written, without a search. Ids that do not exist are left out.
 
-    :param fields: fields that a document lacks are left out; a dot leads into an object.
+    :param fields: fields that a document lacks are left out; a dot leads into an object. None for the whole document,
+        as it was written, without our own fields.
     """
 
     ids: tuple[str, ...]
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, one_line
 from es_simhash.files import create_for_owner
 from es_simhash.verbs.ingest import Decision
 from es_simhash.verbs.outcome import OUTCOMES, Counts, Outcome
@@ -179,7 +179,7 @@ class Checkpoint:
             yield
         except sqlite3.Error as error:
             fix = "another ingest uses it" if "locked" in str(error) else "name another file that can be written"
-            raise InputError(f"the checkpoint {self.path!r} cannot be used ({error}): {fix}") from error
+            raise InputError(f"the checkpoint {self.path!r} cannot be used ({one_line(error)}): {fix}") from error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -191,7 +191,8 @@ class Checkpoint:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise InputError(
-                f"the checkpoint {self.path!r} is damaged ({error}): name another file, and ingest everything again"
+                f"the checkpoint {self.path!r} is damaged ({one_line(error)}): name another file, and ingest "
+                "everything again"
             ) from error
 
     def close(self) -> None:
@@ -249,9 +250,12 @@ def checked(value: Any, *types: type) -> Any:
     """Return a value.
 
     :raises TypeError: if it has none of the types. True and False are no integers.
+    :raises ValueError: if it is a text that UTF-8 cannot encode.
     """
     if type(value) not in types:
         raise TypeError(f"{str(value)[:50]!r} is not of type {types[0].__name__}")
+    if isinstance(value, str):
+        value.encode()
     return value
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     Items = Sequence[Document | Outcome]
 
+_log = logging.getLogger("es_simhash")
+
 T = TypeVar("T")
 
 _log = logging.getLogger("es_simhash")
@@ -125,6 +127,7 @@ class Pipeline:
                     self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
                 outcomes = self._perform(self._ingest.write(looked_up, decisions))
                 self._looking_up.popleft()
+                _log.info("written: a batch of %s", batch.count)
                 yield from self._taken(outcomes)
                 if not self._read_ahead:
                     self._look_up_next(None)

@@ -62,6 +62,14 @@ class DocumentsContract(Suite):
         fields = store.perform(FetchFields(("a", "b", "c"), ("text", "title")))
         assert fields == {"a": {"text": "新"}, "b": {}}
         assert store.perform(FetchFields((), ("text",))) == {}
+        whole = store.perform(FetchFields(("a", "b", "c"), None))
+        assert {
+            id: {name: source[name] for name in ("text", "n") if name in source} for id, source in whole.items()
+        } == {
+            "a": {"text": "新", "n": 3},
+            "b": {"n": 2},
+        }
+        assert all("simhash" not in source for source in whole.values())
 
     def test_annotate_writes_rows_into_documents_that_still_have_the_version(self) -> None:
         store = self.ready()

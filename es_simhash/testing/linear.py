@@ -393,8 +393,10 @@ def is_near(row: Row, probe: Probe, max_distance: int) -> bool:
     return (row.fingerprint ^ probe.fingerprint).bit_count() <= max_distance
 
 
-def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a document; of a field with a dot, the object that it leads into."""
+def _select_fields(source: str, fields: tuple[str, ...] | None) -> dict[str, Any]:
+    """Return the fields of a document, None for all; of a field with a dot, the object that it leads into."""
+    if fields is None:
+        return dict(json.loads(source))
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in json.loads(source).items() if name in names}
 

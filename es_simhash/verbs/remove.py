@@ -31,14 +31,14 @@ def remove(ids: Sequence[str], rule: ResolvedRule, filter: Mapping[str, Any] | N
     removed: set[str] = set()
     for start in range(0, len(ids), BATCH):
         try:
-            yield from _remove_some(frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
+            yield from remove_some(frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
         except StoreError as error:
             report = f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
             raise unfinished(error, report) from error
     return removed
 
 
-def _remove_some(
+def remove_some(
     ids: frozenset[str],
     rule: ResolvedRule,
     versions: Mapping[str, Any],
@@ -85,7 +85,7 @@ def remove_matching(
                 page = yield from ask(scan)
                 versions = {row.id: row.version for row in page.rows}
                 if versions:
-                    yield from _remove_some(frozenset(versions), rule, versions, filter, removed)
+                    yield from remove_some(frozenset(versions), rule, versions, filter, removed)
                 count += len(removed)
                 conflicts |= len(removed) < len(versions)
                 removed = set()

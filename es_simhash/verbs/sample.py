@@ -52,13 +52,19 @@ def check_sample(size: object, documents: object) -> None:
 
 
 def draw(
-    scheme: Scheme, size: int, seed: int, documents: int = DOCUMENTS, filter: Mapping[str, Any] | None = None
+    scheme: Scheme,
+    size: int,
+    seed: int,
+    documents: int = DOCUMENTS,
+    filter: Mapping[str, Any] | None = None,
+    max_distance: int | None = None,
 ) -> Flow[list[Drawn]]:
-    """Draw pairs within the largest max_distance of the Scheme; :mod:`es_simhash.evaluation.draw` has the rules.
+    """Draw pairs of near fingerprints; :mod:`es_simhash.evaluation.draw` has the rules.
 
     :param size: how many pairs are drawn at most.
     :param documents: how many documents are held at most.
     :param filter: draws only from documents that match it.
+    :param max_distance: the largest distance in bits; by default the largest max_distance of the Scheme.
     :returns: the pairs, sorted by distance.
     """
     yield from ask(Refresh())
@@ -71,7 +77,7 @@ def draw(
                 sample.add(row.id, row.fingerprint)
         scan = scan.following(page)
     ids, fingerprints, ranks = sample.sorted()
-    pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance)
+    pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance if max_distance is None else max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]
 
 

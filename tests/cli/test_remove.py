@@ -39,7 +39,7 @@ def test_a_filter_that_is_not_json_is_a_usage_error(tmp_path: Path) -> None:
 def test_ids_or_matching_must_be_given_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
     done = es_simhash("remove", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
-    assert "give either ids or --matching" in done.err
+    assert "give either ids or --matching, or --duplicates" in done.err
 
 
 def test_the_number_of_removed_documents_has_the_right_plural(tmp_path: Path) -> None:

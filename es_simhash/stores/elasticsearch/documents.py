@@ -61,7 +61,11 @@ def _fetch(request: Fetch, index: Index) -> Steps[dict[str, Row]]:
 
 def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[str, Any]]]:
     documents = yield from stored_documents(request.ids, request.fields, index)
-    return {document["_id"]: document.get("_source", {}) for document in documents}
+    sources = {document["_id"]: document.get("_source", {}) for document in documents}
+    if request.fields is None:
+        for source in sources.values():
+            source.pop("simhash", None)
+    return sources
 
 
 def _write(request: Write, index: Index) -> Steps[Written]:

@@ -40,6 +40,7 @@ from es_simhash.stores.sqlite.schema import (
     FORMAT,
     SAME_VERSION,
     WRITTEN,
+    id_list,
     long_columns,
     read_config,
     row_columns,
@@ -148,14 +149,14 @@ def _fetch(request: Fetch, database: Database) -> dict[str, Row]:
     columns = row_columns(_bits(database), keys=True, time_field=request.time_field)
     sql = f"SELECT {columns} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        rows = [to_row(values) for values in connection.execute(sql, [json.dumps(request.ids)])]
+        rows = [to_row(values) for values in connection.execute(sql, [id_list(request.ids)])]
     return {row.id: row for row in rows}
 
 
 def _fetch_fields(request: FetchFields, database: Database) -> dict[str, dict[str, Any]]:
     sql = "SELECT id, source FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        found = connection.execute(sql, [json.dumps(request.ids)])
+        found = connection.execute(sql, [id_list(request.ids)])
         return {id: _select_fields(source, request.fields) for id, source in found}
 
 
@@ -164,9 +165,9 @@ def _dependents(request: Dependents, database: Database) -> set[str]:
         SELECT id FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))
         UNION SELECT id FROM documents WHERE "group" IN (SELECT value FROM json_each(?)) AND "group" <> id
     """
-    parameters = [json.dumps(request.originals), json.dumps(request.heads)]
+    parameters = [id_list(request.originals), id_list(request.heads)]
     with database.use() as connection:
-        return {id for (id,) in connection.execute(sql, parameters)}
+        return {id for (id,) in connection.execute(sql, parameters) if isinstance(id, str)}
 
 
 def _scan(request: Scan, database: Database) -> ScanPage:
@@ -221,12 +222,12 @@ def _scan_condition(request: Scan, database: Database) -> tuple[str, list[Any]]:
     return f"({condition})", parameters
 
 
-def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a document; of a field with a dot, the object that it leads into.
+def _select_fields(source: str, fields: tuple[str, ...] | None) -> dict[str, Any]:
+    """Return the fields of a document, None for all; of a field with a dot, the object that it leads into.
 
     A source that is not a JSON object has none.
     """
-    if not fields:
+    if fields is not None and not fields:
         return {}
     try:
         document = json.loads(source)
@@ -234,6 +235,8 @@ def _select_fields(source: str, fields: tuple[str, ...]) -> dict[str, Any]:
         return {}
     if not isinstance(document, dict):
         return {}
+    if fields is None:
+        return document
     names = {field.split(".")[0] for field in fields} | set(fields)
     return {name: value for name, value in document.items() if name in names}
 

@@ -204,6 +204,34 @@ def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_
         performed(SetUpSeen(ours), index_with({}), *USABLE, {}, index_with(SEEN.mapping(theirs)))
 
 
+def test_the_check_of_routing_is_repeated_and_not_left_out_if_the_server_is_busy() -> None:
+    with pytest.raises(StoreUnavailable):
+        performed(SetUp(OURS), index_with({}), StoreUnavailable("busy"))
+    with pytest.raises(IncompleteAnswer):
+        performed(SetUp(OURS), index_with({}), {"timed_out": True, "_shards": SHARDS, "hits": {"hits": []}})
+
+
+def test_a_query_is_not_divided_again_if_each_half_finds_as_many_documents() -> None:
+    def page(count: int, total: int) -> dict[str, Any]:
+        hits = [{"_id": f"d{n}", "_seq_no": 1, "_primary_term": 1, "fields": {}, "sort": [n]} for n in range(count)]
+        return {
+            "timed_out": False,
+            "_shards": SHARDS,
+            "pit_id": "pit",
+            "hits": {"hits": hits, "total": {"value": total}},
+        }
+
+    def several(body: dict[str, Any]) -> dict[str, Any]:
+        return {"responses": [body | {"status": 200}]}
+
+    every, half = several(page(1_000, 50_000)), several(page(1_000, 49_000))
+    request = Candidates(tuple(Probe(n, None) for n in range(64)), 3, 64, per_fingerprint=1)
+    of_half = [half, {"id": "pit"}, page(3, 3), {}]
+    calls, found = performed(request, {"count": 50_000}, every, every, *of_half, *of_half)
+    assert [call.method for call in calls].count("msearch") == 4
+    assert {row.id for row in found.rows} == {"d0", "d1", "d2"}
+
+
 def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_that_was_set_up() -> None:
     keys = {"kinds": ["shingles"], "complete": True}
     request = SetUp(OURS, ("shingles",))

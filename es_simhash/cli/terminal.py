@@ -1,0 +1,112 @@
+"""Columns in a terminal: how wide a text is there, and two texts side by side."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+import click
+
+from es_simhash.cli.output import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from es_simhash.review.differences import Part
+
+NARROWEST = 60
+"""Columns of a terminal in which two texts stand side by side. In a narrower one they stand one below the other."""
+_GAP = " | "
+# A word of a script that is written with spaces, one other character, or a space.
+_UNIT = re.compile(r"[!-~\u00a1-\u02af\u0370-\u1fff]+|\s+|.", re.DOTALL)
+
+
+def width_of(text: str) -> int:
+    """Return how many columns a text takes. A Han character takes two, a combining accent none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def padded(text: str, width: int) -> str:
+    """Return the text with spaces behind it, up to a number of columns."""
+    return text + " " * max(0, width - width_of(text))
+
+
+def cut(text: str, width: int) -> str:
+    """Return the beginning of a text that fits into a number of columns."""
+    if width_of(text) <= width:
+        return text
+    end = used = 0
+    while used + width_of(text[end]) < width:
+        used += width_of(text[end])
+        end += 1
+    return text[:end] + "…"
+
+
+def has_colours() -> bool:
+    """Return whether colours can be shown: standard output is a terminal, and NO_COLOR is not set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+
+def side_by_side(parts: Sequence[Part], columns: int, colours: bool) -> Iterator[str]:
+    """Yield the lines that show two texts beside each other. Words that only one of them has are marked.
+
+    :param columns: of the terminal.
+    :param colours: mark words by colour and underlining, else by square brackets.
+    """
+    sides = [
+        [(part.a if side == 0 else part.b, not part.same) for part in parts if (part.a if side == 0 else part.b)]
+        for side in (0, 1)
+    ]
+    if columns < NARROWEST:
+        for name, colour, side in (("A", "red", sides[0]), ("B", "green", sides[1])):
+            yield f"{name}:"
+            yield from (line for line, _ in _wrapped(side, columns, colour if colours else None))
+        return
+    width = (columns - len(_GAP)) // 2
+    left = list(_wrapped(sides[0], width, "red" if colours else None))
+    right = list(_wrapped(sides[1], width, "green" if colours else None))
+    for index in range(max(len(left), len(right))):
+        line, used = left[index] if index < len(left) else ("", 0)
+        other = right[index][0] if index < len(right) else ""
+        yield f"{line}{' ' * (width - used)}{_GAP}{other}".rstrip()
+
+
+def _wrapped(texts: Iterable[tuple[str, bool]], width: int, colour: str | None) -> Iterator[tuple[str, int]]:
+    """Yield lines of at most ``width`` columns, each with its width. White space is one space.
+
+    :param texts: pairs (text, it is marked).
+    :param colour: of marked texts; None for square brackets.
+    """
+    line, used = "", 0
+    for text, marked in texts:
+        if marked and colour is None:
+            text = f"[{text}]"
+        for unit in _units(text, width):
+            size = width_of(unit)
+            if used + size > width:
+                yield line, used
+                line, used = "", 0
+            if unit == " " and not used:
+                continue
+            line += click.style(unit, fg=colour, bold=True, underline=True) if marked and colour else unit
+            used += size
+    if used:
+        yield line, used
+
+
+def _units(text: str, width: int) -> Iterator[str]:
+    """Yield what is not broken at the end of a line: words, and single characters of other scripts."""
+    for found in _UNIT.finditer(text):
+        unit = " " if found[0].isspace() else printable(found[0])
+        while width_of(unit) > width:
+            yield unit[: width // 2]
+            unit = unit[width // 2 :]
+        yield unit

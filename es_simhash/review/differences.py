@@ -1,0 +1,149 @@
+"""The words in which two texts differ.
+
+Words are compared as a fingerprint sees them: full width, case, and traditional characters make no difference. White
+space and punctuation between the words are not compared. The words that stay the same are a longest common subsequence,
+so as few words as possible differ. rapidfuzz computes it by a bit-parallel algorithm (Hyyrö, "Bit-parallel LCS-length
+computation revisited", 2004), whose time does not depend on what the texts say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rapidfuzz.distance import Indel
+
+from es_simhash.fingerprinting.markup import text_of_html
+from es_simhash.fingerprinting.normalisation import normalise
+from es_simhash.fingerprinting.tokens import tokenize
+from es_simhash.fingerprinting.word_segmenters import segmenter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from es_simhash.fingerprinting.scheme import Scheme
+
+LONGEST = 20_000
+"""Characters of each text that are compared."""
+CUT = "…"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of two texts.
+
+    :param same: its words are the same in both. Else ``a`` and ``b`` hold words that only one of the texts has here.
+    :param a: what the first text has here, perhaps nothing.
+    :param b: what the second text has here, perhaps nothing.
+    """
+
+    same: bool
+    a: str
+    b: str
+
+
+def differences(a: str, b: str, scheme: Scheme) -> list[Part]:
+    """Return two texts as a list of parts, in order. The parts together are the texts.
+
+    Of a text with more than ``LONGEST`` characters, the parts are its beginning. Under a Scheme for HTML, they are the
+    texts without markup.
+    """
+    texts = [_shown(text, scheme) for text in (a, b)]
+    # Where each word begins and ends.
+    spans = [list(_spans(text)) for text in texts]
+    keys: dict[str, str] = {}
+    words = []
+    for text, found in zip(texts, spans, strict=True):
+        some = [text[start:end] for start, end in found]
+        keys |= {word: normalise(word, scheme.script) for word in some if word not in keys}
+        words.append([keys[word] for word in some])
+    parts = list(_parts(texts, spans, words))
+    return [part for part in parts if part.a or part.b]
+
+
+def _shown(text: str, scheme: Scheme) -> str:
+    return (text_of_html(text) if scheme.markup == "html" else text)[:LONGEST]
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
+    end = 0
+    for word in tokenize(text, segmenter(), "words_with_neighbours"):
+        start = text.index(word, end)
+        end = start + len(word)
+        yield start, end
+
+
+def _parts(texts: list[str], spans: list[list[tuple[int, int]]], words: list[list[str]]) -> Iterator[Part]:
+    done = [0, 0]  # characters of each text that are in a part
+    for operation in _operations(*words):
+        same, *ranges = operation
+        gaps, own = ["", ""], ["", ""]
+        for side, (first, last) in enumerate(ranges):
+            if first == last:
+                continue
+            start, end = spans[side][first][0], spans[side][last - 1][1]
+            gaps[side], own[side] = texts[side][done[side] : start], texts[side][start:end]
+            done[side] = end
+        if same:
+            yield Part(True, gaps[0] + own[0], gaps[1] + own[1])
+        else:
+            yield Part(True, *gaps)
+            yield Part(False, *own)
+    yield Part(True, texts[0][done[0] :], texts[1][done[1] :])
+
+
+def _operations(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[bool, tuple[int, int], tuple[int, int]]]:
+    """Yield whether some words are the same, and their ranges in both texts. What differs comes as one range each."""
+    differing: tuple[int, int, int, int] | None = None
+    for found in Indel.opcodes(a, b):
+        one, two = (found.src_start, found.src_end), (found.dest_start, found.dest_end)
+        if found.tag == "equal":
+            if differing is not None:
+                yield False, differing[:2], differing[2:]
+            differing = None
+            yield True, one, two
+        elif differing is None:
+            differing = (*one, *two)
+        else:
+            differing = (differing[0], one[1], differing[2], two[1])
+    if differing is not None:
+        yield False, differing[:2], differing[2:]
+
+
+def shortened(parts: Sequence[Part], context: int, most: int) -> tuple[list[Part], int]:
+    """Return the parts with less of what is the same, and how many differing parts were left out at the end.
+
+    :param context: characters of the same text that are kept beside each differing part.
+    :param most: about how many characters of each text are returned.
+    """
+    shown: list[Part] = []
+    size = 0
+    for index, part in enumerate(parts):
+        if size >= most:
+            return shown, sum(not rest.same for rest in parts[index:])
+        left = most - size
+        if part.same:
+            first, last = index == 0, index == len(parts) - 1
+            part = replace(
+                part, a=_middle_cut(part.a, context, first, last), b=_middle_cut(part.b, context, first, last)
+            )
+        part = replace(part, a=_end_cut(part.a, left), b=_end_cut(part.b, left))
+        size += max(len(part.a), len(part.b))
+        shown.append(part)
+    return shown, 0
+
+
+def _middle_cut(text: str, context: int, first: bool, last: bool) -> str:
+    """Return the end of the text if it is the first part, its beginning if it is the last one, else both."""
+    if first and last:
+        return _end_cut(text, 4 * context)
+    kept = context * (1 if first or last else 2)
+    if len(text) <= kept + len(CUT):
+        return text
+    head = "" if first else text[:context]
+    tail = "" if last else text[len(text) - context :]
+    return f"{head}{CUT}{tail}"
+
+
+def _end_cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + CUT

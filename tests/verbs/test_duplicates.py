@@ -1,0 +1,188 @@
+"""Duplicates of the head of a group: which they are, and that removing them loses no text that is not near a head."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from es_simhash import Documents, Duplicate
+from es_simhash.contract import SetUp
+from es_simhash.errors import InputError, StoreError
+from es_simhash.fingerprinting.normalisation import digest
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.groups.links import HEADS
+from es_simhash.stores.address import open_store
+from es_simhash.testing import LinearStore
+from es_simhash.testing.documents import entry, flip, scan, write
+from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from es_simhash.contract import Row, Store
+
+
+@pytest.fixture(params=["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    if request.param == "linear":
+        store: Store = LinearStore()
+    elif request.param == "sqlite":
+        store = open_store("sqlite:///:memory:")
+    else:
+        url, make_index = request.getfixturevalue("elasticsearch_url"), request.getfixturevalue("make_index")
+        store = open_store(f"{url}/{make_index()}")
+    store.perform(SetUp(DEFAULT))
+    yield store
+    store.close()
+
+
+def test_in_a_chain_only_what_is_near_the_head_goes_and_it_is_saved_before(store: Store) -> None:
+    chain = {"head": 0, "near": 0b11, "end": 0b1111, "behind": 0b111111, "alone": 1 << 60 | 0xFF00}
+    write(store, *(entry(id, value, text=f"text of {id}") for id, value in chain.items()))
+    write(store, entry("copy", 0, digest="digest of head", text="text of head"))
+    documents = Documents(store)
+    documents.group(max_distance=2)
+    found = sorted(documents.duplicates(max_distance=2), key=lambda each: each.id)
+    assert found == [Duplicate("copy", "head", 0, True), Duplicate("near", "head", 2, False)]
+    saved: dict[str, Any] = {}
+
+    def save(sources: Mapping[str, dict[str, Any]]) -> None:
+        assert {row.id for row in scan(store)} >= sources.keys()
+        saved.update(sources)
+
+    assert documents.remove_duplicates(found, save=save, max_distance=2) == 2
+    assert saved == {
+        "copy": {"id": "copy", "text": "text of head"},
+        "near": {"id": "near", "text": "text of near"},
+    }
+    assert {row.id: (row.group, row.duplicate_of) for row in scan(store)} == {
+        "head": ("head", None),
+        "end": ("end", None),
+        "behind": ("end", "end"),
+        "alone": ("alone", None),
+    }
+
+
+BITS = st.lists(st.integers(0, 11), max_size=4, unique=True)
+
+
+@settings(max_examples=60)
+@given(
+    near=st.lists(BITS, min_size=2, max_size=14),
+    copies=st.lists(st.integers(0, 13), max_size=4),
+    head=st.sampled_from(HEADS),
+    max_distance=st.integers(0, 4),
+    batch=st.integers(1, 4),
+)
+def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
+    near: list[list[int]], copies: list[int], head: Any, max_distance: int, batch: int
+) -> None:
+    store = LinearStore()
+    store.perform(SetUp(DEFAULT))
+    write(store, *(entry(f"{n}", flip(0, bits)) for n, bits in enumerate(near)))
+    some = [(n, original) for n, original in enumerate(copies) if original < len(near)]
+    write(store, *(entry(f"copy {n}", flip(0, near[of]), digest=f"digest of {of}") for n, of in some))
+    blank = digest("", DEFAULT.digest)
+    write(store, entry("blank", None, digest=blank), entry("blank too", None, digest=blank))
+    documents = Documents(store)
+    documents.group(max_distance=max_distance, head=head)
+    before = {row.id: row for row in scan(store)}
+    expected = {id for id, row in before.items() if row.group != id and is_near(before[row.group], row, max_distance)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("es_simhash.verbs.duplicates.BATCH", batch)
+        found = list(documents.duplicates(max_distance=max_distance))
+        assert documents.remove_duplicates(found, max_distance=max_distance) == len(expected)
+    after = {row.id: row for row in scan(store)}
+    assert {each.id for each in found} == expected
+    assert after.keys() == before.keys() - expected
+    assert {each.head for each in found} <= after.keys()
+    assert {row.duplicate_of for row in after.values()} - {None} <= after.keys()
+    assert {row.group for row in after.values()} <= after.keys()
+
+
+def is_near(head: Row, row: Row, max_distance: int) -> bool:
+    assert head.fingerprint is not None
+    assert row.fingerprint is not None
+    return head.digest == row.digest or (head.fingerprint ^ row.fingerprint).bit_count() <= max_distance
+
+
+def test_a_document_stays_if_it_or_its_head_changed_after_the_search() -> None:
+    store = LinearStore()
+    store.perform(SetUp(DEFAULT))
+    write(store, entry("a", 0), *(entry(id, 1, group="a", duplicate_of="a") for id in ("b", "c")))
+    write(store, entry("x", 1 << 40 | 0xFF), entry("y", 1 << 40 | 0xFF, group="x", duplicate_of="x"))
+    documents = Documents(store)
+    found = list(documents.duplicates())
+    assert {each.id for each in found} == {"b", "c", "y"}
+    write(store, entry("b", 0xFFFF0000))
+    documents.remove(["x"])
+    assert documents.remove_duplicates(found) == 1
+    assert {row.id for row in scan(store)} == {"a", "b", "y"}
+
+
+def test_texts_confirm_where_the_rule_says_so() -> None:
+    documents = Documents(LinearStore())
+    documents.setup()
+    texts = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": STORM, "e": HARVEST}
+    list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], max_distance=7))
+    assert {each.id for each in documents.duplicates(max_distance=7)} == {"b", "c", "d"}
+    assert {each.id for each in documents.duplicates(confirm=0.999)} == {"d"}
+
+
+def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_removed() -> None:
+    store = LinearStore()
+    store.perform(SetUp(DEFAULT))
+    write(store, entry("a", 0), *(entry(id, 1, group="a", duplicate_of="a") for id in ("b", "c", "d")))
+    documents = Documents(store)
+    calls: list[Any] = []
+
+    def save(sources: Any) -> None:
+        calls.append(sources)
+        if len(calls) == 2:
+            raise StoreError("the disk is full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("es_simhash.verbs.duplicates.BATCH", 2)
+        with pytest.raises(StoreError, match=r"the disk is full.*2 documents were removed"):
+            documents.remove_duplicates(list(documents.duplicates()), save=save)
+    assert len(scan(store)) == 2
+
+
+def test_a_group_has_its_members_by_distance_and_a_summary(store: Store) -> None:
+    write(store, entry("a", 0, title="T"), entry("b", 7, group="a", duplicate_of="a"), entry("alone", 1 << 50))
+    write(store, entry("c", 0, digest="digest of a", group="a", duplicate_of="a"), entry("short", None, group="a"))
+    documents = Documents(store)
+    [summary] = documents.groups()
+    assert (summary.group, summary.members, summary.exact, summary.farthest) == ("a", 4, 1, 3)
+    for id in ("a", "b", "short"):
+        members = [(each.id, each.distance, each.exact) for each in documents.members(id)]
+        assert members == [("a", 0, False), ("c", 0, True), ("b", 3, False), ("short", None, False)]
+    assert [each.id for each in documents.members("alone")] == ["alone"]
+    with pytest.raises(InputError, match="there is no document with id 'none'"):
+        documents.members("none")
+    assert documents.sources(["a", "none"]) == {"a": {"id": "a", "title": "T"}}
+    assert documents.sources(["a"], fields=["title"]) == {"a": {"title": "T"}}
+    assert list(documents.groups(filter={"ids": {"values": ["alone", "b"]}})) == []
+
+
+def test_near_misses_are_the_pairs_just_outside_the_rule_in_different_groups() -> None:
+    store = LinearStore()
+    store.perform(SetUp(DEFAULT))
+    values = {"a": 0, "within": 0b111, "just outside": 0xF0, "farther": 0x1F00, "far": (1 << 64) - 1}
+    write(store, *(entry(id, value) for id, value in values.items()))
+    documents = Documents(store)
+    documents.group()
+    review = documents.review(near_misses=2)
+    assert [({miss.a_id, miss.b_id}, miss.distance) for miss in review.near_misses] == [
+        ({"a", "just outside"}, 4),
+        ({"a", "farther"}, 5),
+    ]
+    [group] = review.groups
+    assert (group.summary.members, group.outside) == (2, frozenset())
+    documents.group(max_distance=4)
+    [group] = documents.review().groups
+    assert [member.id for member in group.members] == ["a", "just outside", "within"]
+    assert group.outside == {"just outside"}
