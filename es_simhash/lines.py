@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ MAX_LINE = 64 << 20
 """Largest size of a line in bytes. A longer line is skipped, and is not held in memory."""
 
 
-@dataclass(frozen=True)
+@value
 class Line:
     """One line of input: a document, or the problem with the line.
 

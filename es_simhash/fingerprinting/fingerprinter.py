@@ -8,7 +8,7 @@ sum of the votes is the bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from es_simhash.fingerprinting.tables import is_identity
 from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, tokenize
 from es_simhash.fingerprinting.weights import PART, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.stop_words import StopWords
 
 
-@dataclass(frozen=True, repr=False)
+@value
 class Fingerprint:
     """The fingerprint and the digest of one text.
 

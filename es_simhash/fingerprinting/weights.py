@@ -121,7 +121,8 @@ def weigh(
         units, mean = table.units, table.mean
         features = {word: total(count, units.get(word, mean)) for word, count in kept.items()}
     else:
-        features = {word: total(count, UNIT) for word, count in kept.items()}
+        totals = {count: total(count, UNIT) for count in set(kept.values())}
+        features = {word: totals[count] for word, count in kept.items()}
     if neighbours:
         for (one, other), count in _count(pairwise(word for word in words if word in kept)).items():
             pair_idf = max(units.get(one, mean), units.get(other, mean))

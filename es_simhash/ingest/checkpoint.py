@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -231,7 +231,12 @@ def _opened(path: str) -> sqlite3.Connection:
 
 
 def _values(decision: Decision) -> dict[str, Any]:
-    return {**asdict(decision), "outcome": decision.outcome.to_dict()}
+    return {
+        "outcome": decision.outcome.to_dict(),
+        "group": decision.group,
+        "duplicate_of": decision.duplicate_of,
+        "written": decision.written,
+    }
 
 
 def _decision(values: dict[str, Any]) -> Decision:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
@@ -164,7 +164,9 @@ class StoredReader(Reader):
     def read(self, line: Line) -> StoredDocument:
         """:meth:`Reader.read`, with the version of the stored document."""
         stored: StoredLine = line  # type: ignore[assignment]
-        return StoredDocument(**vars(super().read(line)), version=stored.version)
+        document = super().read(line)
+        values = {each.name: getattr(document, each.name) for each in fields(document)}
+        return StoredDocument(**values, version=stored.version)
 
 
 def rejected(id: str | None, place: str, problem: str, document: Any) -> Outcome:

@@ -75,7 +75,7 @@ SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 
 
 def test_a_scan_with_no_fields_returns_every_document_without_fields() -> None:
-    hit = {"_id": "a", "_seq_no": 1, "_primary_term": 1, "sort": [0]}
+    hit = {"_index": "news", "_id": "a", "_seq_no": 1, "_primary_term": 1, "sort": [0]}
     page = {"timed_out": False, "_shards": SHARDS, "pit_id": "pit", "hits": {"hits": [hit]}}
     calls, reply = performed(Scan(fields=()), {"id": "pit"}, page, {})
     assert [(call.method, call.path) for call in calls] == [
@@ -213,7 +213,8 @@ def test_the_check_of_routing_is_repeated_and_not_left_out_if_the_server_is_busy
 
 def test_a_query_is_not_divided_again_if_each_half_finds_as_many_documents() -> None:
     def page(count: int, total: int) -> dict[str, Any]:
-        hits = [{"_id": f"d{n}", "_seq_no": 1, "_primary_term": 1, "fields": {}, "sort": [n]} for n in range(count)]
+        hit = {"_index": "news", "_seq_no": 1, "_primary_term": 1, "fields": {}}
+        hits = [{"_id": f"d{n}", **hit, "sort": [n]} for n in range(count)]
         return {
             "timed_out": False,
             "_shards": SHARDS,
@@ -278,7 +279,7 @@ def test_keys_that_another_program_replaced_are_set_up_again() -> None:
 def test_equal_queries_of_several_probes_take_one_search() -> None:
     query = KeyQuery(("m0", "m1"), 1, (2, 9))
     probes = (Probe(None, None, (query,)), Probe(None, "d", (query,)), Probe(None, None, (KeyQuery(("m2",), 2),)))
-    hits = [{"_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(3)]
+    hits = [{"_index": "news", "_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(3)]
     found = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": hits, "total": {"value": 9}}}
     nothing = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
     calls, reply = performed(Candidates(probes, -1, 64, most=2), {"responses": [nothing, found]})
