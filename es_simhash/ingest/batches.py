@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,6 @@ BATCH = 500
 BATCH_SIZE = 4_000_000
 """Bytes of lines, or characters of strings in dicts, after which a batch ends."""
 _CONTAINERS = (dict, list, tuple)
-_TABLES = {"to_pylist": "to_pylist()", "to_dicts": "to_dicts()", "to_dict": "to_dict('records')"}
-"""How a table of pyarrow, polars or pandas becomes a list of dicts: the name of its method, and the call."""
 
 
 class Source:
@@ -47,8 +45,6 @@ class Source:
         documents = rows_of(documents)
         self._sync: Iterator[Any] | None = None
         self._async: AsyncIterator[Any] | None = None
-        if (problem := _not_documents(documents)) is not None:
-            raise InputError(problem)
         if isinstance(documents, Iterable):
             self._sync = iter(documents)
         elif async_allowed and isinstance(documents, AsyncIterable):
@@ -93,18 +89,6 @@ class Source:
     def _line(self, document: Any) -> Line:
         self._count += 1
         return document if isinstance(document, Line) else Line(f"document {self._count}", document)
-
-
-def _not_documents(documents: object) -> str | None:
-    """Return what is wrong with an object that is iterable, but not by documents; None if there is nothing."""
-    if isinstance(documents, Mapping):
-        return "the documents are one dict: put it in a list, or use add()"
-    if isinstance(documents, str | bytes | bytearray):
-        return f"the documents are one {type(documents).__name__}: use a list of dicts, or json_lines() of a file"
-    for method, call in _TABLES.items():
-        if callable(getattr(documents, method, None)) and hasattr(documents, "columns"):
-            return f"the documents are a {type(documents).__name__}, which is iterated by column: pass documents.{call}"
-    return None
 
 
 class _Batch:
