@@ -140,7 +140,7 @@ def test_a_pipe_that_delivers_a_few_bytes_gives_the_same(documents: Any, format:
     assert documents_of(list(map(parsed, lines_of(stream, "pipe", format)))) == documents
 
 
-@pytest.mark.parametrize("data", [b'{"id": 1}\n', gzip.compress(b'{"id": 1}\n'), b"id\n1\n"])
+@pytest.mark.parametrize("data", [b'{"id": 1}\n', gzip.compress(b'{"id": 1}\n', mtime=0), b"id\n1\n"])
 def test_the_stream_of_the_caller_stays_open(data: bytes) -> None:
     for stream in (io.BytesIO(data), io.BufferedReader(Chunks(data, 9))):
         assert len(list(lines_of(stream, "f"))) >= 1
