@@ -113,9 +113,9 @@ def titles_of(
 @store_options
 @scheme_options
 def show(id: str, title_field: str | None, text_field: list[str], form: Form | None, **store: Any) -> None:
-    """Show the group of a document: its head, then the other members, the nearest to the head first.
+    """Show the members of the group of a document.
 
-    ID is the id of any member. Each line has the distance from the head in bits, whether the member is an exact
+    The head is first, then the nearest to the head. ID is the id of any member. Each line has the distance from the head in bits, whether the member is an exact
     duplicate of the head, its id, the id of its original, and its title.
 
     \b

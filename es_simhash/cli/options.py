@@ -40,7 +40,7 @@ def _store_option(default: str) -> AddOption:
     return click.option(
         "--store",
         metavar="URL",
-        help="The store: sqlite:///path/to.db, or http://host:port/index; for OpenSearch "
+        help="The store: sqlite:///path/to.db, or http://host:port/index. OpenSearch: "
         "opensearch+http://host:port/index. With a password: https://user:password@host:port/index. Several hosts: "
         f"host:port,host:port. A URL without an index means the index {DEFAULT_INDEX}; for the seen commands "
         f"{USERS_INDEX}.  [default: {default}]",
@@ -249,8 +249,8 @@ _WITHIN_OPTIONS = [
         "--time-field",
         section=DUPLICATES,
         metavar="FIELD",
-        help="For --within: field that holds the time of a document, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, "
-        "or milliseconds since 1970.",
+        help="For --within: field that holds the time of a document. It has a form such as 2024-05-01 or "
+        "2024-05-01T08:30:00+08:00, or milliseconds since 1970.",
     ),
 ]
 _RULE_OPTIONS = [

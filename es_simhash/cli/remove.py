@@ -44,8 +44,15 @@ def remove(
     as_json: bool,
     **store: Any,
 ) -> None:
-    """Remove documents: by their ids, by a query clause, or all duplicates.
+    """Remove documents: by ids, by a filter, or all duplicates.
 
+    \b
+    es-simhash remove news-1 news-2
+    es-simhash remove --matching '{"range": {"date": {"lt": "2024-01-01"}}}'
+    es-simhash remove --duplicates --dry-run
+    es-simhash remove --duplicates --save removed.jsonl
+
+    \f
     If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
     original itself. Use the same --max-distance, --confirm, --within and --filter as for the ingest.
 
@@ -54,12 +61,6 @@ def remove(
     --confirm. Do not run group at the same time.
 
     If --matching matches all documents of the store, nothing is removed, unless you give --everything.
-
-    \b
-    es-simhash remove news-1 news-2
-    es-simhash remove --matching '{"range": {"date": {"lt": "2024-01-01"}}}'
-    es-simhash remove --duplicates --dry-run
-    es-simhash remove --duplicates --save removed.jsonl
     """
     if bool(ids) + (matching is not None) + chosen.duplicates != 1:
         raise click.UsageError("give either ids or --matching, or --duplicates")

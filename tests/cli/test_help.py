@@ -25,7 +25,8 @@ def commands(group: click.Group = cli, path: tuple[str, ...] = ()) -> Iterator[t
 
 
 each_command = pytest.mark.parametrize(
-    ("path", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in commands()]
+    ("path", "command"),
+    [pytest.param(*each, id=" ".join(("es-simhash", *each[0]))) for each in [((), cli), *commands()]],
 )
 
 

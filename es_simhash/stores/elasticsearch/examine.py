@@ -64,7 +64,7 @@ def _examine(request: Examine, index: Index) -> Steps[tuple[Check, ...]]:
         return (*([first] if first.status != "problem" else []), fault, *_not_tried(str(error), _NAMES))
     if mappings is None:
         missing = yield from _missing(index)
-        template = yield from _attempt("template", _template, index)
+        template = yield from _attempt("template", _template_of, index.index, index)
         disk = yield from _attempt("disk", _disk, index)
         left = [name for name in _NAMES if name not in ("index", "template", "disk")]
         return (first, missing, template, disk, *_not_tried("there is no index", left))
@@ -226,17 +226,33 @@ def _refresh(found: _Found, index: Index) -> Steps[Check]:
     return Check("refresh", "ok", "on")
 
 
-def _template(index: Index) -> Steps[Check]:
-    found = yield from server.template(index.index, index)
-    if found.name is None:
-        return Check("template", "ok", _NO_TEMPLATE)
-    if found.data_stream:
-        text = f"the template {found.name} makes a data stream of this name: use a name that its patterns do not match"
+def _template(found: _Found, index: Index) -> Steps[Check]:
+    """Look at what the next index gets: of an alias that rolls over, or of this name."""
+    members = yield from server.alias(index)
+    for name, each in members.items():
+        if each.get("is_write_index") and name[-6:].isdigit():
+            return (yield from _template_of(f"{name[:-6]}999999", index, rolls_over=True))
+    return (yield from _template_of(index.index, index))
+
+
+def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> Steps[Check]:
+    template = yield from server.template(new_index, index)
+    if template.data_stream:
+        text = (
+            f"the template {template.name} makes a data stream of this name: use a name that its patterns do not match"
+        )
         return Check("template", "problem", text)
-    check_source(found.mapping, f"of the template {found.name}")
-    check_routing_not_required(found.mapping, f"of the template {found.name}")
-    ours = "with" if "simhash" in found.mapping.get("properties", {}) else "without"
-    return Check("template", "ok", f"{found.name} is for new indices of this name, {ours} the fields of fingerprints")
+    check_source(template.mapping, f"of the template {template.name}")
+    check_routing_not_required(template.mapping, f"of the template {template.name}")
+    has_ours = "simhash" in template.mapping.get("properties", {})
+    if rolls_over and not has_ours:
+        text = "the index after the next rollover has no fields for fingerprints: run `es-simhash init --template`"
+        return Check("template", "advice", text)
+    if template.name is None:
+        return Check("template", "ok", _NO_TEMPLATE)
+    which = "the indices after a rollover" if rolls_over else "new indices of this name"
+    text = f"{template.name} is for {which}, {'with' if has_ours else 'without'} the fields of fingerprints"
+    return Check("template", "ok", text)
 
 
 def _disk(index: Index) -> Steps[Check]:
@@ -271,9 +287,9 @@ _CHECKS: dict[str, Callable[[_Found, Index], Steps[Check]]] = {
     "shards": _shards,
     "replicas": _replicas,
     "refresh": _refresh,
+    "template": _template,
 }
 _EVERYWHERE: dict[str, Callable[[Index], Steps[Check]]] = {
-    "template": _template,
     "disk": _disk,
     "privileges": _privileges,
 }

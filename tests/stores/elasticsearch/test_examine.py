@@ -107,6 +107,11 @@ def filtered_alias(client: Elasticsearch, index: str) -> None:
     client.indices.put_alias(index=f"{index}-a", name=index, filter={"term": {"lang": "zh"}})
 
 
+def rolling_alias(client: Elasticsearch, index: str) -> None:
+    ready(client, f"{index}-000001")
+    client.indices.put_alias(index=f"{index}-000001", name=index, is_write_index=True)
+
+
 def template(**more: Any) -> Callable[[Elasticsearch, str], None]:
     def made(client: Elasticsearch, index: str) -> None:
         client.indices.put_index_template(name=index, index_patterns=[f"{index}*"], priority=500, **more)
@@ -157,6 +162,7 @@ BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = 
         "problem",
         "of the template {index} has `_source` disabled",
     ),
+    "rollover without a template": (rolling_alias, "template", "advice", "run `es-simhash init --template`"),
     "strict mapping": (strict, "mapping", "advice", "is refused"),
     "too many replicas": (too_many_replicas, "replicas", "advice", "set number_of_replicas to"),
     "no refresh": (no_refresh, "refresh", "advice", "set index.refresh_interval to null"),
