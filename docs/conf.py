@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from es_simhash import __version__
 
@@ -22,22 +23,57 @@ html_theme = "furo"
 html_title = "es_simhash"
 html_show_sourcelink = False
 html_copy_source = False
+html_show_copyright = False
 nitpicky = True  # a reference to a name that no page has is an error
 nitpick_ignore_regex = [
     ("py:.*", r"es_simhash\.(errors|search|stores|testing)\b.*|(elasticsearch|opensearchpy)\..*")
 ]  # internal, and not ours
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the signature shows them
+autodoc_typehints = "none"  # the text says them; signatures with types are hard to read
 autodoc_preserve_defaults = True
 
 root = Path(__file__).parents[1]
+README = {"README.md": "docs/index.md", "README.zh-CN.md": "docs/zh/index.md"}
+"""The pages that begin with a README."""
+LINK = re.compile(r"\[([^\]]*)\]\(([\w./-]+\.\w+)(#[^)]*)?\)")
 
 
-def files_of_the_repository(app: Sphinx, page: str, content: list[str]) -> None:
-    """Show a link to a file outside docs/ as the file's path: the site has only the pages."""
-    content[0] = re.sub(r"\[([^\]]*)\]\(\.\./([^)#]+)[^)]*\)", r"\1 (`\2`)", content[0])
+def with_the_readme(app: Sphinx, page: str, content: list[str]) -> None:
+    """Begin the site with README.md: its text stands in place of what is above the list of pages."""
+    for readme, path in README.items():
+        if path == f"docs/{page}.md":
+            toctree = content[0].index("```{toctree}")
+            text = with_links((root / readme).read_text(encoding="utf-8"), ".", path)
+            content[0] = f"{text}\n{content[0][toctree:]}"
+            return
+    content[0] = with_links(content[0], posixpath.dirname(f"docs/{page}"), f"docs/{page}.md")
+
+
+def with_links(text: str, folder: str, page: str) -> str:
+    """Return a text with links that hold in the site. A file outside docs/ is shown as its path.
+
+    :param folder: the folder of the repository to which the links of the text are relative.
+    :param page: the path of the page that shows the text.
+    """
+
+    def link(match: re.Match[str]) -> str:
+        label, target, anchor = match.groups("")
+        path = posixpath.normpath(posixpath.join(folder, target))
+        path = README.get(path, path)
+        if path.startswith("docs/"):
+            return f"[{label}]({posixpath.relpath(path, posixpath.dirname(page))}{anchor})"
+        return f"`{path}`" if label == path else f"{label} (`{path}`)"
+
+    return LINK.sub(link, text)
+
+
+def language_of_the_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Name the language, so that a browser takes the Chinese form of the characters."""
+    if page.startswith("zh/"):
+        context["language"] = "zh-CN"
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("source-read", files_of_the_repository)
+    app.connect("source-read", with_the_readme)
+    app.connect("html-page-context", language_of_the_page)

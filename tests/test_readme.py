@@ -83,6 +83,11 @@ def run_console(block: str) -> str:
     return result
 
 
+def test_the_file_of_the_readme_is_among_the_examples() -> None:
+    for readme in ("README.md", "README.zh-CN.md"):
+        assert (ROOT / "examples" / "news.jsonl").read_text("utf-8") in (ROOT / readme).read_text("utf-8")
+
+
 def without_times(text: str) -> str:
     return re.sub(r" in [\d.]+ s(, [\d,]+ a second)?$", " in … s", text, flags=re.MULTILINE)
 
@@ -192,7 +197,7 @@ def test_every_option_has_a_help_text() -> None:
 @each_page
 def test_every_file_named_exists(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    folders = "es_simhash|mappings|docker|scripts|tests|docs"
+    folders = "es_simhash|mappings|docker|scripts|tests|docs|examples"
     for path in re.findall(rf"`((?:{folders})/[\w./-]*)`", text) + re.findall(r"docker/[\w-]+\.yml", text):
         assert (ROOT / path).exists(), path
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):

@@ -115,8 +115,8 @@ def titles_of(
 def show(id: str, title_field: str | None, text_field: list[str], form: Form | None, **store: Any) -> None:
     """Show the members of the group of a document.
 
-    The head is first, then the nearest to the head. ID is the id of any member. Each line has the distance from the head in bits, whether the member is an exact
-    duplicate of the head, its id, the id of its original, and its title.
+    The head is first, then the nearest to the head. ID is the id of any member. Each line has the distance from the
+    head in bits, whether the member is an exact duplicate of the head, its id, the id of its original, and its title.
 
     \b
     es-simhash groups show news-17 --title-field title
