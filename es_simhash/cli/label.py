@@ -43,7 +43,7 @@ KEYS = "y duplicate, n different, s skip, u undo, q quit"
 @store_options
 @scheme_options
 def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[str, Any] | None, **store: Any) -> None:
-    """Label pairs of stored documents in the terminal: are they duplicates?
+    """Label pairs of stored documents: are they duplicates?
 
     Two texts stand side by side, and the words that only one of them has are marked. Press y if they are duplicates, n
     if they are not, s to skip the pair, u to undo the last answer, q to quit. If standard input is no terminal, each
@@ -55,7 +55,6 @@ def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[
 
     \b
     es-simhash label --sample 200 --store http://localhost:9200/news
-    es-simhash evaluate labels.jsonl --store http://localhost:9200/news
     """
     with open_documents(**store) as documents, LabelFile(out) as labels:
         drawn = [

@@ -40,10 +40,9 @@ def _store_option(default: str) -> AddOption:
     return click.option(
         "--store",
         metavar="URL",
-        help="The store: sqlite:///path/to.db, or http://host:port/index; for OpenSearch "
-        "opensearch+http://host:port/index. With a password: https://user:password@host:port/index. Several hosts: "
-        f"host:port,host:port. A URL without an index means the index {DEFAULT_INDEX}; for the seen commands "
-        f"{USERS_INDEX}.  [default: {default}]",
+        help="The store: sqlite:///path/to.db, http://host:port/index, or opensearch+http://host:port/index. With a "
+        "password: https://user:password@host:port/index. Several hosts: host:port,host:port. A URL without an index "
+        f"means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
     )
 
 

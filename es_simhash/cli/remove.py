@@ -44,22 +44,25 @@ def remove(
     as_json: bool,
     **store: Any,
 ) -> None:
-    """Remove documents: by their ids, by a query clause, or all duplicates.
+    """Remove documents by id, by a query clause, or all duplicates.
 
-    If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
-    original itself. Use the same --max-distance, --confirm, --within and --filter as for the ingest.
-
-    --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
-    of small changes, a member that is far from the head stays too. First run group with the same --max-distance and
-    --confirm. Do not run group at the same time.
-
-    If --matching matches all documents of the store, nothing is removed, unless you give --everything.
+    Use the same --max-distance, --confirm, --within and --filter as for the ingest.
 
     \b
     es-simhash remove news-1 news-2
     es-simhash remove --matching '{"range": {"date": {"lt": "2024-01-01"}}}'
     es-simhash remove --duplicates --dry-run
     es-simhash remove --duplicates --save removed.jsonl
+
+    \f
+    If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
+    original itself.
+
+    --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
+    of small changes, a member that is far from the head stays too. First run group with the same --max-distance and
+    --confirm. Do not run group at the same time.
+
+    If --matching matches all documents of the store, nothing is removed, unless you give --everything.
     """
     if bool(ids) + (matching is not None) + chosen.duplicates != 1:
         raise click.UsageError("give either ids or --matching, or --duplicates")
