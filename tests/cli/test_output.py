@@ -39,7 +39,7 @@ COMMANDS: list[tuple[Sequence[str], bytes]] = [
     (["idf"], line("a")),
     (["doctor"], b""),
     (["stats"], b""),
-    (["groups", "show", "a"], b""),
+    (["groups", "show", "farther"], b""),
     (["report", "--out", "report.html"], b""),
     (["label", "--sample", "1"], b"q\n"),
     (["seen", "--help"], b""),
