@@ -216,8 +216,9 @@ class _Switch:
         """Switch the alias, unless documents are missing in the new index."""
         if missing:
             echo(
-                f"es-simhash: the alias {self._alias!r} stays: {count_of(missing, 'document')} of {self._source.name} "
-                "were not copied; correct them and copy again, or switch it by hand",
+                f"es-simhash: the alias {self._alias!r} was not switched, because the new index lacks "
+                f"{count_of(missing, 'document')}: correct what was rejected or failed in {self._source.name}, and copy "
+                "again, or switch the alias yourself",
                 err=True,
             )
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -57,7 +58,7 @@ def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: I
 
 def _only_index(name: str, index: Index) -> Steps[str]:
     """Return the index that a name means."""
-    body = yield Call("GET", f"/{quote(name, safe='')}/_alias")
+    body = yield replace(index, index=name).call("GET", "_alias")
     if len(body) != 1:
         raise NotSetUp(f"{name!r} is an alias of several indices: switch {index.index!r} by hand")
     return str(next(iter(body)))
