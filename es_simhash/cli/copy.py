@@ -217,7 +217,7 @@ class _Switch:
         if missing:
             echo(
                 f"es-simhash: the alias {self._alias!r} was not switched, because the new index lacks "
-                f"{count_of(missing, 'document')}: correct what was rejected or failed in {self._source.name}, and copy "
+                f"{count_of(missing, 'document')}: correct what was rejected or failed in {self._source.name} and copy "
                 "again, or switch the alias yourself",
                 err=True,
             )
