@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLD, NEW, REFERENCE = (f"sqlite:///{name}.db" for name in ("old", "new", "reference"))
-COPY = ("copy", "--from", OLD, "--to", NEW, "--bits", "128", "--keys", "shingles", "--json")
+COPY = ("copy", "--from", OLD, "--to", NEW, "--bits", "128", "--keys", "shingles", "--workers", "0", "--json")
 
 
 def news(count: int) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ def written(folder: Path, name: str) -> list[Any]:
 @pytest.fixture
 def reference(tmp_path: Path) -> list[Any]:
     """An old store, whose order of writing is not the order of its ids; and what an ingest in that order makes."""
-    documents = news(600)
+    documents = news(300)
     with Documents(f"sqlite:///{tmp_path}/old.db") as old:
         list(old.ingest([{"id": "n7", "text": HARVEST}, *documents]))  # n7 comes again, and is rejected
         list(old.ingest([documents[7]]))  # another text: it is written last
@@ -57,19 +57,18 @@ def test_the_new_store_is_what_an_ingest_of_the_same_documents_makes(tmp_path: P
     assert written(tmp_path, "new") == reference
     assert written(tmp_path, "old") == before
     assert not (tmp_path / "x").exists()
-    assert es_simhash(*COPY, cwd=tmp_path).json[-1]["unchanged"] == 600
+    assert es_simhash(*COPY, cwd=tmp_path).json[-1]["unchanged"] == 300
 
 
 @pytest.mark.slow
 def test_killed_and_resumed_it_makes_the_same_while_the_old_store_changes(tmp_path: Path, reference: list[Any]) -> None:
-    command = [*COPY, "--resume", "x", "--batch-size", "20", "--workers", "0"]
-    ids: list[str] = []
-    for after in (150, 1, 70):
+    command = [*COPY, "--resume", "x", "--batch-size", "20"]
+    for after in (100, 1, 50):
         with subprocess.Popen(
             [*COMMAND, *command], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, encoding="utf-8"
         ) as process:
             assert process.stdout is not None
-            ids += [process.stdout.readline()[:12] for _ in range(after)]
+            assert [process.stdout.readline() for _ in range(after)][-1]
             process.kill()
         assert process.returncode < 0
         with Documents(f"sqlite:///{tmp_path}/old.db") as old:
@@ -77,7 +76,7 @@ def test_killed_and_resumed_it_makes_the_same_while_the_old_store_changes(tmp_pa
     done = es_simhash(*command, cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert written(tmp_path, "new") == reference
-    assert len(done.json) < 400
+    assert len(done.json) < 200
 
 
 def test_a_second_copy_takes_what_was_written_meanwhile(tmp_path: Path, reference: list[Any]) -> None:
@@ -85,7 +84,7 @@ def test_a_second_copy_takes_what_was_written_meanwhile(tmp_path: Path, referenc
     with Documents(f"sqlite:///{tmp_path}/old.db") as old:
         old.add_many([{"id": "later", "text": HARVEST}, {"id": "n9", "text": STORM}])
     counts = es_simhash(*COPY, cwd=tmp_path).json[-1]
-    assert (counts["new"], counts["updated"], counts["unchanged"]) == (1, 1, 599)
+    assert (counts["new"], counts["updated"], counts["unchanged"]) == (1, 1, 299)
 
 
 def test_a_document_that_does_not_fit_is_named_and_kept(tmp_path: Path) -> None:
@@ -116,6 +115,7 @@ def test_a_mistake_gives_one_line_with_the_next_step(tmp_path: Path) -> None:
     assert not (tmp_path / "x.db").exists()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_belongs_to_one_old_store(tmp_path: Path, reference: list[Any]) -> None:
     command = [*COMMAND, *COPY, "--resume", "x", "--batch-size", "20"]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as process:
@@ -140,6 +140,7 @@ def test_an_async_program_copies_in_the_same_way(tmp_path: Path, reference: list
 
 
 @pytest.mark.elasticsearch
+@pytest.mark.slow
 def test_the_alias_goes_to_the_new_index_once_nothing_is_missing(
     tmp_path: Path, elasticsearch_url: str, make_index: Callable[[], str]
 ) -> None:
@@ -148,7 +149,9 @@ def test_the_alias_goes_to_the_new_index_once_nothing_is_missing(
     with Elasticsearch(elasticsearch_url, request_timeout=60) as client:
 
         def switch(name: str = alias) -> Any:
-            return es_simhash("copy", *addresses, "--bits", "128", "--switch-alias", name, cwd=tmp_path)
+            return es_simhash(
+                "copy", *addresses, "--bits", "128", "--workers", "0", "--switch-alias", name, cwd=tmp_path
+            )
 
         def holders() -> dict[str, Any]:
             return dict(client.indices.get_alias(name=alias).body)
