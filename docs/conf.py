@@ -24,7 +24,7 @@ html_show_sourcelink = False
 html_copy_source = False
 nitpicky = True  # a reference to a name that no page has is an error
 nitpick_ignore_regex = [
-    ("py:.*", r"es_simhash\.(errors|search|stores|testing)\b.*|elasticsearch\..*")
+    ("py:.*", r"es_simhash\.(errors|search|stores|testing)\b.*|(elasticsearch|opensearchpy)\..*")
 ]  # internal, and not ours
 
 autodoc_member_order = "bysource"

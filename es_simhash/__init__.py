@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.stop_words import StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.write_order import WholeDocument
+    from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
     from es_simhash.review.findings import Review, ReviewedGroup
     from es_simhash.review.group_table import GroupMember, GroupSummary, Totals
@@ -132,6 +133,7 @@ __all__ = [
     "labelled",
     "near_query",
     "plain_clause",
+    "read_file",
 ]
 
 _MODULES = {
@@ -167,6 +169,7 @@ _MODULES = {
     "fingerprinting.stop_words": ["StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
     "ingest.write_order": ["WholeDocument"],
+    "input": ["read_file"],
     "lines": ["Line", "json_lines"],
     "review.findings": ["Review", "ReviewedGroup"],
     "review.group_table": ["GroupMember", "GroupSummary", "Totals"],

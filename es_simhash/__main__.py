@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,12 +24,24 @@ def main() -> None:
     _open_closed_streams()
     from es_simhash import cli  # after the lines above: it takes half a second
 
+    _collect_garbage_rarely()
+
     signal.signal(signal.SIGINT, before)
     try:
         cli.main()
     finally:
         if before != signal.SIG_IGN:
             signal.signal(signal.SIGINT, _stop)
+
+
+def _collect_garbage_rarely() -> None:
+    """Collect garbage after many more objects than by default, and do not look at the modules again.
+
+    A batch makes some ten thousand objects, which live until the next ones. They have no circles, so a collection finds
+    nothing: it took an eighth of the time of an ingest.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def _open_closed_streams() -> None:

@@ -23,6 +23,11 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def one_line(error: Exception) -> str:
+    """Return the message of another library's error as one line. It may quote damaged bytes."""
+    return " ".join(str(error).split())
+
+
 def unfinished(error: SimhashError, report: str) -> SimhashError:
     """Return an error with a report added to its message.
 
@@ -78,7 +83,7 @@ class AccessDenied(StoreError):
 
 
 class WrongServer(StoreError):
-    """The server is not an Elasticsearch that the installed client supports."""
+    """The server is not the one that the address names, or not of a version that the installed client supports."""
 
 
 class IncompleteAnswer(StoreError):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+import re
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +17,7 @@ MAX_LINE = 64 << 20
 """Largest size of a line in bytes. A longer line is skipped, and is not held in memory."""
 
 
-@dataclass(frozen=True)
+@value
 class Line:
     """One line of input: a document, or the problem with the line.
 
@@ -75,14 +77,15 @@ _TRUNCATED = ", and the input ends there without a line break: check if the file
 def _parse(line: bytes) -> Any:
     """Return the JSON value of a line; raise InputError if there is none."""
     if line.startswith(b"\x1f\x8b"):
-        raise InputError("compressed by gzip: decompress it first, for example with zcat")
+        raise InputError(
+            "compressed by gzip: read the file with read_file, or decompress it first, for example with zcat"
+        )
     if b"\0" in line:
-        raise InputError("not UTF-8: the line has zero bytes, as in UTF-16: convert the file to UTF-8")
+        raise InputError("not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (--encoding utf-16)")
     try:
         return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        fix = _TRUNCATED if error.reason == "unexpected end of data" else ": convert the file to UTF-8"
-        raise InputError(f"not UTF-8 at byte {error.start + 1}{fix}") from error
+        raise InputError(not_utf8(line, error)) from error
     except json.JSONDecodeError as error:
         truncated = "" if line.endswith(b"\n") else _TRUNCATED
         message = error.msg.removesuffix(" at")
@@ -91,6 +94,32 @@ def _parse(line: bytes) -> Any:
         raise InputError("invalid JSON: nested too deeply: flatten it") from error
     except ValueError as error:
         raise InputError(f"invalid JSON: {error}") from error
+
+
+# A character of GB2312's most common 3,755, which GB18030 has at the same place.
+_COMMON_HAN = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+
+
+def not_utf8(line: bytes, error: UnicodeDecodeError) -> str:
+    """Return why a line is not UTF-8, and what to do.
+
+    :param error: from decoding the line.
+    """
+    if error.reason == "unexpected end of data":
+        fix = _TRUNCATED
+    elif _looks_like_gb18030(line):
+        fix = ", but it looks like GB18030, an encoding of Chinese: name it (--encoding gb18030)"
+    else:
+        fix = ": convert the file to UTF-8, or name its encoding (--encoding)"
+    return f"not UTF-8 at byte {error.start + 1}{fix}"
+
+
+def _looks_like_gb18030(line: bytes) -> bool:
+    """Return whether most bytes beyond ASCII are common Han characters in GB18030, and not UTF-8 with a wrong byte."""
+    beyond_ascii = len(_NOT_ASCII.findall(line))
+    wrong = line.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}")
+    return wrong > beyond_ascii / 4 and 2 * len(_COMMON_HAN.findall(line)) > 0.6 * beyond_ascii
 
 
 def _refuse_constant(constant: str) -> None:

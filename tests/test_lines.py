@@ -70,8 +70,14 @@ def test_a_byte_order_mark_is_skipped() -> None:
             "{暴".encode()[:-1],
             "not UTF-8 at byte 2, and the input ends there without a line break: check if the file is truncated",
         ),
-        ("{暴}\n".encode("gbk"), "not UTF-8 at byte 2: convert the file to UTF-8"),
-        ("1\n".encode("utf-16-be")[:3] + b"\n", "not UTF-8: the line has zero bytes, as in UTF-16: convert the file"),
+        (
+            "{暴}\n".encode("gbk"),
+            "not UTF-8 at byte 2, but it looks like GB18030, an encoding of Chinese: name it (--encoding gb18030)",
+        ),
+        (
+            "1\n".encode("utf-16-be")[:3] + b"\n",
+            "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (--encoding utf-16)",
+        ),
         (b"[NaN]\n", "invalid JSON: NaN is not a JSON number: use null"),
         (b"[" * 100_000 + b"\n", "invalid JSON: nested too deeply: flatten it"),
         (b"1" * 5_000 + b"\n", "invalid JSON: Exceeds the limit (4300"),

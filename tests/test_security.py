@@ -37,6 +37,7 @@ def requests_of_the_code() -> set[str]:
                 method, action = node.args[:2]
                 assert isinstance(method, ast.Constant), f"{path.name}:{node.lineno}: a method that is not a literal"
                 where = "_pit" if "points" in ast.unparse(action) else ast.unparse(action).strip("f\"'").split("/{")[0]
+                where = where.partition("/index.")[0]
                 found.add(f"{method.value} {where.removeprefix('/')}".strip())
     return found - {"GET"}  # of the server, not of an index
 

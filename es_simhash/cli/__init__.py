@@ -55,7 +55,7 @@ read pairs in place of documents. For the seen commands see es-simhash seen --he
 @click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
-    """Find near-duplicate documents in SQLite or Elasticsearch. Made for Chinese texts.
+    """Find near-duplicate documents in SQLite, Elasticsearch or OpenSearch. Made for Chinese texts.
 
     \b
     Store documents in SQLite and report duplicates. Then search them:

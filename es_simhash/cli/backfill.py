@@ -13,7 +13,14 @@ from tqdm import tqdm
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.help import Command
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
+from es_simhash.cli.options import (
+    filter_option,
+    json_option,
+    quiet_option,
+    rule_options,
+    store_options,
+    text_field_option,
+)
 from es_simhash.cli.output import echo
 from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
@@ -47,6 +54,7 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
     help="Process only part I of N. Run N commands at the same time, one for each part.",
 )
 @json_option
+@quiet_option
 @run_options
 @store_options
 @scheme_options
@@ -57,6 +65,7 @@ def backfill(
     slice: tuple[int, int] | None,
     run: dict[str, Any],
     as_json: bool,
+    quiet: bool,
     **store: Any,
 ) -> None:
     """Add fingerprints to an existing index and report duplicates.
@@ -64,16 +73,16 @@ def backfill(
     Adds our fields to the mapping and to each document without a fingerprint. Changes no other field. A document that
     another program changes in the meantime is not overwritten: it is read again.
 
-    If the command is interrupted, run it again. It skips documents that have a fingerprint.
+    If the command is interrupted, run it again. It skips documents that have a fingerprint. After a backfill run
+    `es-simhash group`. It merges groups that a later document connects.
 
     \b
     es-simhash backfill --store http://localhost:9200/news --text-field title,body
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
 
+    \f
     With --confirm, an index that gets our fields now has keys too. After `es-simhash init --keys`, run it with --again:
     it adds the keys to documents that have a fingerprint.
-
-    After a backfill run `es-simhash group`. It merges groups that a later document connects.
     """
     counts = Counts()
     started = time.monotonic()
@@ -88,18 +97,20 @@ def backfill(
             rule=rule,
             **run,
         )
-        with closing(outcomes), tqdm(total=total, unit=" documents", disable=None, leave=False) as progress:
+        progress = tqdm(total=total, unit=" documents", disable=True if quiet else None, leave=False)
+        with closing(outcomes), progress:
             try:
-                with OutcomePrinter(as_json, progress) as printer:
+                with OutcomePrinter(as_json, progress, quiet=quiet) as printer:
                     for outcome in outcomes:
                         counts.add(outcome)
                         progress.update()
                         printer.show(outcome)
             except BaseException:
-                if counts.total:  # without any counts the error message is enough
+                if counts.total and not quiet:  # without any counts the error message is enough
                     print_counts(counts, 0, time.monotonic() - started, as_json)
                 raise
-    print_counts(counts, 0, time.monotonic() - started, as_json)
+    if not quiet:
+        print_counts(counts, 0, time.monotonic() - started, as_json)
     if interruptible.signal is not None:
         echo("es-simhash: interrupted; run the same command again to continue", err=True)
         sys.exit(interruptible.exit_code)

@@ -51,6 +51,7 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], rule: DuplicateRule,
     es-simhash compare --file old.txt --file new.txt --confirm 0.8 --numbers-agree
     es-simhash compare "市气象台发布暴雨橙色预警" --file new.txt --json
 
+    \f
     Jaccard is the similarity of the character shingles. Cosine is the similarity of the weighted words. Both are from 0
     to 1. 'more in A' lists the words that weigh more in A than in B: the word, its weight in A, and if it is also in B
     '>' and its weight in B.

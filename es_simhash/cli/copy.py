@@ -13,10 +13,17 @@ from tqdm import tqdm
 
 from es_simhash.cli.dead_letters import DeadLetters
 from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.help import STORE, Command, option
+from es_simhash.cli.help import Command
 from es_simhash.cli.input import check_different_files
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import client_options, connection_options, json_option, rule_options, text_field_option
+from es_simhash.cli.options import (
+    client_options,
+    connection_options,
+    json_option,
+    quiet_option,
+    rule_options,
+    text_field_option,
+)
 from es_simhash.cli.output import count_of, echo
 from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import fingerprinter_factory, scheme_options
@@ -38,11 +45,10 @@ NO_KEYS = "none"
 
 
 @click.command(cls=Command)
-@option("--from", "old", section=STORE, metavar="URL", required=True, help="The store with the documents.")
-@option(
+@click.option("--from", "old", metavar="URL", required=True, help="The store with the documents.")
+@click.option(
     "--to",
     "new",
-    section=STORE,
     metavar="URL",
     required=True,
     help="The new store. It is set up if necessary. Make an index with your own mapping before.",
@@ -73,6 +79,7 @@ NO_KEYS = "none"
     "options to continue. The file is removed after the last document.",
 )
 @json_option
+@quiet_option
 @run_options
 @connection_options
 @scheme_options
@@ -86,6 +93,7 @@ def copy(
     resume: str | None,
     run: dict[str, Any],
     as_json: bool,
+    quiet: bool,
     **store: Any,
 ) -> None:
     """Store all documents in another index or file, under another Scheme or with other keys.
@@ -124,7 +132,7 @@ def copy(
         checkpoint = stack.enter_context(closing(CopyCheckpoint(resume))) if resume else None
         progress = _Progress(stack, source.name, checkpoint, dead_letter)
         before = progress.counts.total
-        bar = stack.enter_context(tqdm(unit=" documents", disable=None, leave=False))
+        bar = stack.enter_context(tqdm(unit=" documents", disable=True if quiet else None, leave=False))
         interruptible = stack.enter_context(Interruptible())
         documents = stack.enter_context(closing(source.whole_documents(after=progress.position)))
         outcomes = target.ingest(
@@ -135,16 +143,17 @@ def copy(
             **run,
         )
         try:
-            with closing(outcomes), OutcomePrinter(as_json, bar) as printer:
+            with closing(outcomes), OutcomePrinter(as_json, bar, quiet=quiet) as printer:
                 for outcome in outcomes:
                     progress.done(outcome)
                     bar.update()
                     printer.show(outcome)
         except (SimhashError, KeyboardInterrupt):
-            if progress.counts.total:
+            if progress.counts.total and not quiet:
                 print_counts(progress.counts, before, time.monotonic() - started, as_json)
             raise
-        print_counts(progress.counts, before, time.monotonic() - started, as_json)
+        if not quiet:
+            print_counts(progress.counts, before, time.monotonic() - started, as_json)
         if interruptible.signal is not None:
             echo("es-simhash: interrupted; run the same command again to continue", err=True)
             sys.exit(interruptible.exit_code)

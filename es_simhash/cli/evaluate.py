@@ -11,8 +11,9 @@ import click
 
 from es_simhash.cli.evaluation import json_form, table_lines
 from es_simhash.cli.exits import SOME_NOT_DONE
+from es_simhash.cli.first_lines import check_object
 from es_simhash.cli.help import Command, option
-from es_simhash.cli.input import input_paths, progress_bar, read_lines
+from es_simhash.cli.input import Input, input_options, input_paths
 from es_simhash.cli.options import (
     filter_option,
     json_option,
@@ -20,7 +21,7 @@ from es_simhash.cli.options import (
     text_field_option,
     text_rule_options,
 )
-from es_simhash.cli.output import count_of, display, echo, print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.plot import check_plot, plot
 from es_simhash.cli.scheme import make_fingerprinter, open_documents, scheme_options
 from es_simhash.errors import InputError
@@ -51,7 +52,7 @@ _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout"
     section=SAMPLE,
     metavar="N",
     type=click.IntRange(1),
-    help="Do not evaluate. Draw N pairs from the store for labelling.",
+    help="Draw N pairs from the store for labelling, and do not evaluate.",
 )
 @option(
     "--seed",
@@ -64,6 +65,7 @@ _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout"
 )
 @text_field_option("Field that holds the text of a stored document.", section=SAMPLE)
 @filter_option("Draw only documents that match this query clause.", section=SAMPLE)
+@input_options
 @optional_store_options
 @scheme_options
 def evaluate(
@@ -76,13 +78,14 @@ def evaluate(
     text_field: list[str],
     filter: dict[str, Any] | None,
     as_json: bool,
+    reading: dict[str, Any],
     **choices: Any,
 ) -> None:
     """Find the best max_distance from pairs that you have labelled.
 
     For each max_distance k it prints precision, recall and F1. With --confirm it prints them three times: for
     fingerprints alone, for fingerprints and texts, and for keys and texts; and it lists the duplicates that keys do not
-    find. PAIRS are JSON lines. A line names two texts or two stored documents:
+    find. PAIRS are JSON lines, or the rows of a table. A line names two texts or two stored documents:
 
     \b
     {"a": "TEXT", "b": "TEXT", "duplicate": true}
@@ -99,6 +102,7 @@ def evaluate(
     es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
     es-simhash evaluate labelled.jsonl --store sqlite:///news.db
 
+    \f
     Precision is undefined ('-', in JSON null) if no pair is predicted as duplicates. F1 is 0 if no prediction is right.
     The command chooses the k with the highest F1; of several, the smallest. A text that is too short for a fingerprint
     is found at every k if it is an exact duplicate, and else only by keys.
@@ -124,7 +128,8 @@ def evaluate(
             return
         fingerprinter = documents.fingerprinter() if documents else make_fingerprinter(**choices)
         reader = PairReader(fingerprinter, truth, rule, documents.fetch if documents else None)
-        pairs = _Pairs(reader, input_paths(files, "name a file of labelled pairs, or pipe them in"))
+        paths = input_paths(files, "name a file of labelled pairs, or pipe them in")
+        pairs = _Pairs(reader, Input(paths, **reading))
         evaluation = evaluate_pairs(pairs.usable(), fingerprinter.scheme)
     if picture is not None:
         plot(evaluation, picture)
@@ -140,10 +145,10 @@ def evaluate(
 class _Pairs:
     """The labelled pairs in files. Reports and counts the lines that cannot be used."""
 
-    def __init__(self, reader: PairReader, paths: tuple[str, ...]) -> None:
+    def __init__(self, reader: PairReader, source: Input) -> None:
         self.rejected = 0
         self._reader = reader
-        self._paths = paths
+        self._source = source
 
     def usable(self) -> Iterator[LabelledPair]:
         """Yield the pairs.
@@ -151,8 +156,9 @@ class _Pairs:
         :raises InputError: at the end, if there was none.
         """
         used = 0
-        with progress_bar(self._paths) as progress:
-            for pair in self._reader.read(read_lines(self._paths, progress)):
+        with self._source.progress("pairs") as progress:
+            for pair in self._reader.read(self._source.lines(progress, check_object)):
+                progress.done()
                 if isinstance(pair, str):
                     self.rejected += 1
                     progress.clear()
@@ -162,8 +168,7 @@ class _Pairs:
                     yield pair
         if not used:
             example = '{"a": "…", "b": "…", "duplicate": true}'
-            names = ", ".join(map(display, self._paths))
-            raise InputError(f"no usable pairs in {names}: give lines such as {example}")
+            raise InputError(f"no usable pairs in {self._source.names}: give lines such as {example}")
 
 
 def _print_sample(documents: Documents, size: int, fields: list[str], filter: dict[str, Any] | None, seed: int) -> None:

@@ -9,7 +9,7 @@ import click
 from tqdm import tqdm
 
 from es_simhash.cli.help import Command
-from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
+from es_simhash.cli.options import filter_option, json_option, quiet_option, rule_options, store_options
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.groups.links import HEADS
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     "kept: the present head of most members.",
 )
 @json_option
+@quiet_option
 @store_options
 @scheme_options
 def group(
@@ -39,6 +40,7 @@ def group(
     filter: dict[str, Any] | None,
     head: Any,
     as_json: bool,
+    quiet: bool,
     **store: Any,
 ) -> None:
     """Recompute the groups of all documents. Write each document's group and its original.
@@ -53,10 +55,12 @@ def group(
     es-simhash group --store http://localhost:9200/news
     es-simhash group --confirm 0.8 --json
     """
-    with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
+    bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
+    with open_documents(**store) as documents, bar:
         report = documents.group(filter=filter, head=head, progress=show_stages(bar), rule=rule)
-    if as_json:
+    if as_json and not quiet:
         print_json(asdict(report))
+    if as_json or quiet:
         return
     groups = f"{count_of(report.groups, 'group')} with {count_of(report.members, 'member')}"
     echo(f"{count_of(report.documents, 'document')}, {groups}")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
+from typing import Any
 
 import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE
+from es_simhash.cli.first_lines import check_fields
 from es_simhash.cli.help import Command
-from es_simhash.cli.input import input_paths, progress_bar, read_lines
+from es_simhash.cli.input import Input, input_options, input_paths
 from es_simhash.cli.options import text_field_option
-from es_simhash.cli.output import count_of, display, echo, print_utf8
+from es_simhash.cli.output import count_of, echo, print_utf8
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies
 from es_simhash.fingerprinting.tokens import TOKENS
@@ -36,26 +39,28 @@ from es_simhash.similarity.text_fields import text_of
     show_default=True,
     help="Largest number of distinct words in memory. A word takes about 200 bytes.",
 )
-def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: int) -> None:
+@input_options
+def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: int, reading: dict[str, Any]) -> None:
     """Make an IDF table from your own documents.
 
-    Reads JSON lines from files or standard input: one object per line. A bad line is reported with its place and
-    skipped. Prints one line 'word idf' for each word, sorted by word. The rarer a word, the larger its IDF. It is
+    Reads files or standard input, as `es-simhash ingest` does. A bad line is reported with its place and skipped.
+    Prints one line 'word idf' for each word, sorted by word. The rarer a word, the larger its IDF. It is
     ln((1 + N) / (1 + df)) + 1: N is the number of documents, df is the number of documents with the word.
 
     \b
     es-simhash idf news.jsonl > idf.txt
-    zcat crawl.jsonl.gz | es-simhash idf --text-field title,text - > idf.txt
+    es-simhash idf crawl.jsonl.gz --text-field title,text > idf.txt
 
     To use the table, give --weights tf_idf --idf idf.txt to the other commands. If there are more than --max-words
     distinct words, the rarest are dropped and a message says so.
     """
-    paths = input_paths(files)
+    source = Input(input_paths(files), **reading)
     fields = tuple(text_field)
     frequencies = DocumentFrequencies(tokens, max_words=max_words)
     rejected = 0
-    with progress_bar(paths) as progress:
-        for line in read_lines(paths, progress):
+    with source.progress() as progress:
+        for line in source.lines(progress, partial(check_fields, id_field=None, text_fields=fields)):
+            progress.done()
             try:
                 frequencies.add(_text(line, fields))
             except InputError as error:
@@ -63,7 +68,7 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
                 progress.clear()
                 echo(f"rejected: {line.place}: {error}", err=True)
     if not frequencies.documents:
-        raise InputError(f"no documents in {', '.join(map(display, paths))}: give one JSON object per line")
+        raise InputError(f"no documents in {source.names}: give one JSON object per line")
     table = frequencies.table()
     for row in table.lines():
         print_utf8(row)

@@ -5,17 +5,26 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash.cli.dead_letters import DeadLetters, check_not_input
 from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
+from es_simhash.cli.first_lines import check_fields
 from es_simhash.cli.help import Command
-from es_simhash.cli.input import check_different_files, input_paths, progress_bar, read_lines
+from es_simhash.cli.input import Input, check_different_files, input_options, input_paths
 from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import filter_option, json_option, rule_options, store_options, text_field_option
-from es_simhash.cli.output import display, echo
+from es_simhash.cli.options import (
+    filter_option,
+    json_option,
+    quiet_option,
+    rule_options,
+    store_options,
+    text_field_option,
+)
+from es_simhash.cli.output import echo
 from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
@@ -30,7 +39,13 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@click.option("--id-field", default="id", show_default=True, metavar="FIELD", help="Field that holds the id.")
+@click.option(
+    "--id-field",
+    default="id",
+    show_default=True,
+    metavar="FIELD",
+    help="Field that holds the id. A dot leads into an object: meta.id.",
+)
 @rule_options(text_field_option("Field that holds the text."))
 @click.option(
     "--on-duplicate",
@@ -54,6 +69,8 @@ if TYPE_CHECKING:
     "options and the same input to continue.",
 )
 @json_option
+@quiet_option
+@input_options
 @run_options
 @store_options
 @scheme_options
@@ -65,23 +82,26 @@ def ingest(
     filter: dict[str, Any] | None,
     dead_letter: str | None,
     resume: str | None,
+    reading: dict[str, Any],
     run: dict[str, Any],
     as_json: bool,
+    quiet: bool,
     **store: Any,
 ) -> None:
     """Store documents and report which are duplicates.
 
-    Reads JSON lines from files or standard input: one object per line, such as {"id": "news-1", "text": "…"}. A bad
-    line is reported with its place and skipped. If the id is already stored, a different text updates the document, and
-    the same text changes nothing.
+    Reads files or standard input: JSON lines such as {"id": "news-1", "text": "…"}, a JSON array, CSV, TSV or Parquet;
+    also compressed. A bad line is reported with its place and skipped. If the id is already stored, a different text
+    updates the document, and the same text changes nothing.
 
     \b
     es-simhash ingest news.jsonl
     es-simhash ingest news.jsonl --json > outcomes.jsonl
-    zcat crawl.jsonl.gz | es-simhash ingest --store http://localhost:9200/news
+    es-simhash ingest crawl.csv.gz --id-field url --store http://localhost:9200/news
     es-simhash ingest big.jsonl --resume big.checkpoint --dead-letter big.dead
     es-simhash ingest big.dead
 
+    \f
     Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. A second signal stops
     at once. With --resume nothing is lost or stored twice, not even after a crash.
 
@@ -89,11 +109,11 @@ def ingest(
     "outcome", "duplicate_of", "distance", "stored", "fingerprinted", "place"}. A rejected or failed document also has
     "reason". With --confirm, a near-duplicate also has "similarity". The last line holds the counts.
     """
-    paths = input_paths(files)
+    source = Input(input_paths(files), **reading)
     if dead_letter is not None:
-        check_not_input(dead_letter, paths)
+        check_not_input(dead_letter, source.paths)
     check_different_files(
-        {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, paths
+        {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, source.paths
     )
     started = time.monotonic()
     stopped: DuplicateFound | None = None
@@ -107,12 +127,13 @@ def ingest(
             checkpoint.note = letters.note
         counts = checkpoint.counts if checkpoint else Counts()
         before = counts.total
-        progress = stack.enter_context(progress_bar(paths))
+        progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
+        check = partial(check_fields, id_field=id_field, text_fields=rule.text_fields)
         outcomes = stack.enter_context(
             closing(
                 documents.ingest(
-                    interruptible.until_interrupted(read_lines(paths, progress)),
+                    interruptible.until_interrupted(source.lines(progress, check)),
                     id_field=id_field,
                     on_duplicate=on_duplicate,
                     filter=filter,
@@ -123,27 +144,29 @@ def ingest(
             )
         )
         try:
-            with OutcomePrinter(as_json, progress) as printer:
+            with OutcomePrinter(as_json, progress, quiet=quiet) as printer:
                 for outcome in outcomes:
                     if letters is not None and outcome.reason is not None:
                         letters.put(outcome)
                     if checkpoint is not None and letters is not None:
                         checkpoint.note = letters.note
                     counts.add(outcome)
+                    progress.done()
                     printer.show(outcome)
         except DuplicateFound as error:
             stopped = error
         except (SimhashError, KeyboardInterrupt) as error:
             # After a signal the input may end before the line that an earlier run had reached. That is no error.
             if not (isinstance(error, InputError) and interruptible.signal):
-                if counts.total:
+                if counts.total and not quiet:
                     print_counts(counts, before, time.monotonic() - started, as_json)
                 raise
-    print_counts(counts, before, time.monotonic() - started, as_json)
-    _exit(counts, stopped, paths, interruptible)
+    if not quiet:
+        print_counts(counts, before, time.monotonic() - started, as_json)
+    _exit(counts, stopped, source, interruptible)
 
 
-def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...], interruptible: Interruptible) -> None:
+def _exit(counts: Counts, stopped: DuplicateFound | None, source: Input, interruptible: Interruptible) -> None:
     if stopped is not None:
         echo(f"es-simhash: {stopped}", err=True)
         sys.exit(STOPPED_AT_DUPLICATE)
@@ -151,5 +174,5 @@ def _exit(counts: Counts, stopped: DuplicateFound | None, paths: tuple[str, ...]
         echo("es-simhash: interrupted", err=True)
         sys.exit(interruptible.exit_code)
     if not counts.total:
-        raise InputError(f"no documents in {', '.join(map(display, paths))}: give one JSON object per line")
+        raise InputError(f"no documents in {source.names}: give one JSON object per line")
     exit_unless_all_done(counts.not_taken, counts.total)

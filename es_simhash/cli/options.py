@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.cli.help import DUPLICATES, OWN, STORE, AddOption, option
+from es_simhash.cli.help import CONNECTION, DUPLICATES, OWN, AddOption, option
+from es_simhash.cli.output import show_details
 from es_simhash.drive import DEADLINE
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.times import LONGEST
@@ -36,32 +37,33 @@ def _check_timeout(context: click.Context, parameter: click.Parameter, value: fl
 
 
 def _store_option(default: str) -> AddOption:
-    return option(
+    return click.option(
         "--store",
-        section=STORE,
         metavar="URL",
-        help="The store: sqlite:///path/to.db, or http(s)://[user:password@]host:port[,host:port…]/index. A URL "
-        f"without an index means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+        help="The store: sqlite:///path/to.db, or http://host:port/index; for OpenSearch "
+        "opensearch+http://host:port/index. With a password: https://user:password@host:port/index. Several hosts: "
+        f"host:port,host:port. A URL without an index means the index {DEFAULT_INDEX}; for the seen commands "
+        f"{USERS_INDEX}.  [default: {default}]",
     )
 
 
 _CONNECTION_OPTIONS = [
     option(
         "--api-key",
-        section=STORE,
+        section=CONNECTION,
         metavar="KEY",
         help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]",
     ),
     option(
         "--ca-certs",
-        section=STORE,
+        section=CONNECTION,
         metavar="FILE",
         help="Certificate of the authority that signed the server's certificate.",
     ),
-    option("--no-verify-certs", section=STORE, is_flag=True, help="Accept any certificate. For tests only."),
+    option("--no-verify-certs", section=CONNECTION, is_flag=True, help="Accept any certificate. For tests only."),
     option(
         "--timeout",
-        section=STORE,
+        section=CONNECTION,
         metavar="SECONDS",
         type=float,
         callback=_check_timeout,
@@ -69,13 +71,27 @@ _CONNECTION_OPTIONS = [
     ),
     option(
         "--deadline",
-        section=STORE,
+        section=CONNECTION,
         metavar="SECONDS",
         type=click.FloatRange(0, 86_400),
         help="How long to retry a request while the store is busy or cannot be reached.  "
         f"[default: {DEADLINE:g}; for the seen commands {SEEN_DEADLINE:g}]",
     ),
 ]
+
+
+def _log_more(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        show_details()
+
+
+_verbose_option = click.option(
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=_log_more,
+    help="Log each request to a server and each batch on standard error.",
+)
 
 
 def store_options(command: F) -> F:
@@ -90,7 +106,7 @@ def optional_store_options(command: F) -> F:
 
 def connection_options(command: F) -> F:
     """Add the options of :func:`store_options` without the store itself, for a command that names several stores."""
-    for add_option in reversed(_CONNECTION_OPTIONS):
+    for add_option in reversed([*_CONNECTION_OPTIONS, _verbose_option]):
         command = add_option(command)
     return command
 
@@ -205,7 +221,7 @@ confirm_option = option(
     section=DUPLICATES,
     metavar="S",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Compare the texts too. Near-duplicates have a text similarity of at least S, above 0, up to 1. Try 0.8.",
+    help="Near-duplicates have a text similarity of at least S too, above 0, up to 1. Try 0.8.",
 )
 measure_option = option(
     "--similarity",
@@ -214,9 +230,9 @@ measure_option = option(
     type=click.Choice(MEASURES),
     default=MEASURES[0],
     show_default=True,
-    help="How --confirm measures the similarity: jaccard of character shingles; containment, the share of the shorter "
-    "text's shingles that the longer text has (for cut or framed copies); cosine of weighted words; or levenshtein "
-    "edits (for short texts).",
+    help="How --confirm measures the similarity. jaccard: of character shingles. containment: the share of the shorter "
+    "text's shingles that the longer text has, for cut or framed copies. cosine: of weighted words. levenshtein: "
+    "edits, for short texts.",
 )
 numbers_option = option(
     "--numbers-agree",
@@ -299,4 +315,7 @@ def filter_option(help: str, section: str = OWN) -> AddOption:
     return option("--filter", section=section, metavar="JSON", callback=parse_filter, help=help)
 
 
+quiet_option = click.option(
+    "--quiet", is_flag=True, help="Print only errors and what was rejected: no progress, no duplicates, no counts."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on standard output.")

@@ -65,6 +65,17 @@ def show_log_lines() -> None:
         logging.lastResort.setFormatter(_LineFormatter())
 
 
+def show_details() -> None:
+    """Also print what the library and the clients of the servers log for information."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_LineFormatter())
+    for name in ("es_simhash", "elastic_transport.transport", "opensearch"):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.addHandler(handler)
+        logger.propagate = False
+
+
 class _LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))

@@ -75,10 +75,13 @@ class OutcomePrinter:
 
     As JSON, every outcome is a line. As text, only duplicates are printed, and on standard error the documents that
     were rejected or failed. Documents that failed for the same reason as the last one are counted, not printed.
+
+    :param quiet: print only the documents that were rejected or failed, as text.
     """
 
-    def __init__(self, as_json: bool, progress: tqdm[Any]) -> None:
-        self._as_json = as_json
+    def __init__(self, as_json: bool, progress: tqdm[Any], *, quiet: bool = False) -> None:
+        self._as_json = as_json and not quiet
+        self._quiet = quiet
         self._progress = progress
         self._last_reason: str | None = None
         self._for_same_reason = 0
@@ -89,7 +92,7 @@ class OutcomePrinter:
             print_json(outcome.to_dict())
         elif outcome.reason is not None:
             self._print_reason(outcome, outcome.reason)
-        elif outcome.duplicate_of is not None and outcome.outcome != "unchanged":
+        elif not self._quiet and outcome.duplicate_of is not None and outcome.outcome != "unchanged":
             self._progress.clear()
             known = outcome.outcome != "exact_duplicate" and outcome.distance is not None
             bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""

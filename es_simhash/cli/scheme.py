@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.cli.help import option
+from es_simhash.cli.help import PLAIN_SCHEME, SCHEME, option
 from es_simhash.cli.input import open_input
 from es_simhash.cli.options import client_options
 from es_simhash.cli.output import display
@@ -68,12 +68,12 @@ def scheme_options(command: F) -> F:
 
     The default of each option is the choice of the store.
     """
-    return _with_options(command, "Scheme (defaults: the store's choices, else those in brackets)")
+    return _with_options(command, SCHEME)
 
 
 def plain_scheme_options(command: F) -> F:
     """Add the options that make a Scheme, for commands without a store: the arguments of :func:`make_fingerprinter`."""
-    return _with_options(command, "Scheme")
+    return _with_options(command, PLAIN_SCHEME)
 
 
 def _with_options(command: F, section: str) -> F:

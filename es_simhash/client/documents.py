@@ -36,8 +36,9 @@ class Documents(SyncClient):
     ...     for outcome in documents.ingest([{"id": 1, "text": "…"}]):
     ...         print(outcome.id, outcome.outcome, outcome.duplicate_of)
 
-    :param store: ``sqlite:///path/to.db``, ``http(s)://[user:password@]host:port[,host:port…]/index``, an
-        :class:`elasticsearch.Elasticsearch` of your own, or None for ``ELASTICSEARCH_URL`` or else an SQLite file.
+    :param store: ``sqlite:///path/to.db``, ``http(s)://[user:password@]host:port[,host:port…]/index``, the
+        same with ``opensearch+`` before ``http``, an :class:`elasticsearch.Elasticsearch` or an
+        :class:`opensearchpy.OpenSearch` of your own, or None for ``ELASTICSEARCH_URL`` or else an SQLite file.
     :param index: the index, if ``store`` is a client.
     :param scheme: for a store that is set up now; by default ``Scheme()``. A store that was set up keeps its Scheme:
         leave ``scheme`` out to use it. Another one raises.
@@ -46,8 +47,8 @@ class Documents(SyncClient):
         function that makes one for the store's Scheme (None if the store is not set up).
     :param deadline: seconds for which each request is retried while the store is busy or away; 0 to raise at once. If
         no host answers the very first request, it is not retried, because the address may be mistyped.
-    :param client_options: for the Elasticsearch client: ``api_key``, ``ca_certs``, ``request_timeout``,
-        ``sniff_on_node_failure``, …
+    :param client_options: for the official client: ``api_key``, ``ca_certs``, ``request_timeout``,
+        ``sniff_on_node_failure``, …; for the OpenSearch client also ``http_auth``, …
     :raises InputError: if the address cannot be used; for a ``fingerprinter`` together with a ``scheme``. Nothing is
         sent before the first request.
     """
@@ -104,7 +105,8 @@ class Documents(SyncClient):
 class AsyncDocuments(AsyncClient):
     """:class:`Documents` for async programs: the same methods, awaited, or iterated by ``async for``.
 
-    :param store: as for Documents, or an :class:`elasticsearch.AsyncElasticsearch` of your own.
+    :param store: as for Documents, or an :class:`elasticsearch.AsyncElasticsearch` or an
+        :class:`opensearchpy.AsyncOpenSearch` of your own.
     """
 
     def __init__(

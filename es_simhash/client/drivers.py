@@ -27,8 +27,9 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from es_simhash.client.group_commit import AsyncGroupCommit, GroupCommit, Together
+from es_simhash.contract import AtOnce
 from es_simhash.drive import arun, run, with_retries
-from es_simhash.ingest.performer import Performer
+from es_simhash.ingest.performer import Performer, is_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine
@@ -64,6 +65,7 @@ class SyncClient:
         self._verbs = verbs
         self._patience = patience
         self._group_commit = GroupCommit(self._run)
+        self._threads: ThreadPoolExecutor | None = None
 
     @property
     def name(self) -> str:
@@ -71,10 +73,13 @@ class SyncClient:
         return self._store.name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
+        if self._threads is not None:
+            self._threads.shutdown()
+            self._threads = None
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -89,7 +94,18 @@ class SyncClient:
     def _answer(self, request: Request[R]) -> R:
         if isinstance(request, Together):
             return cast("R", self._group_commit.answer(request))
+        if isinstance(request, AtOnce):
+            return cast("R", self._perform_at_once(*request.requests))
         return self._store.perform(request)
+
+    def _perform_at_once(self, first: Request[Any], *others: Request[Any]) -> tuple[Any, ...]:
+        if self._store.embedded:
+            return tuple(map(self._store.perform, (first, *others)))
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(len(others), "es-simhash-at-once")
+        started = [self._threads.submit(self._store.perform, request) for request in others]
+        reply = self._store.perform(first)
+        return reply, *(each.result() for each in started)
 
     def _iterate(self, stream: Stream[T], watch: Watch) -> Generator[T, None, None]:
         watch.begun = True
@@ -101,8 +117,8 @@ class SyncClient:
                 results = iter(batch)
                 try:
                     yield from results
-                except GeneratorExit:
-                    watch.left(length_hint(results))
+                except GeneratorExit as left:
+                    watch.left(length_hint(results), left)
                     raise
 
 
@@ -124,7 +140,7 @@ class AsyncClient:
         return self._store.name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
+        return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
     async def close(self) -> None:
         """Close the file, or the client unless it is yours."""
@@ -143,6 +159,9 @@ class AsyncClient:
     async def _answer(self, request: Request[R]) -> R:
         if isinstance(request, Together):
             return cast("R", await self._group_commit.answer(request))
+        if isinstance(request, AtOnce):
+            replies = await asyncio.gather(*map(self._store.perform, request.requests))
+            return cast("R", tuple(replies))
         return await self._store.perform(request)
 
     async def _iterate(self, stream: Stream[T], watch: Watch) -> AsyncGenerator[T, None]:
@@ -157,8 +176,8 @@ class AsyncClient:
                 try:
                     for item in results:
                         yield item
-                except GeneratorExit:
-                    watch.left(length_hint(results))
+                except GeneratorExit as left:
+                    watch.left(length_hint(results), left)
                     raise
         finally:
             performer.cancel()
@@ -187,9 +206,9 @@ class Watch:
             weakref.finalize(iterator, self._gone).atexit = False
         return iterator
 
-    def left(self, results: int) -> None:
-        """Warn that the iterator is left, and results of its last batch were not taken."""
-        if self._verb is not None and results:
+    def left(self, results: int, error: GeneratorExit) -> None:
+        """Warn that the iterator is left, and results of its last batch were not taken. A signal needs no warning."""
+        if self._verb is not None and results and not is_interrupted(error):
             _log.warning(
                 "%s() was left before its end: %d outcomes of documents that are done were not taken, and documents "
                 "that were not read are not stored: iterate to the end, or use add_many()",

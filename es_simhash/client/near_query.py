@@ -51,7 +51,7 @@ class NearQuery:
     """
 
     clause: dict[str, Any]
-    fields: list[str]
+    fields: list[dict[str, str]]
     _rule: ResolvedRule = field(repr=False)
     _value: int | None = field(repr=False)
     _digest: str | None = field(repr=False)
@@ -118,7 +118,9 @@ def near_query(
             own = resolved.texts.confirm.features(near)
         near = fingerprinter.fingerprint(near)
     value, digest = checked_fingerprint(near, fingerprinter.scheme.bits)
-    return NearQuery(_clause(resolved, value, digest, own), list(ROW_FIELDS), resolved, value, digest, own)
+    return NearQuery(
+        _clause(resolved, value, digest, own), [{"field": name} for name in ROW_FIELDS], resolved, value, digest, own
+    )
 
 
 def check_near(near: object, rule: DuplicateRule) -> None:

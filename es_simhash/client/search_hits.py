@@ -28,7 +28,9 @@ def hits_of(answer: Any) -> list[Hit]:
             f"the search returned a {type(answer).__name__}: return the answer of Elasticsearch, or its list of hits"
         ) from error
     if hits and not any(hit.get("_source") or hit_group(hit) for hit in hits):
-        raise InputError(f"none of the hits has the field {_GROUP}: search with docvalue_fields=['{_GROUP}']")
+        raise InputError(
+            f"none of the hits has the field {_GROUP}: search with docvalue_fields=[{{'field': '{_GROUP}'}}]"
+        )
     return list(hits)
 
 

@@ -134,9 +134,8 @@ class SeenItems(SyncClient):
         It is :meth:`unseen_page` of ids and of the groups of documents. ::
 
             def search(offset: int, size: int) -> Any:
-                return client.search(
-                    index="news", query=query, from_=offset, size=size, docvalue_fields=["simhash.group"]
-                )
+                group = [{"field": "simhash.group"}]
+                return client.search(index="news", query=query, from_=offset, size=size, docvalue_fields=group)
 
             page = seen.search_page("ann", search, 10)
             seen.add("ann", page.items)
@@ -154,7 +153,8 @@ class SeenItems(SyncClient):
 class AsyncSeenItems(AsyncClient):
     """:class:`SeenItems` for async programs: the same methods, awaited.
 
-    :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` of your own.
+    :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` or an
+        :class:`opensearchpy.AsyncOpenSearch` of your own.
     """
 
     _compute_in_thread = False  # a page of items takes less time than a change of threads

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
-
 I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 
 
@@ -36,6 +35,8 @@ class SeenVerbs:
         chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
         checked = SeenConfig(**chosen)
         self._chosen = {key: getattr(checked, key) for key in chosen}
+        self.described = "".join(f", {key}={value!r}" for key, value in self._chosen.items())
+        """The numbers that the caller chose, for the repr."""
         self._name = name
         self._deadline = deadline
         self._embedded = embedded

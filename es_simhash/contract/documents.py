@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract.request import Request
 from es_simhash.errors import SchemeMismatch, StoreError
 from es_simhash.search.hamming import hamming_distance
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     """The queries of a Probe, and its times."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Row:
     """What a store knows of a document's text.
 
@@ -53,7 +54,7 @@ class Row:
     time: int | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True)
+@value
 class Entry:
     """A document to write.
 
@@ -65,7 +66,7 @@ class Entry:
     source: str
 
 
-@dataclass(frozen=True)
+@value
 class Probe:
     """What to look for: documents near a fingerprint, or with a digest, or with common keys. None looks for nothing.
 

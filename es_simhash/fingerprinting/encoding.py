@@ -37,7 +37,7 @@ def split(value: int, bits: int) -> tuple[int, ...]:
 def hex_segments(value: int, bits: int) -> tuple[str, ...]:
     """Return the segments in the form that is indexed: four lower-case hex digits each, highest segment first."""
     digits = f"{value:0{bits // 4}x}"
-    return tuple(digits[start : start + 4] for start in range(0, bits // 4, 4))
+    return tuple([digits[start : start + 4] for start in range(0, bits // 4, 4)])
 
 
 def segment_columns(fingerprints: Sequence[int], bits: int) -> NDArray[np.uint16]:
@@ -61,7 +61,7 @@ def from_signed(value: int) -> int:
 
 def to_longs(value: int, bits: int) -> tuple[int, ...]:
     """Return a fingerprint as signed longs of 64 bits, highest first."""
-    return tuple(to_signed(value >> shift & _WORD_MASK) for shift in range(bits - 64, -1, -64))
+    return tuple([to_signed(value >> shift & _WORD_MASK) for shift in range(bits - 64, -1, -64)])
 
 
 def from_longs(longs: Iterable[int]) -> int:

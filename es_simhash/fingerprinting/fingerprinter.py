@@ -8,8 +8,9 @@ sum of the votes is the bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,18 +24,19 @@ from es_simhash.fingerprinting.script import fold_scripts
 from es_simhash.fingerprinting.stop_words import LISTS
 from es_simhash.fingerprinting.tables import is_identity
 from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, tokenize
-from es_simhash.fingerprinting.weights import weigh
+from es_simhash.fingerprinting.weights import PART, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
+from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from es_simhash.fingerprinting.features import Features
     from es_simhash.fingerprinting.idf import IdfTable
     from es_simhash.fingerprinting.stop_words import StopWords
 
 
-@dataclass(frozen=True)
+@value
 class Fingerprint:
     """The fingerprint and the digest of one text.
 
@@ -69,6 +71,10 @@ class Fingerprint:
     def is_copy(self, other: Fingerprint) -> bool:
         """Return True if the two texts are exact duplicates: both normalised texts are equal and not empty."""
         return self.copy_digest is not None and self.copy_digest == other.copy_digest
+
+    def __repr__(self) -> str:
+        value = "None, too few features" if self.hex is None else f"0x{self.hex}"
+        return f"Fingerprint({value}, digest={self.digest!r}, features={self.features})"
 
     def distance(self, other: Fingerprint) -> int | None:
         """Return the Hamming distance in bits; None if either text has no fingerprint.
@@ -122,6 +128,9 @@ class Fingerprinter:
             self._stop_words = frozenset(fold_scripts(self._stop_words))
         if scheme.tokens in CHARACTER_TOKENS:
             self._stop_words = LISTS["none"]
+
+    def __repr__(self) -> str:
+        return f"Fingerprinter({self.scheme.version!r}, segmenter={self._segmenter!r})"
 
     @classmethod
     def using(
@@ -232,16 +241,28 @@ def aggregate(weights: Mapping[str, int], hash_name: str, bits: int) -> int:
     :returns: an integer of ``bits`` bits. Bit i (from the highest) is 1 where the votes for it are the majority.
     """
     hash_word = hasher(hash_name, bits // 8)
-    hashes = np.frombuffer(b"".join(map(hash_word, weights)), dtype=np.uint8).reshape(len(weights), bits // 8)
     # The sum of all votes +w and -w is positive exactly where the votes +w alone are over half of the total weight.
     # So one matrix product of integers is enough.
     total = sum(weights.values())
     # A product of doubles is by far the fastest. It is exact while no sum reaches 2**53. Python's integers are
     # always exact.
     number_type = np.float64 if total < 1 << 53 else np.object_
-    votes = np.fromiter(weights.values(), dtype=number_type, count=len(weights))
-    votes_for = votes @ np.unpackbits(hashes, axis=1).astype(number_type)
+    votes_for: Any = np.zeros(bits, dtype=number_type)
+    for part in _parts(weights):
+        hashes = np.frombuffer(b"".join(map(hash_word, part)), dtype=np.uint8).reshape(len(part), bits // 8)
+        votes = np.fromiter(part.values(), dtype=number_type, count=len(part))
+        votes_for += votes @ np.unpackbits(hashes, axis=1).astype(number_type)
     return int.from_bytes(np.packbits((2 * votes_for > total).astype(bool)).tobytes(), "big")
+
+
+def _parts(weights: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """Yield the features in parts, so that a signal is handled between two of them."""
+    if len(weights) <= PART:
+        yield weights
+        return
+    rest = iter(weights.items())
+    while part := dict(islice(rest, PART)):
+        yield part
 
 
 def fingerprint(text: str | None = None, scheme: Scheme = DEFAULT, *, features: Features | None = None) -> Fingerprint:

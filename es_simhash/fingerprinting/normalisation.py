@@ -63,7 +63,8 @@ _INVISIBLE = re.compile(
 )
 # What editors and input methods write for one and the same quotation mark, apostrophe or hyphen.
 _VARIANTS = (("\u2018", "'"), ("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2010", "-"))
-_FULL_WIDTH = re.compile("[\uff01-\uff5e\u3000]")
+_FIRST_WIDE, _LAST_WIDE, _TO_ASCII = np.uint32(0xFF01), np.uint32(0xFF5E), np.uint32(0xFEE0)
+_WIDE_SPACE = np.uint32(0x3000)
 _BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
 _DIRECTLY_BESIDE = re.compile(f" (?:(?=[{_BESIDE}])|(?<=[{_BESIDE}] )(?=[\\w!-~]))")
 
@@ -83,9 +84,10 @@ def normalise(text: str, script: str = "simplified") -> str:
         return " ".join(visible.lower().split())
     # Full-width punctuation alone would send every Chinese text down NFKC's slow path. To put in its
     # decompositions beforehand does not change what NFKC gives.
-    narrow = _FULL_WIDTH.sub(_narrow, visible)
-    if len(narrow) > MARKS_IN_A_ROW:
-        narrow = text_of(_without_surplus_marks(codes_of(narrow)))
+    codes = _narrow(codes_of(visible))
+    if len(codes) > MARKS_IN_A_ROW:
+        codes = _without_surplus_marks(codes)
+    narrow = text_of(codes)
     # Folding can bring forth what NFKC would change again (Unicode, section 3.13, D147).
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", narrow).casefold())
     for variant, plain in _VARIANTS:
@@ -100,8 +102,12 @@ def normalise(text: str, script: str = "simplified") -> str:
     return _without_accidental_space(" ".join(text_of(codes).split()))
 
 
-def _narrow(wide: re.Match[str]) -> str:
-    return " " if wide[0] == "\u3000" else chr(ord(wide[0]) - 0xFEE0)
+def _narrow(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return a text with its full-width forms of ASCII, and its ideographic spaces, as ASCII."""
+    # Below the first of the range, the difference of unsigned numbers is a large one.
+    narrow = np.where(codes - _FIRST_WIDE <= _LAST_WIDE - _FIRST_WIDE, codes - _TO_ASCII, codes)
+    narrow[narrow == _WIDE_SPACE] = ord(" ")
+    return narrow
 
 
 def _without_surplus_marks(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -139,11 +145,14 @@ def _without_accidental_space(text: str) -> str:
         return text
     spaces = np.flatnonzero(codes == ord(" "))
     # False stands for the missing neighbour at either end of the text.
-    unspaced = np.concatenate([[False], unspaced, [False]])
+    bounded = np.zeros(len(words) + 2, dtype=np.bool_)
+    bounded[1:-1] = unspaced
     after = np.searchsorted(words, spaces)
-    beside = unspaced[after] | unspaced[after + 1]
+    beside = bounded[after] | bounded[after + 1]
     carries = kind[np.minimum(spaces + 1, len(codes) - 1)] & MARK != 0
-    return text_of(np.delete(codes, spaces[beside & ~carries]))
+    keep = np.ones(len(codes), dtype=np.bool_)
+    keep[spaces[beside & ~carries]] = False
+    return text_of(codes[keep])
 
 
 def word_characters(normalised: str) -> str:

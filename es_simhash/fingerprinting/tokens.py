@@ -79,7 +79,8 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
     for start in range(RUNS, len(runs), RUNS):
         words += segment("\n".join(runs[start : start + RUNS]))
     if tokens == "words":
-        return words + _WORD.findall(normalised)
+        # What stands between the runs is short, and no word reaches over a run.
+        return words + _WORD.findall("\n".join(_RUN.split(normalised)))
     return _in_order(normalised, words)
 
 

@@ -10,9 +10,9 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.fingerprinting.idf import jieba_idf
 from es_simhash.fingerprinting.stop_words import STOP_WORDS
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
     from es_simhash.fingerprinting.idf import IdfTable
 
+W = TypeVar("W")
+
 _DECIMAL = Context(prec=28)  # its logarithm is rounded correctly, so it is the same on every machine
+
+PART = 100_000
+"""Words that are counted, or features that are hashed, in one call of C code. A signal waits until the call returns."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,15 @@ WEIGHTS: dict[str, Weight] = {
 }
 
 
+def _count(words: Iterable[W]) -> dict[W, int]:
+    """Return how often each word occurs, in the order of their first places. A signal is handled between two parts."""
+    counts: Counter[W] = Counter()
+    rest = iter(words)
+    while part := list(islice(rest, PART)):
+        counts.update(part)
+    return counts
+
+
 def weigh(
     words: Iterable[str],
     weights: str,
@@ -93,7 +107,7 @@ def weigh(
     :returns: an entry for each distinct feature; empty if there are fewer than ``min_features`` distinct words.
     """
     words = list(words) if neighbours else words
-    counts = Counter(words)
+    counts = _count(words)
     content = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
     kept = content if len(content) >= min_features and not keep_all else counts
     if len(kept) < min_features:
@@ -107,9 +121,10 @@ def weigh(
         units, mean = table.units, table.mean
         features = {word: total(count, units.get(word, mean)) for word, count in kept.items()}
     else:
-        features = {word: total(count, UNIT) for word, count in kept.items()}
+        totals = {count: total(count, UNIT) for count in set(kept.values())}
+        features = {word: totals[count] for word, count in kept.items()}
     if neighbours:
-        for (one, other), count in Counter(pairwise(word for word in words if word in kept)).items():
+        for (one, other), count in _count(pairwise(word for word in words if word in kept)).items():
             pair_idf = max(units.get(one, mean), units.get(other, mean))
             features[f"{one}{NEIGHBOUR_SEPARATOR}{other}"] = total(count, pair_idf)
     return features

@@ -298,10 +298,10 @@ def _follow(low: int, united: dict[int, int]) -> int:
 def _copies(digests: Sequence[str | None]) -> Pairs:
     """Return a pair for each exact duplicate: the position of the first document with its digest, and its own."""
     first: dict[str, int] = {}
-    pairs = [(first.setdefault(digest, i), i) for i, digest in enumerate(digests) if digest is not None]
-    copies = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    apart: Pairs = copies[copies[:, 0] != copies[:, 1]]
-    return apart
+    firsts = [i if digest is None else first.setdefault(digest, i) for i, digest in enumerate(digests)]
+    earlier = np.array(firsts, dtype=np.int64)
+    later = np.flatnonzero(earlier != np.arange(len(earlier)))
+    return np.stack([earlier[later], later], axis=1)
 
 
 def _heads(lowest: NDArray[np.int64], documents: GroupInput, head: str) -> NDArray[np.int64]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
+from es_simhash.input import rows_of
 from es_simhash.lines import Line
 
 if TYPE_CHECKING:
@@ -18,12 +19,10 @@ BATCH = 500
 BATCH_SIZE = 4_000_000
 """Bytes of lines, or characters of strings in dicts, after which a batch ends."""
 _CONTAINERS = (dict, list, tuple)
-_TABLES = {"to_pylist": "to_pylist()", "to_dicts": "to_dicts()", "to_dict": "to_dict('records')"}
-"""How a table of pyarrow, polars or pandas becomes a list of dicts: the name of its method, and the call."""
 
 
 class Source:
-    """Documents from one iterator: dicts or Lines.
+    """Documents from one iterator: dicts or Lines, or the rows of a table.
 
     :param size: the most documents in a batch.
     :param async_allowed: the documents may be an async iterable, for :meth:`atake`.
@@ -43,10 +42,9 @@ class Source:
         from_caller: bool = True,
     ) -> None:
         self.from_caller = from_caller
+        documents = rows_of(documents)
         self._sync: Iterator[Any] | None = None
         self._async: AsyncIterator[Any] | None = None
-        if (problem := _not_documents(documents)) is not None:
-            raise InputError(problem)
         if isinstance(documents, Iterable):
             self._sync = iter(documents)
         elif async_allowed and isinstance(documents, AsyncIterable):
@@ -91,18 +89,6 @@ class Source:
     def _line(self, document: Any) -> Line:
         self._count += 1
         return document if isinstance(document, Line) else Line(f"document {self._count}", document)
-
-
-def _not_documents(documents: object) -> str | None:
-    """Return what is wrong with an object that is iterable, but not by documents; None if there is nothing."""
-    if isinstance(documents, Mapping):
-        return "the documents are one dict: put it in a list, or use add()"
-    if isinstance(documents, str | bytes | bytearray):
-        return f"the documents are one {type(documents).__name__}: use a list of dicts, or json_lines() of a file"
-    for method, call in _TABLES.items():
-        if callable(getattr(documents, method, None)) and hasattr(documents, "columns"):
-            return f"the documents are a {type(documents).__name__}, which is iterated by column: pass documents.{call}"
-    return None
 
 
 class _Batch:

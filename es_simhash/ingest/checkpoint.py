@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, one_line
 from es_simhash.files import create_for_owner
 from es_simhash.verbs.ingest import Decision
 from es_simhash.verbs.outcome import OUTCOMES, Counts, Outcome
@@ -182,7 +182,7 @@ class Checkpoint:
             yield
         except sqlite3.Error as error:
             fix = "another ingest uses it" if "locked" in str(error) else "name another file that can be written"
-            raise InputError(f"the checkpoint {self.path!r} cannot be used ({error}): {fix}") from error
+            raise InputError(f"the checkpoint {self.path!r} cannot be used ({one_line(error)}): {fix}") from error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -194,7 +194,8 @@ class Checkpoint:
             raise
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise InputError(
-                f"the checkpoint {self.path!r} is damaged ({error}): name another file, and ingest everything again"
+                f"the checkpoint {self.path!r} is damaged ({one_line(error)}): name another file, and ingest "
+                "everything again"
             ) from error
 
     def close(self) -> None:
@@ -233,7 +234,12 @@ def _opened(path: str) -> sqlite3.Connection:
 
 
 def _values(decision: Decision) -> dict[str, Any]:
-    return {**asdict(decision), "outcome": decision.outcome.to_dict()}
+    return {
+        "outcome": decision.outcome.to_dict(),
+        "group": decision.group,
+        "duplicate_of": decision.duplicate_of,
+        "written": decision.written,
+    }
 
 
 def _decision(values: dict[str, Any]) -> Decision:
@@ -252,9 +258,12 @@ def checked(value: Any, *types: type) -> Any:
     """Return a value.
 
     :raises TypeError: if it has none of the types. True and False are no integers.
+    :raises ValueError: if it is a text that UTF-8 cannot encode.
     """
     if type(value) not in types:
         raise TypeError(f"{str(value)[:50]!r} is not of type {types[0].__name__}")
+    if isinstance(value, str):
+        value.encode()
     return value
 
 

@@ -59,7 +59,8 @@ class FirstPlaces:
 
     def fill(self, claims: Iterable[tuple[str, str]]) -> None:
         """Add many keys, each with its place."""
-        with _errors():
+        with _errors(), self._db:
+            self._db.execute("BEGIN")
             self._db.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", claims)
 
     def __enter__(self) -> Self:

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+def is_interrupted(error: BaseException | None) -> bool:
+    """Return whether an error came while the program was stopped by Ctrl-C or another signal."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False
+
+
 class Performer:
     """Performs flows on a store, and retries requests that fail for a passing reason.
 

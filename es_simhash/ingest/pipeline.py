@@ -17,6 +17,7 @@ from es_simhash.contract import Refresh, ask
 from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
+from es_simhash.ingest.performer import is_interrupted
 from es_simhash.verbs.ingest import failed
 from es_simhash.verbs.outcome import Document
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from es_simhash.verbs.outcome import Outcome
 
     Items = Sequence[Document | Outcome]
+
+_log = logging.getLogger("es_simhash")
 
 T = TypeVar("T")
 
@@ -124,14 +127,16 @@ class Pipeline:
                     self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
                 outcomes = self._perform(self._ingest.write(looked_up, decisions))
                 self._looking_up.popleft()
+                _log.info("written: a batch of %s", batch.count)
                 yield from self._taken(outcomes)
                 if not self._read_ahead:
                     self._look_up_next(None)
         except StoreError:
             yield from self._give_up()
             raise
-        except GeneratorExit:
-            self._warn_of_unwritten()
+        except GeneratorExit as left:
+            if not is_interrupted(left):
+                self._warn_of_unwritten()
             raise
         self._perform(self._ingest.finish())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
@@ -13,7 +13,7 @@ from es_simhash.lines import Line, parsed
 from es_simhash.search.blocks import block_keys
 from es_simhash.search.keys import BLOCKS, SHINGLES, text_keys
 from es_simhash.search.times import time_of
-from es_simhash.similarity.text_fields import kind_of, text_of
+from es_simhash.similarity.text_fields import field_value, kind_of, text_of
 from es_simhash.verbs.outcome import Document, Outcome, StoredDocument
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ SIMHASH_FIELDS = frozenset(
 class Reader:
     """Checks and fingerprints the documents of one run.
 
-    :param id_field: name of the field with the id, a string or a whole number.
+    :param id_field: name of the field with the id, a string or a whole number. A dot leads into an object.
     :param text_fields: names of the fields with the text. Several are joined; missing ones are left out.
     :param max_text: the most characters of a text.
     :param kinds: the kinds of keyword keys that documents get.
@@ -85,7 +85,7 @@ class Reader:
     def _read_line(self, line: Line) -> Document | Outcome:
         line = carried_line(parsed(line))
         if line.problem is not None:
-            return rejected(None, line.place, line.problem, line.raw)
+            return rejected(None, line.place, line.problem, line.document if line.raw is None else line.raw)
         try:
             return self.read(line)
         except InputError as error:
@@ -121,9 +121,9 @@ class Reader:
 
     def _id(self, document: Mapping[str, Any]) -> str:
         field = self._id_field
-        if field not in document:
+        id = document[field] if field in document else field_value(document, field)
+        if id is None and field not in document:
             raise InputError(f"no field {field!r}: name the field that holds the id (--id-field)")
-        id = document[field]
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
         if isinstance(id, int) and id.bit_length() > MAX_BITS:
@@ -166,7 +166,9 @@ class StoredReader(Reader):
     def read(self, line: Line) -> StoredDocument:
         """:meth:`Reader.read`, with the version of the stored document."""
         stored: StoredLine = line  # type: ignore[assignment]
-        return StoredDocument(**vars(super().read(line)), version=stored.version)
+        document = super().read(line)
+        values = {each.name: getattr(document, each.name) for each in fields(document)}
+        return StoredDocument(**values, version=stored.version)
 
 
 def rejected(id: str | None, place: str, problem: str, document: Any) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
+
+_log = logging.getLogger("es_simhash")
 
 R = TypeVar("R", bound=Reader)
 T = TypeVar("T")
@@ -138,6 +141,7 @@ def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, ke
 def _outcomes(
     operation: Ingest, source: Source, reader: Reader, performer: Performer, options: RunOptions, scheme: Scheme
 ) -> Iterator[Sequence[Outcome]]:
+    _log.info("%s: Scheme %s, batches of %s documents", performer.store.name, scheme.version, options.batch_size)
     with ExitStack() as stack:
         ids = stack.enter_context(FirstPlaces())
         checkpoint = _checkpoint(stack, options, performer.store.name, scheme)

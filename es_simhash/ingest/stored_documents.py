@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import ask
 from es_simhash.lines import Line
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ IDS = 10_000
 """Ids in one clause. A server takes no more."""
 
 
-@dataclass(frozen=True)
+@value
 class StoredLine(Line):
     """A stored document as a line of input.
 

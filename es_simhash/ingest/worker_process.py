@@ -8,6 +8,7 @@ Parent and process exchange pickled values through pipes. Before each value stan
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -114,6 +115,8 @@ def _serve() -> None:
     received: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_receive_all, args=(received,), daemon=True).start()
     reader: Reader = pickle.loads(received.get())
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)  # the objects of a batch have no circles
     while True:
         lines = received.get()
         try:

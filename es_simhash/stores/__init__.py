@@ -1,1 +1,1 @@
-"""How do SQLite and Elasticsearch answer requests?"""
+"""How do SQLite, Elasticsearch and OpenSearch answer requests?"""

@@ -38,34 +38,50 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
     written, keys, length = get("written") or 0, get("keys") or (), get("length")
     if isinstance(keys, str):  # an index with synthetic _source returns a list of one value as the value
         keys = (keys,)
-    problem = (
-        _not_a_string("an id", id)
-        or _not_a_long("fp", fp)
-        or _not_a_long("fp1", fp1)
-        or _not_a_string("digest", digest)
-        or _not_a_string("group", group)
-        or _not_a_string("duplicate_of", duplicate_of)
-        or _not_a_long("written", written)
-        or _not_a_long("length", length)
-    )
-    if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
-        problem = "keys is not a list of strings"
-    if not problem:
-        problem = _not_fitting(id, fp, fp1, digest, group, duplicate_of)
-    if problem:
-        return Row(str(id), None, "", "", None, 0, version, damaged=f"document {id!r} is stored with {problem}: {_FIX}")
+    if not _is_usual(id, fp, digest, group, duplicate_of, written) or fp1 is not None or keys or length is not None:
+        problem = (
+            _not_a_string("an id", id)
+            or _not_a_long("fp", fp)
+            or _not_a_long("fp1", fp1)
+            or _not_a_string("digest", digest)
+            or _not_a_string("group", group)
+            or _not_a_string("duplicate_of", duplicate_of)
+            or _not_a_long("written", written)
+            or _not_a_long("length", length)
+        )
+        if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
+            problem = "keys is not a list of strings"
+        if not problem:
+            problem = _not_fitting(id, fp, fp1, digest, group, duplicate_of)
+        if problem:
+            damaged = f"document {id!r} is stored with {problem}: {_FIX}"
+            return Row(str(id), None, "", "", None, 0, version, damaged=damaged)
     longs = [long for long in (fp, fp1) if long is not None]
     return Row(
         id,
         from_longs(longs) if longs else None,
         digest or "",
-        group or "",
+        (id if group == id else group) or "",  # one string for both: a verb may hold all Rows
         duplicate_of,
         written,
         version,
         tuple(keys),
         length,
-        time=time,
+        None,
+        time,
+    )
+
+
+def _is_usual(id: Any, fp: Any, digest: Any, group: Any, duplicate_of: Any, written: Any) -> bool:
+    """Return whether the values are those of a usual document, which has no keys. It is a shortcut: it is quick."""
+    return (
+        type(id) is type(digest) is type(group) is str
+        and digest != ""
+        and group != ""
+        and (duplicate_of is None or (type(duplicate_of) is str and duplicate_of != id))
+        and type(fp) is type(written) is int
+        and _LEAST <= fp <= _MOST
+        and _LEAST <= written <= _MOST
     )
 
 

@@ -127,8 +127,18 @@ class SearchContract(Suite):
         ids, left_out = found(per_fingerprint=3, one_per_digest=True)
         assert ids == {f"{value}-{n}" for value in (8, 9, 1 << 40) for n in (0, 2, 4)} | {"9-1000", "8-14"}
         assert left_out.keys() == {0, 1}
+        many = tuple(Probe(9, f"none-{n}") for n in range(150))
+        left_out = store.perform(Candidates(many, 0, bits=64, per_fingerprint=3)).left_out
+        assert left_out == dict.fromkeys(range(150), 1_197)
         ids, _ = found(per_fingerprint=1, without=("9-0", "8-0", "8-14"))
         assert ids == {"9-1", "8-1", f"{1 << 40}-0"} | copies - {"8-14"}
+
+    def test_an_id_with_a_zero_byte_is_that_of_no_document(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 9), entry("b", 9))
+        assert store.perform(Fetch(("a\0b",))) == {}
+        assert [row.id for row in scan(store, filter={"ids": {"values": ["a\0b", "b"]}})] == ["b"]
+        assert {row.id for row in candidates(store, [Probe(9, None)], 0, without=("a\0b", "b"))} == {"a"}
 
     def test_very_many_ids_may_be_left_out(self) -> None:
         store = self.ready()

@@ -19,18 +19,19 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Entry, Fetch, Probe, Write, ask
+from es_simhash.contract import AtOnce, Candidates, Entry, Fetch, Probe, Write, ask
 from es_simhash.drive import Pause
-from es_simhash.errors import StoreError
+from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
-from es_simhash.verbs.ingest import Ingest
+from es_simhash.verbs.ingest import Ingest, LookedUp, differs
+from es_simhash.verbs.outcome import Document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Flow, Row, Written
-    from es_simhash.verbs.ingest import LookedUp, OnDuplicate
-    from es_simhash.verbs.outcome import Document, Outcome
+    from es_simhash.verbs.ingest import OnDuplicate
+    from es_simhash.verbs.outcome import Outcome
     from es_simhash.verbs.rule import ResolvedRule
 
 OLDEST = 10.0
@@ -98,6 +99,21 @@ class Adder(Ingest):
         finally:
             self.outdated |= not done
         return outcomes
+
+    def look_up(self, items: Sequence[Document | Outcome], unwritten: LookedUp | None = None) -> Flow[LookedUp]:
+        """Ask for the stored versions and for the candidates at once. That suffices unless a document is an update."""
+        documents = [item for item in items if isinstance(item, Document)]
+        fetch = Fetch(tuple(document.id for document in documents), self._rule.time_field)
+        memory = self._memory
+        try:
+            stored, found = yield from ask(AtOnce((fetch, self._candidates_request(documents))))
+        except (TooManyCandidates, TooLarge):
+            return (yield from super().look_up(items))
+        updates = any(document.id in stored and differs(document, stored[document.id]) for document in documents)
+        if updates or any(row.id in memory.hidden for row in found.rows):
+            return (yield from super().look_up(items))
+        left_out = {documents[index].id: count for index, count in found.left_out.items()}
+        return LookedUp(items, stored, found.rows, memory, left_out)
 
     def _is_refresh_due(self, options: AddOptions) -> bool:
         if self.outdated:

@@ -20,7 +20,7 @@ _WORTHLESS = ("server", "file", "index")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The result of :func:`doctor`.
+    """The result of ``doctor``.
 
     :param store: its address, without credentials.
     :param checks: what was looked at, each with a ``name``, a ``status`` (``ok``, ``advice``, ``problem`` or

@@ -22,6 +22,7 @@ from es_simhash.contract import Candidates, Entry, Fetch, Refresh, Row, Write, W
 from es_simhash.drive import DEADLINE, pauses
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
+from es_simhash.values import value
 from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_stale
 from es_simhash.verbs.neighbours import Neighbours, Original
 from es_simhash.verbs.outcome import Document, Outcome
@@ -69,7 +70,7 @@ class LookedUp:
     def replaced(self) -> dict[str, Row]:
         """By id, the state that search may find after this batch has replaced it."""
         stored = {d.id: self.stored[d.id] for d in self.documents if d.id in self.stored}
-        return {d.id: stored[d.id] for d in self.documents if d.id in stored and _differs(d, stored[d.id])}
+        return {d.id: stored[d.id] for d in self.documents if d.id in stored and differs(d, stored[d.id])}
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class _Candidates:
     problems: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@value
 class Decision:
     """What was decided for a document. Together with the Document it is enough to write it again."""
 
@@ -163,7 +164,7 @@ class Ingest:
     ) -> Flow[LookedUp]:
         documents = [item for item in items if isinstance(item, Document)]
         stored = yield from ask(Fetch(tuple(document.id for document in documents), self._rule.time_field))
-        changed = [d for d in documents if d.id not in stored or _differs(d, stored[d.id])]
+        changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
         found = yield from self._candidates(changed, {**hidden, **{row.id: row for row in before}})
@@ -178,21 +179,7 @@ class Ingest:
         """Return the candidates for documents."""
         if not documents:
             return _Candidates([], {}, {})
-        rule = self._rule
-        probes = tuple(
-            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
-            for each in documents
-        )
-        request = Candidates(
-            probes,
-            rule.search_distance,
-            rule.bits,
-            self._filter,
-            one_per_digest=True,
-            per_fingerprint=rule.per_fingerprint,
-            time_field=rule.time_field,
-            blocks=rule.blocks,
-        )
+        request = self._candidates_request(documents)
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self._filter is not None
         try:
@@ -206,6 +193,24 @@ class Ingest:
         one = yield from self._candidates(documents[:middle], hidden)
         two = yield from self._candidates(documents[middle:], hidden)
         return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
+
+    def _candidates_request(self, documents: Sequence[Document]) -> Candidates:
+        """Return the request for what may be near documents."""
+        rule = self._rule
+        probes = tuple(
+            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
+            for each in documents
+        )
+        return Candidates(
+            probes,
+            rule.search_distance,
+            rule.bits,
+            self._filter,
+            one_per_digest=True,
+            per_fingerprint=rule.per_fingerprint,
+            time_field=rule.time_field,
+            blocks=rule.blocks,
+        )
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -231,9 +236,7 @@ class Ingest:
 
     def _alone(self, document: Document) -> Row:
         """Return the Row of a document that duplicates nothing. The digest of an empty text is empty."""
-        fingerprint = document.fingerprint
-        digest = fingerprint.copy_digest or ""
-        return Row(document.id, fingerprint.value, digest, document.id, None, 0, **_of_document(document))
+        return _row_of(document, document.fingerprint.copy_digest or "", document.id, None, 0)
 
     def _decide(
         self,
@@ -253,6 +256,9 @@ class Ingest:
         latest = {id: memories[0].get(id) or memories[1].get(id) or row for id, row in batch.stored.items()}
         known = _Known(batch.stored, latest, neighbours, outside)
         for document in documents:
+            if document.id not in batch.stored and neighbours.has_none(document.id):
+                decisions[document.id] = self._new(document)  # most documents: no other one asks for its Row
+                continue
             decision = yield from self._decide_one(document, known, written)
             decisions[document.id] = decision
             if decision.group:
@@ -261,13 +267,19 @@ class Ingest:
                 break
         return decisions
 
+    def _new(self, document: Document) -> Decision:
+        """Return the decision for a document that is not stored and duplicates nothing."""
+        fingerprinted = document.fingerprint.value is not None
+        outcome = Outcome(document.id, "new", stored=True, fingerprinted=fingerprinted, place=document.place)
+        return Decision(outcome, group=document.id, written=self._tick(None))
+
     def _decide_one(self, document: Document, known: _Known, written: Mapping[str, Row]) -> Flow[Decision]:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
         before = known.latest[document.id] if document.id in known.stored else None
         if before is not None and before.damaged and not self._repairs:
             return Decision(_failed(Outcome(document.id, "failed", **about), document, before.damaged))
-        if before is not None and not _differs(document, before):
+        if before is not None and not differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
             return Decision(Outcome(document.id, "unchanged", **about))
         kept = self._kept_write_order(document, before)
@@ -370,15 +382,7 @@ class Ingest:
     def _row(self, document: Document, decision: Decision) -> Row:
         """Return the Row to write for a document."""
         assert decision.group is not None
-        return Row(
-            id=document.id,
-            fingerprint=document.fingerprint.value,
-            digest=document.fingerprint.digest,
-            group=decision.group,
-            duplicate_of=decision.duplicate_of,
-            written=decision.written,
-            **_of_document(document),
-        )
+        return _row_of(document, document.fingerprint.digest, decision.group, decision.duplicate_of, decision.written)
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
@@ -498,15 +502,17 @@ class Ingest:
         self._memory = Memory()
 
 
-def _of_document(document: Document) -> dict[str, Any]:
-    """Return the keys and the time of a document, as fields of a Row."""
-    keys = document.keys
-    if keys is None:
-        return {"keys": document.block_keys, "time": document.time}
-    return {"keys": keys.values + document.block_keys, "length": keys.length, "time": document.time}
+def _row_of(document: Document, digest: str, group: str, duplicate_of: str | None, written: int) -> Row:
+    """Return the Row of a document with its keys and its time."""
+    keys, length, text_keys = document.block_keys, None, document.keys
+    if text_keys is not None:
+        keys, length = text_keys.values + keys, text_keys.length
+    # By position: there are two Rows for each document, and names take a quarter more time.
+    value, time = document.fingerprint.value, document.time
+    return Row(document.id, value, digest, group, duplicate_of, written, None, keys, length, None, time)
 
 
-def _differs(document: Document, stored: Row) -> bool:
+def differs(document: Document, stored: Row) -> bool:
     """Return whether a document must be written: its text changed, or the stored document lacks its keys."""
     lacks_keys = document.keys is not None and stored.length is None
     lacks_keys |= not set(stored.keys).issuperset(document.block_keys)

@@ -154,6 +154,7 @@ class Neighbours:
         self._orders = np.array([row.written for row in self._rows], dtype=np.int64)
         self._is_replaceable = np.array([row.id in self._position for row in self._rows], dtype=np.bool_)
         self._is_replaceable[self._stored_count :] = False
+        self._replaceable_ids = {row.id for row in first if row.id in self._position}
         self._copies: dict[str, list[int]] = defaultdict(list)
         for index, row in enumerate(self._rows):
             if row.digest in digests:
@@ -166,6 +167,18 @@ class Neighbours:
         self._recent = RecentSources()
         self._stored_texts: dict[int, StoredText] = {}
         self._batch_text: Callable[[int], StoredText]
+
+    def has_none(self, id: str) -> bool:
+        """Return whether it is known at once that no Row can be the original of one of the batch.
+
+        Then no stored Row has this id either, so it makes no difference to the others of the batch whether it is
+        written.
+        """
+        position = self._position[id]
+        if self._rule.keys or not self._alone[position] or self._not_returned:
+            return False
+        digest = self._rows[self._stored_count + position].digest
+        return (not digest or len(self._copies[digest]) == 1) and id not in self._replaceable_ids
 
     def _near(self, position: int) -> _Near:
         """Return the Rows that may be near one of the batch. It is kept only if there are few."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +18,7 @@ OutcomeName = Literal["new", "updated", "unchanged", "exact_duplicate", "near_du
 OUTCOMES: tuple[OutcomeName, ...] = get_args(OutcomeName)
 
 
-@dataclass(frozen=True)
+@value
 class Document:
     """A document that was checked and fingerprinted.
 
@@ -36,7 +38,7 @@ class Document:
     time: int | None = None
 
 
-@dataclass(frozen=True)
+@value
 class StoredDocument(Document):
     """A stored document that a backfill gives a fingerprint. Its ``source`` has the fields with the text only.
 
@@ -46,7 +48,7 @@ class StoredDocument(Document):
     version: Any = field(kw_only=True)
 
 
-@dataclass(frozen=True)
+@value
 class Outcome:
     """What happened to one document.
 
@@ -79,8 +81,7 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON. ``document``, and empty ``reason``, ``similarity``, ``left_out`` are omitted."""
-        values = {**vars(self)}
-        del values["document"]
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "document"}
         for name in ("reason", "similarity"):
             if values[name] is None:
                 del values[name]

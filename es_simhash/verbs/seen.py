@@ -227,22 +227,22 @@ def rotate(
     if users is not None:
         return (yield from _change(config, tuple(users), change, deadline))
     total = SeenReport({}, {})
-    left: list[str] = []  # failed or not rotated: the store would list these users again and again
+    left: set[str] = set()  # failed or not rotated: the store would list these users again and again
     while True:
         try:
             yield from ask(Refresh())
-            some = yield from ask(ListUsers(limit, without=tuple(left)))
+            some = yield from ask(ListUsers(limit, without=tuple(sorted(left))))
         except StoreError as error:
             done = f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
             raise unfinished(error, done) from error
-        if not some:
+        if not (some := [user for user in some if user not in left]):
             return total
         report = yield from _change(config, tuple(some), change, deadline)
         total.results.update(report.results)
         total.failed.update(report.failed)
         if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
             return total
-        left += [user for user in some if not report.results.get(user)]
+        left |= {user for user in some if not report.results.get(user)}
 
 
 def remove(users: Sequence[str]) -> Flow[set[str]]:

@@ -104,7 +104,7 @@ class DocumentFigures:
 
 @dataclass(frozen=True)
 class Stats:
-    """The result of :func:`stats`.
+    """The result of ``stats``.
 
     :param store: its address, without credentials.
     :param documents: None if the store was not set up for documents.

@@ -82,8 +82,12 @@ BAD_LINES: dict[str, tuple[bytes, str | None, str]] = {
     "not a number": (b'{"id": "b9", "text": "x", "n": NaN}', None, "NaN is not a JSON number: use null"),
     "infinity": (b'{"id": "b9", "text": "x", "n": -Infinity}', None, "-Infinity is not a JSON number: use null"),
     "nested too deeply": (b"[" * 100_000, None, "invalid JSON: nested too deeply: flatten it"),
-    "not UTF-8": ('{"id": "b10", "text": "暴雨"}'.encode("gbk"), None, "not UTF-8 at byte 24: convert the file"),
-    "UTF-16": ('{"id": "b11"}'.encode("utf-16-le"), None, "not UTF-8: the line has zero bytes, as in UTF-16: convert"),
+    "not UTF-8": (
+        '{"id": "b10", "text": "暴雨"}'.encode("gbk"),
+        None,
+        "not UTF-8 at byte 24, but it looks like GB18030, an encoding of Chinese: name it (--encoding gb18030)",
+    ),
+    "UTF-16": ('{"id": "b11"}'.encode("utf-16-le"), None, "not UTF-8: the line has zero bytes, as in UTF-16: name"),
     "a field that is taken": (
         b'{"id": "b12", "text": "x", "simhash": 7}',
         "b12",
@@ -206,7 +210,7 @@ def test_a_file_of_rejected_lines_only_exits_with_1(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes((line("n1") + line("n2", HARVEST)).decode().encode("utf-16"))
     done = es_simhash("ingest", "news.jsonl", cwd=tmp_path)
     assert done.code == 1
-    assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: convert the file to UTF-8\n", done.err)
+    assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: name the encoding \(--encoding utf-16\)\n", done.err)
 
 
 def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:

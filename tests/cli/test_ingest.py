@@ -344,7 +344,7 @@ def test_without_a_terminal_only_reasons_go_to_standard_error(tmp_path: Path) ->
 def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
     code, _, shown = on_a_terminal(tmp_path, "ingest", stdin=True)
     assert code == 2
-    assert "no input: name a file of JSON lines, or pipe them in" in shown
+    assert "no input: name a file of documents, or pipe them in" in shown
 
 
 def test_ids_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:

@@ -252,6 +252,10 @@ def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: P
         (["news.jsonl", "--resume", "news.jsonl"], "--resume and the input are one file, news.jsonl"),
         (["news.jsonl", "--resume", "missing/x.checkpoint"], "there is no folder for the checkpoint"),
         (["news.jsonl", "--resume", "es-simhash.db"], "--store and --resume are one file, es-simhash.db"),
+        (
+            ["news.jsonl", "--dead-letter", "es-simhash.db-wal"],
+            "--store and --dead-letter are one file, es-simhash.db-wal",
+        ),
         (["news.jsonl", "--resume", "other.jsonl"], "cannot be used"),
         (
             ["news.jsonl", "--store", "sqlite:///b.db", "--resume", "es-simhash.db"],

@@ -349,7 +349,7 @@ def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path
 def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path, verb: str) -> None:
     done = called(tmp_path, verb, terminal=True)
     assert (done.code, done.out) == (2, "")
-    assert "no input: give --user USER ITEM…, name a file of JSON lines, or pipe them in" in done.err
+    assert "no input: give --user USER ITEM…, name a file, or pipe it in" in done.err
 
 
 # --- rebuilding --------------------------------------------------------------------------------------------

@@ -146,7 +146,10 @@ def test_a_page_of_a_search_reads_ids_and_groups_of_hits(seen: Any, ann: str) ->
     [
         ({"took": 1}, "the search returned a dict: return the answer of Elasticsearch, or its list of hits"),
         (None, "the search returned a NoneType"),
-        ([{"_id": "a"}, {"_id": "b"}], r"none of the hits has the field simhash.group: search with docvalue_fields="),
+        (
+            [{"_id": "a"}, {"_id": "b"}],
+            r"none of the hits has the field simhash.group: search with docvalue_fields=\[{'field': 'simhash",
+        ),
     ],
 )
 def test_a_search_that_returns_something_else_is_an_error(answer: Any, message: str) -> None:

@@ -3,7 +3,6 @@ import java.util.Map;
 import org.elasticsearch.common.settings.Settings;
 import org.elasticsearch.node.InternalSettingsPreparer;
 import org.elasticsearch.node.Node;
-import org.elasticsearch.transport.Netty4Plugin;
 
 /**
  * One node of a real Elasticsearch 7.17 or OpenSearch, with the network layer of the distribution,
@@ -16,7 +15,11 @@ public class LaunchNetty extends Node {
     private LaunchNetty(Settings settings) {
         super(
             InternalSettingsPreparer.prepareEnvironment(settings, Map.of(), null, () -> settings.get("node.name")),
-            List.of(Netty4Plugin.class), true);
+            List.of(org.elasticsearch.transport.Netty4Plugin.class), true);  // only in 7
+            List.of(org.elasticsearch.transport.Netty4Plugin.class), true);  // only in 2
+            List.of(new org.elasticsearch.plugins.PluginInfo("netty4", "", "1",  // only in 3
+                org.elasticsearch.Version.CURRENT, "21",  // only in 3
+                org.elasticsearch.transport.Netty4ModulePlugin.class.getName(), List.of(), false)), true);  // only in 3
     }
 
     public static void main(String[] args) throws Exception {

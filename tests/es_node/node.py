@@ -4,12 +4,12 @@
     python -m tests.es_node kill                   kill it with SIGKILL
     python -m tests.es_node restart                start it again, with the same data and port
     python -m tests.es_node stop                   stop it
-    python -m tests.es_node start --release 8      a node of another release: 7, 8, 9 or opensearch
+    python -m tests.es_node start --release 8      another release: 7, 8, 9, opensearch or opensearch-3
 
-It needs Maven for the first start, and a JDK: 21 or later for the releases 8 and 9, 11 to 21 for release 7 and for
-OpenSearch. The jars and classes are kept in the cache folder. In Python, `running_node()` starts a node, and
-`running_cluster()` starts several nodes of release 7 or of OpenSearch. They end with the process that started them,
-however that process ends.
+It needs Maven for the first start, and a JDK: 21 or later for the releases 8 and 9 and for OpenSearch 3, 11 to 21 for
+release 7 and for OpenSearch 2. The jars and classes are kept in the cache folder. In Python, `running_node()` starts a
+node, and `running_cluster()` starts several nodes of release 7 or of OpenSearch. They end with the process that started
+them, however that process ends.
 
 The folder of a node holds all of its data, logs and its process id. Two nodes share only the jars, which are read-only.
 The node's process inherits a lock on the pid file in its folder. The lock shows whether the node runs.
@@ -95,6 +95,7 @@ RELEASES = {
     "8": Release("8.19.3", range(21, 100), 21, "2.19.0"),
     "9": Release("9.5.3", range(21, 100), 21, "2.26.1"),
     "opensearch": Release("2.19.3", range(11, 22), 11, "2.21.0", clustered=True, product="opensearch"),
+    "opensearch-3": Release("3.3.2", range(21, 100), 21, "2.21.0", clustered=True, product="opensearch"),
 }
 NEWEST = RELEASES["9"]
 RELEASE_VARIABLE = "ES_SIMHASH_TEST_RELEASE"
@@ -202,11 +203,11 @@ class Node:
         """Kill the node with SIGKILL. What it has not written yet is lost."""
         self._signal(signal.SIGKILL)
 
-    def restart(self) -> None:
+    def restart(self, *, seconds: float = 120) -> None:
         """Stop the node if it runs, and start it again with the same data and port."""
         self.stop()
         self.port = self.port or self._published_port()
-        self.start()
+        self.start(seconds=seconds)
 
     @property
     def _ports_file(self) -> Path:
@@ -324,7 +325,7 @@ def running_cluster(
             for node in nodes:
                 node.launch()
             for node in nodes:
-                node.wait()
+                node.wait(seconds=300)  # several nodes start at once
             yield nodes
         finally:
             for node in nodes:

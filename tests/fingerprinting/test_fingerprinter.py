@@ -521,3 +521,18 @@ def test_the_examples_in_the_documentation_are_true() -> None:
     failed, tried = doctest.testmod(module)
     assert tried
     assert not failed
+
+
+@pytest.mark.parametrize("tokens", ["words", "words_with_neighbours"])
+@pytest.mark.parametrize("bits", [64, 128])
+def test_a_text_that_is_counted_and_hashed_in_parts_has_the_same_fingerprint(
+    monkeypatch: pytest.MonkeyPatch, tokens: str, bits: int
+) -> None:
+    fingerprinter = Fingerprinter(Scheme(tokens=tokens, bits=bits))
+    text = "。".join(SENTENCES * 3)
+    whole, weights = fingerprinter.fingerprint(text), fingerprinter.weigh(fingerprinter.tokenize(normalise(text)))
+    assert len(weights) > 3 * 7
+    monkeypatch.setattr(module, "PART", 7)
+    monkeypatch.setattr("es_simhash.fingerprinting.weights.PART", 7)
+    assert list(fingerprinter.weigh(fingerprinter.tokenize(normalise(text))).items()) == list(weights.items())
+    assert fingerprinter.fingerprint(text) == whole

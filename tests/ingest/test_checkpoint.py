@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -274,6 +275,22 @@ def test_a_damaged_state_is_refused(path: Path, kept: int) -> None:
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(InputError, match=r"cannot be used \(database disk image is malformed\)"):
         ingest(set_up(LinearStore()), path)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE about SET value = CAST(X'0aff0a' AS TEXT)", r"cannot be used \(Could not decode to UTF-8"),
+        ("""UPDATE batches SET claims = '[["\\ud800", "x"]]'""", r"is damaged \('utf-8' codec can't encode"),
+    ],
+)
+def test_a_damaged_value_is_refused_in_one_line(path: Path, change: str, problem: str) -> None:
+    ingest(set_up(LinearStore()), path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change)
+    with pytest.raises(InputError, match=problem) as error:
+        ingest(set_up(LinearStore()), path)
+    assert "\n" not in str(error.value)
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:

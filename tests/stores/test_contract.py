@@ -1,4 +1,4 @@
-"""Every store passes the contract suite: SQLite and Elasticsearch, sync and async, and the reference implementation."""
+"""Every store passes the contract suite: SQLite, Elasticsearch and OpenSearch, and the reference implementation."""
 
 from __future__ import annotations
 
@@ -110,6 +110,7 @@ class TestAsyncElasticsearch(TestElasticsearch):
         return Awaited(open_async_store(self.address, request_timeout=60))
 
 
+@pytest.mark.slow
 @pytest.mark.opensearch
 class TestOpenSearch(AtAddress):
     @pytest.fixture(autouse=True)
@@ -118,9 +119,3 @@ class TestOpenSearch(AtAddress):
 
     def open(self) -> Store:
         return open_store(self.address, request_timeout=60)
-
-
-@pytest.mark.slow  # the handlers are those of TestOpenSearch
-class TestAsyncOpenSearch(TestOpenSearch):
-    def open(self) -> Store:
-        return Awaited(open_async_store(self.address, request_timeout=60))

@@ -322,23 +322,11 @@ def test_a_bad_argument_raises_at_once(options: dict[str, Any], message: str) ->
         documents.add({"id": "a", "text": TEXT}, **options)
 
 
-class Frame:
-    """A table that is iterated by column, as those of pandas."""
-
-    columns = ("id", "text")
-
-    def __iter__(self) -> Any:
-        return iter(self.columns)
-
-    def to_dict(self, orient: str) -> Any: ...
-
-
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        ({"id": "a", "text": "b"}, r"the documents are one dict: put it in a list, or use add\(\)"),
-        (Frame(), r"the documents are a Frame, which is iterated by column: pass documents.to_dict\('records'\)"),
-        ("news.jsonl", r"the documents are one str: use a list of dicts, or json_lines\(\) of a file"),
+        ({"id": "a", "text": "b"}, r"the documents are one dict: pass a list of dicts, such as \[document\]"),
+        ("news.jsonl", "the documents are one string: pass an iterable of dicts"),
         (3, "the documents are of type int: use an iterable of dicts"),
     ],
 )

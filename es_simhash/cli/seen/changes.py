@@ -10,7 +10,7 @@ import click
 
 from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
 from es_simhash.cli.help import Command
-from es_simhash.cli.input import input_paths
+from es_simhash.cli.input import Input, input_options, input_paths
 from es_simhash.cli.options import client_options, json_option, store_options
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.seen.lines import apply_lines
@@ -31,12 +31,14 @@ user_option = click.option("--user", metavar="USER", help="Id of one user. The a
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
 @user_option
 @json_option
+@input_options
 @store_options
-def add(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: Any) -> None:
+def add(arguments: tuple[str, ...], user: str | None, as_json: bool, reading: dict[str, Any], **store: Any) -> None:
     """Record that users have seen items.
 
-    With --user the arguments are items. Without --user it reads JSON lines {"user", "items"} from files or standard
-    input. A bad line is reported with its place and skipped. With --json the last line holds the counts.
+    With --user the arguments are items. Without --user it reads files or standard input: JSON lines {"user", "items"},
+    or a table with the columns user and item. A bad line is reported with its place and skipped. With --json the last
+    line holds the counts.
 
     \b
     es-simhash seen add --user ann news-1 news-2
@@ -47,15 +49,16 @@ def add(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: An
         if user is not None:
             _print_changed(items.add(user, arguments), as_json, "not seen before")
         else:
-            _apply(_paths(arguments), items.add_many, as_json, "not seen before")
+            _apply(_source(arguments, reading), items.add_many, as_json, "not seen before")
 
 
 @click.command(cls=Command)
 @click.argument("arguments", metavar="[ITEM…|FILE…|-]", nargs=-1)
 @user_option
 @json_option
+@input_options
 @store_options
-def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store: Any) -> None:
+def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, reading: dict[str, Any], **store: Any) -> None:
     """Treat items as not seen until they are added again.
 
     A Bloom filter cannot remove one item. So the item goes on a list beside the user's filter. The list holds at most a
@@ -70,14 +73,15 @@ def forget(arguments: tuple[str, ...], user: str | None, as_json: bool, **store:
         if user is not None:
             _print_changed(items.forget(user, arguments), as_json, "forgotten")
         else:
-            _apply(_paths(arguments), items.forget_many, as_json, "forgotten")
+            _apply(_source(arguments, reading), items.forget_many, as_json, "forgotten")
 
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
 @json_option
+@input_options
 @store_options
-def rebuild(files: tuple[str, ...], as_json: bool, **store: Any) -> None:
+def rebuild(files: tuple[str, ...], as_json: bool, reading: dict[str, Any], **store: Any) -> None:
     """Build the filters of users again, from a log.
 
     Reads JSON lines {"user", "items"} from files or standard input. The first line of a user deletes the stored items
@@ -99,11 +103,11 @@ def rebuild(files: tuple[str, ...], as_json: bool, **store: Any) -> None:
             report.failed.update(added.failed)
             return report
 
-        _apply(_paths(files), change, as_json, "added")
+        _apply(_source(files, reading), change, as_json, "added")
 
 
-def _paths(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    return input_paths(arguments, "give --user USER ITEM…, name a file of JSON lines, or pipe them in")
+def _source(arguments: tuple[str, ...], reading: dict[str, Any]) -> Input:
+    return Input(input_paths(arguments, "give --user USER ITEM…, name a file, or pipe it in"), **reading)
 
 
 def _print_changed(changed: int, as_json: bool, change: str) -> None:
@@ -113,14 +117,14 @@ def _print_changed(changed: int, as_json: bool, change: str) -> None:
         echo(f"{count_of(changed, 'item')} {change}")
 
 
-def _apply(paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_json: bool, changed: str) -> None:
+def _apply(source: Input, change: Callable[[Batch], SeenReport], as_json: bool, changed: str) -> None:
     """Apply a change to the lines of files, print the counts, and exit with the code that they call for.
 
     :param changed: what happened to the changed items, such as ``forgotten``.
     """
     counts = Counter({"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0})
     try:
-        apply_lines(paths, change, as_json, counts)
+        apply_lines(source, change, as_json, counts)
     except SimhashError:
         if counts["changed"]:
             _print_counts(counts, as_json, changed)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.seen import user_id
-from es_simhash.cli.input import progress_bar, read_lines
 from es_simhash.cli.output import echo, print_json
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.lines import parsed
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from es_simhash.bloom import Item
+    from es_simhash.cli.input import Input
     from es_simhash.lines import Line
     from es_simhash.verbs.seen import SeenReport
 
@@ -61,6 +61,11 @@ def user_and_items(line: Line) -> tuple[str, list[Item]]:
     return user, items
 
 
+def check_entry(line: Line) -> None:
+    """Raise InputError if a line has no user with items."""
+    user_and_items(parsed(line))
+
+
 def each_batch(lines: Iterable[Line], max_lines: int | None = None) -> Iterator[list[Entry]]:
     """Yield the entries of the lines in batches, in the order of the lines. Bad lines are included.
 
@@ -97,17 +102,16 @@ def by_user(entries: Iterable[Entry]) -> Batch:
     return dict(batch)
 
 
-def apply_lines(
-    paths: tuple[str, ...], change: Callable[[Batch], SeenReport], as_json: bool, counts: Counter[str]
-) -> None:
+def apply_lines(source: Input, change: Callable[[Batch], SeenReport], as_json: bool, counts: Counter[str]) -> None:
     """Apply a change to all lines of the files, batch by batch, and report rejected lines and failed users.
 
     :param counts: are increased: ``lines``, ``rejected`` lines, ``items`` in good lines, ``changed`` items, and
         ``failed`` users.
     :raises StoreUnavailable: if the store is away until the deadline. The message names the last line that was read.
     """
-    with progress_bar(paths) as progress:
-        for entries in each_batch(map(parsed, read_lines(paths, progress))):
+    with source.progress("lines") as progress:
+        for entries in each_batch(map(parsed, source.lines(progress, check_entry))):
+            progress.done(len(entries))
             for entry in entries:
                 if entry.problem is not None:
                     counts["rejected"] += 1

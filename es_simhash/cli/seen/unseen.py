@@ -8,21 +8,18 @@ import click
 
 from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.help import Command
-from es_simhash.cli.input import input_paths, open_input
+from es_simhash.cli.input import Input, input_options, input_paths
 from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import display, echo, print_json
-from es_simhash.cli.seen.lines import by_user, each_batch, report_failed, report_rejected
+from es_simhash.cli.output import echo, print_json
+from es_simhash.cli.seen.lines import by_user, check_entry, each_batch, report_failed, report_rejected
 from es_simhash.client import SeenItems
 from es_simhash.errors import FilterFormatError
-from es_simhash.lines import json_lines
+from es_simhash.lines import parsed
 from es_simhash.verbs.seen import USERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from es_simhash.bloom import Item
     from es_simhash.cli.seen.lines import Batch, Entry
-    from es_simhash.lines import Line
 
     Answer = set[Item] | FilterFormatError
 
@@ -39,17 +36,27 @@ if TYPE_CHECKING:
     help="Number of lines in one request.",
 )
 @json_option
+@input_options
 @store_options
-def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_json: bool, **store: Any) -> None:
+def unseen(
+    arguments: tuple[str, ...],
+    user: str | None,
+    batch_size: int,
+    as_json: bool,
+    reading: dict[str, Any],
+    **store: Any,
+) -> None:
     """Print the items that a user has not seen, in their order. An item that is printed is certainly not seen.
 
-    With --user the arguments are items. Without --user it reads JSON lines {"user", "items"} from files or standard
-    input. For each line it prints a line {"user", "items"} with the unseen items, in the order of the lines.
+    With --user the arguments are items. Without --user it reads files or standard input: JSON lines {"user", "items"},
+    or a table with the columns user and item. For each line it prints a line {"user", "items"} with the unseen items,
+    in the order of the lines.
 
     \b
     es-simhash seen unseen --user ann news-1 news-2 news-3
     echo '{"user": "ann", "items": ["news-1", "news-3"]}' | es-simhash seen unseen
 
+    \f
     A line that cannot be answered is reported with its place on standard error, and the other lines are answered. With
     --json the report is a line {"outcome", "reason"} in place of the answer. With --batch-size 1 each line is answered
     before the next one is read. Use it for a slow pipe.
@@ -57,7 +64,8 @@ def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_jso
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:
         if user is None:
-            _answer_lines(seen, arguments, batch_size, as_json)
+            paths = input_paths(arguments, "give --user USER ITEM…, name a file, or pipe it in")
+            _answer_lines(seen, Input(paths, **reading), batch_size, as_json)
             return
         found = seen.unseen(user, arguments)
         if as_json:
@@ -67,21 +75,15 @@ def unseen(arguments: tuple[str, ...], user: str | None, batch_size: int, as_jso
                 echo(str(item))
 
 
-def _answer_lines(seen: SeenItems, files: tuple[str, ...], batch_size: int, as_json: bool) -> None:
-    paths = input_paths(files, "give --user USER ITEM…, name a file of JSON lines, or pipe them in")
+def _answer_lines(seen: SeenItems, source: Input, batch_size: int, as_json: bool) -> None:
     answered = total = 0
-    for entries in each_batch(_lines(paths), batch_size):
-        items = by_user(entries)
-        answers = _unseen(seen, items) if items else {}
-        answered += sum(_answer(entry, answers, as_json) for entry in entries)
-        total += len(entries)
+    with source.progress(quiet=True) as progress:  # the answers may go to the terminal
+        for entries in each_batch(map(parsed, source.lines(progress, check_entry)), batch_size):
+            items = by_user(entries)
+            answers = _unseen(seen, items) if items else {}
+            answered += sum(_answer(entry, answers, as_json) for entry in entries)
+            total += len(entries)
     exit_unless_all_done(total - answered, total)
-
-
-def _lines(paths: tuple[str, ...]) -> Iterator[Line]:
-    for path in paths:
-        with open_input(path) as stream:
-            yield from json_lines(stream, display(path))
 
 
 def _unseen(seen: SeenItems, items: Batch) -> dict[str, Answer]:

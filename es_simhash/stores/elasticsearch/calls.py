@@ -81,7 +81,7 @@ class Dialect:
     :param product: name of the server, with its article, for messages.
     :param client: name and version of the client, for messages.
     :param points_in_time: how a point in time is opened, read and closed.
-    :param check_server: returns Steps that check once that the server is this product, if the client does not.
+    :param check_server: returns Steps that check what the client does not: the product, and the settings of the index.
     :param send: makes a Call on a client. An async client returns an awaitable.
     :param body: returns the body of a response.
     :param failures: the exceptions that a Call may raise.
@@ -151,7 +151,7 @@ class Members:
 class Server:
     """What is known about a server.
 
-    :param checked: it is the product that the Dialect names.
+    :param checked: it is the product that the Dialect names, and its index can be used.
     """
 
     checked: bool = False

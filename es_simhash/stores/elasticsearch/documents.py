@@ -104,9 +104,12 @@ def _written(
     lines = [line for _, pair in operations for line in pair]
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
-        body = yield index.call("POST", "_bulk", lines, filter_path="items.*.status,items.*.error", **options)
+        filter_path = "errors,items.*.status,items.*.error"
+        body = yield index.call("POST", "_bulk", lines, filter_path=filter_path, **options)
     except TooLarge as error:
         return (yield from _written_in_halves(operations, index, error, options))
+    if body.get("errors") is False:
+        return Written({}, searchable=False)
     check_items(body["items"], index.name)
     refused: dict[str, str] = {}
     busy: set[str] = set()

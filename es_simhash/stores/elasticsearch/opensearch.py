@@ -27,7 +27,7 @@ from opensearchpy.exceptions import (
     TransportError,
 )
 
-from es_simhash.errors import AccessDenied, InputError, SimhashError, StoreError, WrongServer
+from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, Unsupported, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call, Dialect, PointsInTime
 from es_simhash.stores.elasticsearch.client_errors import (
     error_of_response,
@@ -146,10 +146,29 @@ def _cause(error: TransportError) -> str:
 
 
 def _check_server(index: Index) -> Steps[None]:
-    """Check that the server is an OpenSearch with points in time.
+    """Check that the server is an OpenSearch with points in time, and that a refresh shows what was written.
 
     :raises WrongServer: if it is another product, or too old.
+    :raises Unsupported: if the copies of the shards lag behind.
     """
+    yield from _check_product(index)
+    try:
+        body = yield index.call(
+            "GET", "_settings/index.replication.type,index.number_of_replicas", flat_settings="true"
+        )
+    except (AccessDenied, NotSetUp):
+        return
+    for name, each in body.items():
+        settings = each.get("settings", {})
+        if settings.get("index.replication.type") == "SEGMENT" and settings.get("index.number_of_replicas") != "0":
+            raise Unsupported(
+                f"the index {name} has segment replication: its replicas show what was written only some time after a "
+                "refresh, so duplicates would be missing; use an index without replicas, or with "
+                "index.replication.type DOCUMENT"
+            )
+
+
+def _check_product(index: Index) -> Steps[None]:
     try:
         body = yield Call("GET", "/")
     except AccessDenied:

@@ -7,6 +7,7 @@ third more space than the keys take without.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
@@ -17,12 +18,11 @@ from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Entry, Row
     from es_simhash.stores.elasticsearch.calls import Index
 
-_to_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 ROW_FIELDS = [f"simhash.{name}" for name in (*LONGS, "digest", "group", "duplicate_of", "written")]
 """The fields of which :func:`to_row` makes a Row without keys."""
@@ -66,8 +66,9 @@ def _doc_values(fields: Mapping[str, list[Any]], time_field: str | None = None) 
 
     :param time_field: a field that is not ours.
     """
-    ours = ((name, values) for name, values in fields.items() if name != time_field)
-    simhash: dict[str, Any] = {name[8:]: values[0] if len(values) == 1 else values for name, values in ours}
+    simhash: dict[str, Any] = {
+        name[8:]: values[0] if len(values) == 1 else values for name, values in fields.items() if name != time_field
+    }
     simhash["keys"] = fields.get("simhash.keys")
     return simhash
 
@@ -107,39 +108,41 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
 
 def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
     """Return the lines of a bulk request that write a document."""
-    simhash = _simhash(entry.row, bits)
-    if entry.row.duplicate_of is None:
-        del simhash["duplicate_of"]
     # The source is JSON already. So it is not parsed: our object is put in front of its first field.
-    return f'{{"index":{{"_id":{_to_json(entry.row.id)}}}}}', f'{{"simhash":{_to_json(simhash)},{entry.source[1:]}'
+    simhash = _simhash(entry.row, bits)
+    return f'{{"index":{{"_id":{_quoted(entry.row.id)}}}}}', f'{{"simhash":{simhash},{entry.source[1:]}'
 
 
 def update_operation(row: Row, bits: int, index: Index) -> tuple[Any, Any]:
     """Return the lines of a bulk request that write a Row into a document that still has the Row's version."""
     # The server merges objects, so a field of a former fingerprint would stay. So each field is named.
     names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "blocks", "length"]
-    simhash = dict.fromkeys(names) | _simhash(row, bits)
+    names += ["digest", "group", "duplicate_of"]
+    simhash = dict.fromkeys(names) | json.loads(_simhash(row, bits))
     return {"update": {"_id": row.id, **if_version(row.version, index)}}, {"doc": {"simhash": simhash}}
 
 
-def _simhash(row: Row, bits: int) -> dict[str, Any]:
-    simhash: dict[str, Any] = {
-        "digest": row.digest,
-        "group": row.group,
-        "duplicate_of": row.duplicate_of,
-        "written": row.written,
-    }
+def _simhash(row: Row, bits: int) -> str:
+    """Return the object ``simhash`` as JSON. It is put together here, in half of the time that an encoder takes."""
+    original = "" if row.duplicate_of is None else f',"duplicate_of":{_quoted(row.duplicate_of)}'
+    text = f'{{"digest":{_quoted(row.digest)},"group":{_quoted(row.group)}{original},"written":{row.written}'
     if row.fingerprint is not None:
-        simhash |= zip(_long_fields(bits), to_longs(row.fingerprint, bits), strict=True)
-        simhash |= {f"s{i}": segment for i, segment in enumerate(hex_segments(row.fingerprint, bits))}
+        for name, long in zip(LONGS, to_longs(row.fingerprint, bits), strict=False):
+            text += f',"{name}":{long}'
+        for number, segment in enumerate(hex_segments(row.fingerprint, bits)):
+            text += f',"s{number}":"{segment}"'
     if row.length is not None:
-        simhash["length"] = row.length
+        text += f',"length":{row.length}'
     if row.keys:
         if of_blocks := [key for key in row.keys if key[0] == blocks.KIND]:
-            simhash["blocks"] = of_blocks
+            text += f',"blocks":[{_quoted_all(of_blocks)}]'
         if len(of_blocks) < len(row.keys):
-            simhash["keys"] = [key for key in row.keys if key[0] != blocks.KIND]
-    return simhash
+            text += f',"keys":[{_quoted_all(key for key in row.keys if key[0] != blocks.KIND)}]'
+    return text + "}"
+
+
+def _quoted_all(values: Iterable[str]) -> str:
+    return ",".join(map(_quoted, values))
 
 
 def _long_fields(bits: int) -> tuple[str, ...]:

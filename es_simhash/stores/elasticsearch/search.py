@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,10 @@ PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
 MAX_CANDIDATES = 200_000
 """Largest number of hits of one query. A query with more hits contains a segment that very many documents share."""
+READ_AT_ONCE = 10_000
+"""Up to this number all hits of a query are read, if they have very many fingerprints."""
+WORTH_DIVIDING = 0.75
+"""A query is divided again if it has at most this part of the hits of the query that was divided."""
 DIGESTS = 100
 """Largest number of digests in one query without fingerprints."""
 COUNTED = 10_000
@@ -74,6 +79,7 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
     """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
     left_out: Counter[int] = Counter()
+    crowds: dict[int | None, int] = {}
     look_up, batches = yield from _probe_batches(request, index)
     ranges = yield from ranges_of(request, index)
     asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int]]]
@@ -91,9 +97,10 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
                 if request.per_fingerprint is None or ranges is not None:
                     hits = yield from _all_hits(search["query"], index, _row_options(request))
                 else:
-                    hits, crowds = yield from _crowded(request, probes, look_up, index)
-                    left_out.update(request.left_out_of(crowds))
+                    hits, some_crowds = yield from _crowded(request, probes, look_up, index)
+                    crowds |= some_crowds  # two searches may find one fingerprint
             rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
+    left_out.update(request.left_out_of(crowds))
     return Found(list(rows.values()), dict(left_out))
 
 
@@ -115,19 +122,21 @@ def _crowded(
             found = yield from _all_hits(search["query"], index, _row_options(request))
         hits += found
     crowds: dict[int | None, int] = {}
-    pending = [[probe for probe in probes if probe.fingerprint is not None]]
+    pending = [([probe for probe in probes if probe.fingerprint is not None], math.inf)]
     while pending:
-        some = pending.pop()
+        some, before = pending.pop()
         if not some:
             continue
         search = _search_of_fingerprints(request, some, look_up)
         [body] = yield from _multi_search([search], index)
         heads = body["hits"]["hits"]
-        if len(heads) == PAGE and len(some) > 1:
+        total = body["hits"]["total"]["value"]
+        # Very many fingerprints are found. Half of the Probes may find half of the documents, or, in a chain, the same.
+        if len(heads) == PAGE and len(some) > 1 and READ_AT_ONCE < total <= WORTH_DIVIDING * before:
             middle = len(some) // 2
-            pending += [some[:middle], some[middle:]]
+            pending += [(some[:middle], total), (some[middle:], total)]
             continue
-        if any(to_row(head).damaged for head in heads):
+        if len(heads) == PAGE or any(to_row(head).damaged for head in heads):
             hits += yield from _all_hits(search["query"], index, _row_options(request))
             continue
         groups: list[dict[str, Any]] = [{"hits": [head]} for head in heads]
@@ -136,7 +145,7 @@ def _crowded(
             same = [_search_of_group(request, to_row(head), most) for head in heads]
             for part in chunks(same, SEARCHES):
                 groups += [body["hits"] for body in (yield from _multi_search(part, index))]
-        if len(heads) == PAGE or any(_is_mixed(group["hits"]) for group in groups):
+        if any(_is_mixed(group["hits"]) for group in groups):
             hits += yield from _all_hits(search["query"], index, _row_options(request))
             continue
         for group in groups:
@@ -153,7 +162,7 @@ def _search_of_fingerprints(request: Candidates, probes: Sequence[Probe], look_u
     """
     without_digests = [replace(probe, digest=None) for probe in probes]
     search = _search(replace(request, one_per_digest=False), without_digests, look_up)
-    return search | {"collapse": {"field": "simhash.fp"}, "sort": [_FIRST_WRITTEN]}
+    return search | {"collapse": {"field": "simhash.fp"}, "sort": [_FIRST_WRITTEN], "track_total_hits": True}
 
 
 def _search_of_group(request: Candidates, head: Row, most: int) -> dict[str, Any]:
@@ -201,7 +210,7 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[tuple[LookUp, lis
     The Probes of a batch have about the same times (:func:`~es_simhash.stores.elasticsearch.times.by_times`).
     """
     asked = [
-        replace(probe, queries=())
+        replace(probe, queries=()) if probe.queries else probe
         for probe in request.probes
         if probe.digest is not None or request.fingerprints([probe])
     ]

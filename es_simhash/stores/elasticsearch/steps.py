@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import (
     AccessDenied,
-    IncompleteAnswer,
     NotSetUp,
     StoreError,
-    StoreUnavailable,
     Unsupported,
     WrongServer,
 )
@@ -51,13 +49,13 @@ def check_routing(index: Index) -> Steps[None]:
     Such a document is not found by its id alone. A write by its id would make a second document in another shard.
 
     :raises Unsupported: if a document has.
+    :raises StoreUnavailable: if the server is too busy. The caller asks again.
     """
     search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "_source": False, "track_total_hits": False}
     try:
         body = yield index.call("POST", "_search", search, **WHOLE)
         check_complete(body, index.name)
-    except (AccessDenied, StoreUnavailable, IncompleteAnswer):
-        # The first read will say so. Perhaps another program has just made the index, and its shards are not ready.
+    except AccessDenied:  # the first read will say so
         return
     for hit in body["hits"]["hits"]:
         raise custom_routing(f"document {hit['_id']!r} of {index.name}")
@@ -101,6 +99,7 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
             if "resource_already_exists" not in str(error):
                 raise
             return (yield from set_up(part, config, index, new))  # another program was faster
+        index.server.checked = False  # the cluster chose settings of the index
         return "created"
     if part.stored(mappings, index.name) == config:
         return "unchanged"

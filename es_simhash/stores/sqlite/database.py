@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable, one_line
 from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
@@ -155,7 +155,7 @@ class Database:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:  # a message of SQLite may quote damaged bytes
-            raise self._store_error(str(error)) from error
+            raise self._store_error(one_line(error)) from error
 
     def _store_error(self, reason: str) -> StoreError:
         if "locked" in reason or "busy" in reason:

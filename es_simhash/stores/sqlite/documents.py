@@ -40,6 +40,7 @@ from es_simhash.stores.sqlite.schema import (
     FORMAT,
     SAME_VERSION,
     WRITTEN,
+    id_list,
     long_columns,
     read_config,
     row_columns,
@@ -148,14 +149,14 @@ def _fetch(request: Fetch, database: Database) -> dict[str, Row]:
     columns = row_columns(_bits(database), keys=True, time_field=request.time_field)
     sql = f"SELECT {columns} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        rows = [to_row(values) for values in connection.execute(sql, [json.dumps(request.ids)])]
+        rows = [to_row(values) for values in connection.execute(sql, [id_list(request.ids)])]
     return {row.id: row for row in rows}
 
 
 def _fetch_fields(request: FetchFields, database: Database) -> dict[str, dict[str, Any]]:
     sql = "SELECT id, source FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        found = connection.execute(sql, [json.dumps(request.ids)])
+        found = connection.execute(sql, [id_list(request.ids)])
         return {id: _select_fields(source, request.fields) for id, source in found}
 
 
@@ -164,9 +165,9 @@ def _dependents(request: Dependents, database: Database) -> set[str]:
         SELECT id FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))
         UNION SELECT id FROM documents WHERE "group" IN (SELECT value FROM json_each(?)) AND "group" <> id
     """
-    parameters = [json.dumps(request.originals), json.dumps(request.heads)]
+    parameters = [id_list(request.originals), id_list(request.heads)]
     with database.use() as connection:
-        return {id for (id,) in connection.execute(sql, parameters)}
+        return {id for (id,) in connection.execute(sql, parameters) if isinstance(id, str)}
 
 
 def _scan(request: Scan, database: Database) -> ScanPage:
@@ -245,7 +246,8 @@ def _select_fields(source: str, fields: tuple[str, ...] | None) -> dict[str, Any
 
 def _write(request: Write, database: Database) -> Written:
     with database.transaction() as connection:
-        written = [_insert(entry.row, entry.source, request.bits, connection) for entry in request.entries]
+        if (written := _insert_new(request, connection)) is None:
+            written = [_insert(entry.row, entry.source, request.bits, connection) for entry in request.entries]
         _insert_keys([entry.row for entry in request.entries], written, connection)
     return Written(refused={}, searchable=True)
 
@@ -276,26 +278,47 @@ def _insert_keys(rows: Sequence[Row], written: Sequence[int], connection: Connec
     connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", keys)
 
 
+def _insert_new(request: Write, connection: Connection) -> list[int] | None:
+    """Write documents without their keys, in one statement; return their write orders.
+
+    :returns: None, and nothing is written, if one of the ids or of the write orders is taken, or if a Row has none.
+    """
+    orders = [entry.row.written for entry in request.entries]
+    if not all(orders) or len(set(orders)) < len(orders):
+        return None
+    ids = [entry.row.id for entry in request.entries]
+    for column, values in (("id", ids), ("written", orders)):
+        sql = f"SELECT 1 FROM documents WHERE {column} IN (SELECT value FROM json_each(?)) LIMIT 1"
+        if connection.execute(sql, [json.dumps(values)]).fetchone():
+            return None
+    rows = (_row_values(entry.row.written, entry.row, entry.source, request.bits) for entry in request.entries)
+    connection.executemany(_insert_statement(request.bits), rows)
+    return orders
+
+
 def _insert(row: Row, source: str, bits: int, connection: Connection) -> int:
     """Write a document in place of the document with its id, without its keys; return its write order."""
     connection.execute("DELETE FROM documents WHERE id = ?", [row.id])
-    values: dict[str, Any] = {
-        "written": _free_write_order(row.written, connection),
-        "id": row.id,
-        "digest": row.digest,
-        '"group"': row.group,
-        "duplicate_of": row.duplicate_of,
-        "source": marked(source),
-    }
-    if row.fingerprint is not None:
-        values |= zip(long_columns(bits), to_longs(row.fingerprint, bits), strict=True)
-    if row.length is not None or row.keys:
-        values |= {"length": row.length, "keys": json.dumps(row.keys, ensure_ascii=False, separators=(",", ":"))}
-    marks = ", ".join("?" * len(values))
-    sql = f"INSERT INTO documents ({', '.join(values)}) VALUES ({marks})"
-    order = connection.execute(sql, list(values.values())).lastrowid
+    values = _row_values(_free_write_order(row.written, connection), row, source, bits)
+    order = connection.execute(_insert_statement(bits), values).lastrowid
     assert order is not None
     return order
+
+
+def _insert_statement(bits: int) -> str:
+    longs = long_columns(bits)
+    marks = ", ".join("?" * (8 + len(longs)))
+    columns = f'written, id, digest, "group", duplicate_of, length, keys, source, {", ".join(longs)}'
+    return f"INSERT INTO documents ({columns}) VALUES ({marks})"
+
+
+def _row_values(order: int | None, row: Row, source: str, bits: int) -> tuple[Any, ...]:
+    """Return the values of a row for :func:`_insert_statement`."""
+    longs = (None,) * (bits // 64) if row.fingerprint is None else to_longs(row.fingerprint, bits)
+    keys = None
+    if row.length is not None or row.keys:
+        keys = json.dumps(row.keys, ensure_ascii=False, separators=(",", ":"))
+    return order, row.id, row.digest, row.group, row.duplicate_of, row.length, keys, marked(source), *longs
 
 
 def _free_write_order(written: int, connection: Connection) -> int | None:

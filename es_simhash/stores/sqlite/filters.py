@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.search.filters import Filter, check_json, matches_parsed, parse_filter
+from es_simhash.stores.sqlite.schema import id_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,7 @@ def _sql(filter: Filter) -> Sql:
         case "match_all":
             return "1", []
         case "ids":
-            return "id IN (SELECT value FROM json_each(?))", [json.dumps(filter.values)]
+            return "id IN (SELECT value FROM json_each(?))", [id_list(filter.values)]
         case "bool":
             return _bool(filter.filters or {})
     python, python_parameters = _by_python(filter)

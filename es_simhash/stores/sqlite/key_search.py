@@ -16,7 +16,7 @@ import numpy as np
 
 from es_simhash.search.keys import ROUNDED_TO, rarity
 from es_simhash.stores.sqlite.filters import to_sql
-from es_simhash.stores.sqlite.schema import row_columns, time_expression, to_row
+from es_simhash.stores.sqlite.schema import id_list, row_columns, time_expression, to_row
 from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def condition_of(request: Candidates, database: Database) -> tuple[str, list[Any
     conditions, parameters = ["1"], []
     if request.without:
         conditions.append("id NOT IN (SELECT value FROM json_each(?))")
-        parameters.append(json.dumps(request.without))
+        parameters.append(id_list(request.without))
     if request.filter is not None:
         condition, filter_parameters = to_sql(request.filter, trusted=database.trusted)
         conditions.append(f"({condition})")

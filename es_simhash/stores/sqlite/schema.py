@@ -1,8 +1,9 @@
 """The table of documents, its indexes, and a row of it as a Row.
 
 The row number of a document is its write order. An index serves each pair of neighbouring segments (see
-:mod:`es_simhash.stores.sqlite.search`). A pair of 16-bit segments is one number of 32 bits, cut out of the fingerprint
-by an expression, so the pairs take no columns.
+:mod:`es_simhash.stores.sqlite.fingerprints`). A pair of 16-bit segments is one number of 32 bits, cut out of the
+fingerprint by an expression, so the pairs take no columns. The index holds the fingerprint too, so no document is read
+to see which fingerprints a pair finds.
 
 A document has its keys twice: as a JSON array in its row, and one by one in the table ``keys``, which search reads. A
 write adds those of all its documents in their order, which takes a third of the time of one document after another.
@@ -19,7 +20,7 @@ from es_simhash.errors import StoreError
 from es_simhash.stores.stored_row import LONGS, stored_row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Row
 
@@ -83,7 +84,8 @@ def tables(bits: int) -> list[str]:
         'CREATE INDEX IF NOT EXISTS groups ON documents ("group")',
         "CREATE INDEX IF NOT EXISTS duplicates ON documents (duplicate_of) WHERE duplicate_of IS NOT NULL",
         *(
-            f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}) WHERE fp IS NOT NULL"
+            f"CREATE INDEX IF NOT EXISTS pairs_{i} ON documents ({pair}, {', '.join(long_columns(bits))}) "
+            "WHERE fp IS NOT NULL"
             for i, pair in enumerate(pair_expressions(bits))
         ),
         *_KEYS,
@@ -133,6 +135,14 @@ def _read_keys(keys: Any) -> Any:
         return json.loads(keys)
     except (TypeError, ValueError, RecursionError):
         return [None]
+
+
+def id_list(ids: Iterable[str]) -> str:
+    """Return ids as a parameter for ``json_each``.
+
+    SQLite cuts a JSON string off at a zero byte, so it would stand for another id. No stored id has a zero byte.
+    """
+    return json.dumps([id for id in ids if "\0" not in id])
 
 
 def read_config(meta: Mapping[str, str], key: str, name: str) -> Any:

@@ -23,7 +23,7 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import StoreError
 from es_simhash.stores.sqlite.handler import handler
-from es_simhash.stores.sqlite.schema import read_config
+from es_simhash.stores.sqlite.schema import id_list, read_config
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,7 +78,7 @@ def _config(meta: Mapping[str, str], name: str) -> SeenConfig | None:
 
 
 def _fetch_users(request: FetchUsers, database: Database) -> dict[str, UserState]:
-    users = json.dumps(request.users)
+    users = id_list(request.users)
     filters: defaultdict[str, list[Any]] = defaultdict(list)
     with database.transaction(write=False) as connection:
         sql = f"SELECT user, value FROM filters WHERE {_IN_USERS} ORDER BY position"
@@ -123,7 +123,7 @@ def _write_user(connection: sqlite3.Connection, user: str, state: UserState) -> 
 
 
 def _remove_users(request: RemoveUsers, database: Database) -> set[str]:
-    users = [json.dumps(request.users)]
+    users = [id_list(request.users)]
     with database.transaction() as connection:
         connection.execute(f"DELETE FROM filters WHERE {_IN_USERS}", users)
         removed = connection.execute(f"DELETE FROM users WHERE {_IN_USERS} RETURNING user", users).fetchall()
@@ -131,9 +131,12 @@ def _remove_users(request: RemoveUsers, database: Database) -> set[str]:
 
 
 def _list_users(request: ListUsers, database: Database) -> list[str]:
-    sql = f"SELECT user FROM users WHERE newest > 0 AND newest < ? AND NOT {_IN_USERS} LIMIT {_PAGE}"
+    sql = f"""
+        SELECT user FROM users WHERE newest > 0 AND newest < ? AND NOT {_IN_USERS}
+        AND typeof(user) = 'text' AND instr(user, char(0)) = 0 LIMIT {_PAGE}
+    """
     with database.use() as connection:
-        return [user for (user,) in connection.execute(sql, [request.before, json.dumps(request.without)])]
+        return [user for (user,) in connection.execute(sql, [request.before, id_list(request.without)])]
 
 
 HANDLERS = dict(

@@ -11,7 +11,7 @@ from opensearchpy import AsyncOpenSearch, OpenSearch
 
 from es_simhash import AsyncDocuments, Documents, SeenItems
 from es_simhash.contract import Scan
-from es_simhash.errors import InputError, WrongServer
+from es_simhash.errors import InputError, Unsupported, WrongServer
 from es_simhash.stores.elasticsearch import scan, search
 from tests.faults import BATCH, MAX_DISTANCE, contents_of, later, news
 
@@ -97,6 +97,21 @@ def test_an_alias_is_read_to_its_end_in_pages_of_any_size(
         parts = [ids_of_part(documents, part, 3) for part in range(3)]
     assert sorted(id for part in parts for id in part) == sorted(ids)
     assert all(parts)
+
+
+@pytest.mark.parametrize("replicas", [0, 1])
+def test_an_index_whose_replicas_lag_behind_is_refused(
+    client: OpenSearch, make_opensearch_index: Callable[[], str], replicas: int
+) -> None:
+    index = make_opensearch_index()
+    settings = {"index.replication.type": "SEGMENT", "number_of_replicas": replicas}
+    client.indices.create(index=index, body={"settings": settings})
+    documents = Documents(client, index=index)
+    if replicas:
+        with pytest.raises(Unsupported, match=f"the index {index} has segment replication"):
+            documents.setup()
+    else:
+        assert documents.setup() == "added"
 
 
 def test_seen_items_are_kept(opensearch_url: str, make_opensearch_index: Callable[[], str]) -> None:

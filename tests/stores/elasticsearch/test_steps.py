@@ -75,7 +75,7 @@ SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 
 
 def test_a_scan_with_no_fields_returns_every_document_without_fields() -> None:
-    hit = {"_id": "a", "_seq_no": 1, "_primary_term": 1, "sort": [0]}
+    hit = {"_index": "news", "_id": "a", "_seq_no": 1, "_primary_term": 1, "sort": [0]}
     page = {"timed_out": False, "_shards": SHARDS, "pit_id": "pit", "hits": {"hits": [hit]}}
     calls, reply = performed(Scan(fields=()), {"id": "pit"}, page, {})
     assert [(call.method, call.path) for call in calls] == [
@@ -204,6 +204,35 @@ def test_of_two_programs_that_add_to_an_index_at_the_same_moment_the_first_gets_
         performed(SetUpSeen(ours), index_with({}), *USABLE, {}, index_with(SEEN.mapping(theirs)))
 
 
+def test_the_check_of_routing_is_repeated_and_not_left_out_if_the_server_is_busy() -> None:
+    with pytest.raises(StoreUnavailable):
+        performed(SetUp(OURS), index_with({}), StoreUnavailable("busy"))
+    with pytest.raises(IncompleteAnswer):
+        performed(SetUp(OURS), index_with({}), {"timed_out": True, "_shards": SHARDS, "hits": {"hits": []}})
+
+
+def test_a_query_is_not_divided_again_if_each_half_finds_as_many_documents() -> None:
+    def page(count: int, total: int) -> dict[str, Any]:
+        hit = {"_index": "news", "_seq_no": 1, "_primary_term": 1, "fields": {}}
+        hits = [{"_id": f"d{n}", **hit, "sort": [n]} for n in range(count)]
+        return {
+            "timed_out": False,
+            "_shards": SHARDS,
+            "pit_id": "pit",
+            "hits": {"hits": hits, "total": {"value": total}},
+        }
+
+    def several(body: dict[str, Any]) -> dict[str, Any]:
+        return {"responses": [body | {"status": 200}]}
+
+    every, half = several(page(1_000, 50_000)), several(page(1_000, 49_000))
+    request = Candidates(tuple(Probe(n, None) for n in range(64)), 3, 64, per_fingerprint=1)
+    of_half = [half, {"id": "pit"}, page(3, 3), {}]
+    calls, found = performed(request, {"count": 50_000}, every, every, *of_half, *of_half)
+    assert [call.path for call in calls].count("/news/_msearch") == 4
+    assert {row.id for row in found.rows} == {"d0", "d1", "d2"}
+
+
 def test_keys_are_in_the_mapping_from_its_first_version_and_not_added_to_one_that_was_set_up() -> None:
     keys = {"kinds": ["shingles"], "complete": True}
     request = SetUp(OURS, ("shingles",))
@@ -250,7 +279,7 @@ def test_keys_that_another_program_replaced_are_set_up_again() -> None:
 def test_equal_queries_of_several_probes_take_one_search() -> None:
     query = KeyQuery(("m0", "m1"), 1, (2, 9))
     probes = (Probe(None, None, (query,)), Probe(None, "d", (query,)), Probe(None, None, (KeyQuery(("m2",), 2),)))
-    hits = [{"_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(3)]
+    hits = [{"_index": "news", "_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(3)]
     found = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": hits, "total": {"value": 9}}}
     nothing = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
     calls, reply = performed(Candidates(probes, -1, 64, most=2), {"responses": [nothing, found]})

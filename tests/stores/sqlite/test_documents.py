@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import Annotate, Fetch, Remove, SetUp
+from es_simhash.contract import Annotate, Candidates, Fetch, Probe, Remove, SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
+from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, scan, write
 
 if TYPE_CHECKING:
@@ -67,3 +69,25 @@ def test_the_table_of_keys_holds_the_keys_of_stored_documents_and_nothing_else(s
     assert keys() == {("m3", 3_000)}
     store.perform(Remove(("a", "b")))
     assert keys() == set()
+
+
+@pytest.mark.parametrize("many", [2, 10_000])
+@pytest.mark.parametrize("most", [None, 1, 3])
+def test_fingerprints_that_many_documents_share_are_found_page_by_page(
+    store: Store, monkeypatch: pytest.MonkeyPatch, many: int, most: int | None
+) -> None:
+    monkeypatch.setattr("es_simhash.stores.sqlite.fingerprints._MANY", many)
+    rng = random.Random(many)
+    linear = LinearStore()
+    linear.perform(SetUp(DEFAULT))
+    values = [rng.getrandbits(64) for _ in range(4)]
+    values += [value ^ 1 << rng.randrange(64) for value in values for _ in range(3)]
+    values += [values[0] & (1 << 64) - (1 << 32) | rng.getrandbits(32) for _ in range(20)]  # one pair in common
+    entries = [entry(str(n), rng.choice(values), digest=f"{n}") for n in range(200)]
+    for each in (store, linear):
+        write(each, *entries)
+    for distance in (0, 3, 6):
+        request = Candidates(tuple(Probe(value, None) for value in values[:4]), distance, 64, per_fingerprint=most)
+        found, expected = store.perform(request), linear.perform(request)
+        assert {row.id for row in found.rows} >= {row.id for row in expected.rows}
+        assert found.left_out == expected.left_out

@@ -1,0 +1,400 @@
+"""The verbs that write documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from es_simhash.client.adding import Adding, AddRequest, raise_for_duplicate
+from es_simhash.client.arguments import (
+    check_filter,
+    check_ingest_filter,
+    check_optional_filter,
+    checked_ids,
+    checked_slice,
+)
+from es_simhash.client.runs import Runs
+from es_simhash.client.store_verbs import StoreVerbs
+from es_simhash.contract import Count, Locate, Scan, ask
+from es_simhash.errors import InputError, NotSetUp, StoreError, unfinished
+from es_simhash.ingest.batches import BATCH, Source
+from es_simhash.ingest.reader import MAX_TEXT
+from es_simhash.ingest.run import RunOptions, backfill, ingest
+from es_simhash.lines import Line
+from es_simhash.search.keys import SHINGLES
+from es_simhash.verbs import setup
+from es_simhash.verbs.group import check_head, group, no_progress
+from es_simhash.verbs.remove import remove, remove_matching
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+
+    from typing_extensions import Unpack
+
+    from es_simhash.client.adding import RefreshOption
+    from es_simhash.client.drivers import Stream
+    from es_simhash.client.opening import Opening
+    from es_simhash.contract import Flow, KeysState
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.ingest.checkpoint import Checkpoint
+    from es_simhash.ingest.performer import Performer
+    from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
+    from es_simhash.verbs.group import GroupReport, Head, Progress
+    from es_simhash.verbs.ingest import OnDuplicate
+    from es_simhash.verbs.outcome import Outcome
+
+
+def never() -> bool:
+    """Return False: nothing stops the run."""
+    return False
+
+
+def _keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
+    """Return the kinds of keys of a store that is set up for a run by this rule."""
+    return () if rule.confirm is None else (SHINGLES,)
+
+
+class WritingVerbs(StoreVerbs):
+    """The verbs that write documents and their links.
+
+    :param deadline: seconds for which requests are retried.
+    :param embedded: the store belongs to this program alone.
+    :param async_input: documents may come from an async iterable.
+    """
+
+    def __init__(self, opening: Opening, deadline: float, *, embedded: bool, async_input: bool) -> None:
+        super().__init__(opening, embedded=embedded)
+        self._async_input = async_input
+        self._adding = Adding(self._open_for_ingest, deadline)
+        self._runs = Runs(self._adding)
+
+    def add(
+        self,
+        document: Mapping[str, Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        pipeline: str | None = None,
+        max_text: int = MAX_TEXT,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[Outcome]:
+        """Store one document, and return whether it is new or what it duplicates.
+
+        Use one object for as long as the program runs, from any number of threads or tasks. It knows what it added,
+        even if search does not find it yet: of ten concurrent calls with one text, one is ``new``. Calls that come
+        while another one is at work go to the store together. What another program wrote is found after the next
+        refresh of the index (1 s by default).
+
+        The outcomes, and what happens to other documents, are those of :meth:`ingest`.
+
+        :param refresh: as in Elasticsearch: with False the call does not wait for search to find the document; with
+            ``"wait_for"`` it waits for the next refresh; with True it refreshes the index, which is slow.
+        :param pipeline: name of an ingest pipeline of Elasticsearch. The fingerprint is that of the text before it.
+        :param rule: this, ``id_field``, ``on_duplicate``, ``filter`` and ``max_text`` as for :meth:`ingest`.
+        :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
+            ``failed``, both with the reason.
+        :raises DuplicateFound: under ``fail``, if it is a duplicate. It is not stored.
+        :raises NotSetUp: if the index has no fingerprint fields.
+        :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
+        """
+        request = self._add_request(
+            self._rule(rule), id_field, on_duplicate, filter, refresh, pipeline=pipeline, max_text=max_text
+        )
+        return self._add(Line("the document", document), request)
+
+    def _add(self, line: Line, request: AddRequest) -> Flow[Outcome]:
+        [outcome] = yield from self._adding.add([line], request)
+        if request.on_duplicate == "fail":
+            raise_for_duplicate(outcome)
+        return outcome
+
+    def add_many(
+        self,
+        documents: Iterable[Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: Literal["index", "skip"] = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        pipeline: str | None = None,
+        max_text: int = MAX_TEXT,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[list[Outcome]]:
+        """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
+
+        It does the work at once and returns a list, so it is the eager form of :meth:`ingest`. Use ``ingest`` for very
+        many documents: it has worker processes and a checkpoint, and its memory does not grow.
+
+        :param documents: dicts with an id and a text, or Lines from ``json_lines``.
+        :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
+        """
+        if on_duplicate not in ("index", "skip"):
+            raise InputError(f"on_duplicate is {on_duplicate!r}: use 'index' or 'skip', or add(), which takes 'fail'")
+        source = Source(documents)
+        if self._async_input:  # the flow runs in a thread, but the iterator is the caller's own
+            source = Source(list(documents))
+        request = self._add_request(
+            self._rule(rule), id_field, on_duplicate, filter, refresh, pipeline=pipeline, max_text=max_text
+        )
+        return self._add_many(source, request)
+
+    def _add_many(self, source: Source, request: AddRequest) -> Flow[list[Outcome]]:
+        outcomes: list[Outcome] = []
+        while lines := source.take():
+            try:
+                outcomes += yield from self._adding.add(lines, request)
+            except StoreError as error:
+                report = f"the first {len(outcomes):,} documents are done: add the others again"
+                raise unfinished(error, report) from error
+        if source.error is not None:
+            raise source.error
+        return outcomes
+
+    def _add_request(
+        self,
+        rule: DuplicateRule,
+        id_field: str,
+        on_duplicate: OnDuplicate,
+        filter: Mapping[str, Any] | None,
+        refresh: RefreshOption,
+        *,
+        pipeline: str | None,
+        max_text: int,
+    ) -> AddRequest:
+        check_ingest_filter(filter)
+        if pipeline is not None and self._embedded:
+            raise InputError(f"{self._opening.name} has no ingest pipelines: leave pipeline out")
+        return AddRequest(
+            rule=rule,
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            refresh=refresh,
+            pipeline=pipeline,
+            max_text=max_text,
+        )
+
+    def ingest(
+        self,
+        documents: Iterable[Any] | AsyncIterable[Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        checkpoint: str | Checkpoint | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> Stream[Outcome]:
+        """Store documents, and return for each whether it is new or what it duplicates.
+
+        The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
+        A document whose text has not changed is ``unchanged`` and not written, even if its other fields have changed.
+        At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
+        after the next refresh.) An SQLite file is set up if necessary; with ``confirm`` it has keys then.
+
+        Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
+
+        :param documents: dicts with an id and a text, in any number; Lines from ``read_file`` or ``json_lines``; or a
+            data frame. An AsyncDocuments also takes an async iterable. If they end in an error, everything before it is
+            done, then it is raised.
+        :param id_field: name of the field with the id. A dot leads into an object.
+        :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
+            ``skip`` it, or ``fail``.
+        :param filter: only documents that match this filter can be the original of a new one.
+        :param batch_size: the most documents in one request.
+        :param max_text: the most characters of a text. A document with a longer one is rejected.
+        :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
+            it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
+        :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
+            crash or a long failure of the store, the same call with the same documents resumes there.
+        :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
+            ``numbers_agree``, ``within``, ``time_field``, ``text_field``.
+        :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
+            reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
+        :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
+        :raises NotSetUp: if the index has no fingerprint fields.
+        :raises SchemeMismatch: if the store was set up with another Scheme.
+        :raises StoreError: if the store fails for longer than the deadline. What was read before has ``failed``. With a
+            ``checkpoint`` the next call decides the documents that have no outcome.
+        """
+        options = RunOptions(
+            rule=self._rule(rule),
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            checkpoint=checkpoint,
+        )
+        check_ingest_filter(filter)
+        source = Source(documents, batch_size, async_allowed=self._async_input)
+
+        def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
+            if checkpoint is not None:  # a run that is resumed knows its address
+                performer.patience.answered = True
+            fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule))
+            batches = ingest(performer, source, fingerprinter, options, keys)
+            yield from self._runs.results(performer, batches)
+
+        return outcomes
+
+    def _open_for_ingest(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
+        fingerprinter = yield from self._opening.fingerprinter()
+        rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
+        yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded, keys=_keys_of_new_store(rule))
+        yield from self._opening.check_times(rule)
+        return fingerprinter, (yield from self._opening.keys_for(rule))
+
+    def backfill(
+        self,
+        text_field: str | Sequence[str],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        again: bool = False,
+        slice: tuple[int, int] | None = None,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        stop: Callable[[], bool] = never,
+        **rule: Unpack[MatchOptions],
+    ) -> Stream[Outcome]:
+        """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
+
+        Our fields are added to the mapping. With ``confirm``, an index that gets them now has keys too. Other fields
+        are not touched. A document that another writer changes in the meantime is read again, until a pass over the
+        index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
+        read again. Invalid arguments raise at once.
+
+        :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
+            object.
+        :param filter: only documents that match this filter get a fingerprint, and can be originals.
+        :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
+        :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
+        :param batch_size: this, ``max_text``, ``workers`` and ``rule`` as for :meth:`ingest`.
+        :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
+        :returns: an Outcome for each document. A document without a text is ``rejected``.
+        :raises NotSetUp: if there is no such index.
+        """
+        options = RunOptions(
+            rule=replace(self._rule(rule), text_field=text_field),
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+        )
+        check_optional_filter(filter)
+        part = checked_slice(slice)
+
+        def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
+            fingerprinter, keys = performer.perform(self._open_for_backfill(options.rule))
+            batches = backfill(performer, fingerprinter, options, keys, again=again, slice=part, stop=stop)
+            yield from self._runs.results(performer, batches)
+
+        return outcomes
+
+    def _open_for_backfill(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
+        fingerprinter = yield from self._opening.fingerprinter()
+        rule.bits_allowed(fingerprinter.scheme)
+        yield from self._opening.check_times(rule)
+        keys = _keys_of_new_store(rule)
+        yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded, keys=keys)
+        return fingerprinter, (yield from self._opening.keys())
+
+    def missing(self, *, filter: Mapping[str, Any] | None = None) -> Flow[int]:
+        """Return how many documents have no fingerprint. :meth:`backfill` reads these.
+
+        :param filter: only documents that match this filter.
+        :raises NotSetUp: if there is no such index or file.
+        """
+        check_optional_filter(filter)
+        return self._missing(Count(Scan(None, filter, (), missing=True)))
+
+    def _missing(self, count: Count) -> Flow[int]:
+        if self._embedded:  # otherwise a count creates the file
+            yield from self._opening.check()
+        try:
+            return (yield from ask(count))
+        except NotSetUp as error:
+            location = yield from ask(Locate())
+            raise setup.does_not_exist(location, self._opening.name) from error
+
+    def remove(
+        self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+    ) -> Flow[set[str]]:
+        """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
+
+        :param filter: only documents that match this filter can become the other original. Use that of the ingest.
+        :param rule: the rule of the ingest: ``rule``, or its fields, as for :meth:`ingest`.
+        :returns: the ids that were removed.
+        """
+        check_optional_filter(filter)
+        return self._remove(checked_ids(ids), self._rule(rule), filter)
+
+    def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[set[str]]:
+        resolved = yield from self._opening.resolve(rule)
+        return (yield from self._runs.change(remove(ids, resolved, filter)))
+
+    def remove_matching(
+        self,
+        matching: Mapping[str, Any],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        everything: bool = True,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[int]:
+        """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
+
+        :param matching: a filter: the documents to remove.
+        :param filter: only documents that match this filter can become another original. Use that of the ingest.
+        :param everything: all documents of the store may match. With False they raise, and nothing is removed.
+        :returns: how many documents were removed.
+        :raises InputError: if all documents match, and ``everything`` is False.
+        """
+        check_filter(matching, "matching")
+        check_optional_filter(filter)
+        return self._remove_matching(matching, self._rule(rule), filter, everything)
+
+    def _remove_matching(
+        self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None, everything: bool
+    ) -> Flow[int]:
+        resolved = yield from self._opening.resolve(rule)
+        return (yield from self._runs.change(remove_matching(matching, resolved, filter, everything=everything)))
+
+    def group(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        head: Head = "earliest",
+        progress: Progress = no_progress,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[GroupReport]:
+        """Recompute the groups of all documents, and the original of each.
+
+        Documents that are duplicates of each other, directly or by a chain, get the id of one of them in
+        ``simhash.group``.
+
+        An ingest gives each new document the group of its original. This also finds what several ingests added at the
+        same moment, and what lies between two groups. It writes only what changes, and nothing that another writer
+        changed in the meantime. Memory: some 700 bytes a document; with ``confirm`` up to 450 for each near pair.
+
+        :param filter: only documents that match this filter are grouped, as if there were no others.
+        :param head: the member whose id names the group: the ``earliest`` that was written, the ``latest``, or the one
+            whose id most members have already (``kept``), so that few documents change.
+        :param progress: is called with ``read``, ``compared`` (texts that were fetched) or ``written``, and how many.
+        :param rule: as for :meth:`ingest`: each member of a group is a duplicate of at least one other. With
+            ``confirm``, a near-duplicate without a text in the store is an error, and nothing is written.
+        """
+        check_optional_filter(filter)
+        check_head(head)
+        return self._group(self._rule(rule), filter, head, progress)
+
+    def _group(
+        self, rule: DuplicateRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
+    ) -> Flow[GroupReport]:
+        resolved = yield from self._opening.resolve(rule)
+        return (yield from self._runs.change(group(resolved, filter, head, progress)))

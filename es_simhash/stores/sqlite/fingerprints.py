@@ -1,0 +1,139 @@
+"""Near fingerprints in SQLite: the pair plan (pigeonring) finds the fingerprints, and a second query their documents.
+
+The pair plan (:mod:`es_simhash.search.pair_plan`) asks for values of a segment and its neighbour. Each pair of
+neighbours has an index: four indexes for 64 bits, eight for 128.
+
+- At small distances SQLite looks up each pair value: 68 values for a fingerprint of 64 bits and max_distance 3.
+- At larger distances there would be thousands of pair values. Then SQLite reads ranges of pairs: all pairs whose first
+  segment is near, 68 ranges again at 64 bits and max_distance 7. A range holds 1 of 65,536 of all documents. Python
+  compares the fingerprints of these rows. Measured at max_distance 7 and 200,000 documents: 1 ms, against 17 ms by
+  pair values.
+
+The indexes hold the fingerprint beside the pair. So it takes no reading of documents to see which fingerprints are near
+and how many documents each of them has. There may be very many of one: only the first of them are read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from es_simhash.fingerprinting.encoding import segment_count, to_array
+from es_simhash.search.blocks import block_keys
+from es_simhash.search.hamming import pairs_within
+from es_simhash.search.pair_plan import pair_ranges, pairs
+from es_simhash.stores.sqlite.schema import long_columns, pair_expressions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_simhash.contract import Candidates
+    from es_simhash.stores.sqlite.database import Database
+
+    Longs = tuple[int, ...]
+
+_BATCH = 16
+"""Fingerprints whose ranges are read together. Each is compared with the rows of all of them."""
+_MANY = 10_000
+"""Fingerprints that are read from an index at once."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The documents with one fingerprint.
+
+    :param count: how many there are.
+    :param first: the smallest write order.
+    """
+
+    count: int
+    first: int
+
+
+def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
+    """Return the fingerprints that may be near those of the Probes, as signed longs, each with its documents."""
+    fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
+    crowds: dict[Longs, Crowd] = {}
+    if request.max_distance < segment_count(request.bits):
+        for some in (_by_blocks if request.blocks else _by_pairs)(fingerprints, request, database):
+            if len(some) == _MANY:
+                some = _within(some, fingerprints, request)
+            crowds |= {tuple(longs): Crowd(count, first) for count, first, *longs in some}
+        return crowds
+    for start in range(0, len(fingerprints), _BATCH):
+        batch = fingerprints[start : start + _BATCH]
+        for some in _by_ranges(batch, request, database):
+            near = _within(some, batch, request)
+            crowds |= {tuple(longs): Crowd(count, first) for count, first, *longs in near}
+    return crowds
+
+
+def same_fingerprint(longs: Longs, bits: int) -> tuple[str, list[Any]]:
+    """Return the condition on the documents with a fingerprint, and its parameters. One index serves it."""
+    pair = pair_expressions(bits)[0]
+    same = " AND ".join(f"{name} = ?" for name in long_columns(bits))
+    return f"fp IS NOT NULL AND {pair} = {pair.replace('fp', '?')} AND {same}", [longs[0], *longs]
+
+
+def _by_pairs(fingerprints: list[int], request: Candidates, database: Database) -> Iterator[list[tuple[int, ...]]]:
+    """Yield (count, first write order, signed longs …) of fingerprints that pair values find, many at once."""
+    longs = ", ".join(long_columns(request.bits))
+    plan = pairs(fingerprints, request.max_distance, request.bits)
+    for pair, values in zip(pair_expressions(request.bits), plan, strict=True):
+        sql = (
+            f"SELECT count(*), min(written), {longs} FROM documents "
+            f"WHERE fp IS NOT NULL AND {pair} IN (SELECT value FROM json_each(?)) GROUP BY {pair}, {longs}"
+        )
+        yield from _pages(sql, values.tolist(), database)
+
+
+def _by_blocks(fingerprints: list[int], request: Candidates, database: Database) -> Iterator[list[tuple[int, ...]]]:
+    """Yield (count, first write order, signed longs …) of fingerprints that block keys find, many at once."""
+    longs = ", ".join(long_columns(request.bits))
+    keys = [key for some in block_keys(fingerprints, request.bits) for key in some]
+    sql = (
+        f"SELECT count(*), min(written), {longs} FROM documents WHERE fp IS NOT NULL AND written IN "
+        f"(SELECT written FROM keys WHERE key IN (SELECT value FROM json_each(?))) GROUP BY {longs}"
+    )
+    yield from _pages(sql, keys, database)
+
+
+def _by_ranges(fingerprints: list[int], request: Candidates, database: Database) -> Iterator[list[tuple[int, ...]]]:
+    """Yield (count, first write order, signed longs …) of fingerprints in the ranges of pairs, many at once."""
+    names = long_columns(request.bits)
+    longs = ", ".join(names)
+    integers = " AND ".join(f"typeof({name}) = 'integer'" for name in names)
+    ranges = pair_ranges(fingerprints, request.max_distance, request.bits)
+    for pair, values in zip(pair_expressions(request.bits), ranges, strict=True):
+        sql = (
+            f"SELECT count(*), min(written), {longs} FROM json_each(?) CROSS JOIN documents "
+            f"WHERE fp IS NOT NULL AND {integers} AND {pair} BETWEEN value AND value + 65535 GROUP BY {longs}"
+        )
+        yield from _pages(sql, values.tolist(), database)
+
+
+def _pages(sql: str, values: list[Any], database: Database) -> Iterator[list[tuple[int, ...]]]:
+    with database.use() as connection:
+        cursor = connection.execute(sql, [json.dumps(values)])
+        while some := cursor.fetchmany(_MANY):
+            yield some
+
+
+def _within(rows: list[tuple[int, ...]], fingerprints: list[int], request: Candidates) -> list[tuple[int, ...]]:
+    """Return the rows whose fingerprints are near; all rows, if one is damaged."""
+    if not all(type(value) is int for row in rows for value in row):
+        return rows
+    stored = _array([row[2:] for row in rows])
+    near = {row for _, row, _ in pairs_within(to_array(fingerprints, request.bits), stored, request.max_distance)}
+    return [rows[index] for index in near]
+
+
+def _array(longs: Sequence[Longs]) -> NDArray[np.uint64]:
+    """Return fingerprints of signed longs as ``encoding.to_array`` does."""
+    words = np.array(longs, dtype=np.int64).view(np.uint64)
+    return words[:, 0] if words.shape[1] == 1 else words
