@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import FetchFields, Refresh, Scan, ask
 from es_simhash.errors import StoreError
 from es_simhash.lines import Line
+from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +29,7 @@ SOURCES = 100
 """Whole documents that are fetched in one request."""
 
 
-@dataclass(frozen=True)
+@value
 class WholeDocument(Line):
     """A stored document as a line of input. Its id is in the field ``_id``.
 
