@@ -103,10 +103,15 @@ def optional_store_options(command: F) -> F:
     return _with_store_options(command, "none")
 
 
-def _with_store_options(command: F, default: str) -> F:
-    for add_option in reversed([_store_option(default), *_CONNECTION_OPTIONS, _verbose_option]):
+def connection_options(command: F) -> F:
+    """Add the options of :func:`store_options` without the store itself, for a command that names several stores."""
+    for add_option in reversed([*_CONNECTION_OPTIONS, _verbose_option]):
         command = add_option(command)
     return command
+
+
+def _with_store_options(command: F, default: str) -> F:
+    return _store_option(default)(connection_options(command))  # type: ignore[no-any-return]
 
 
 def client_options(

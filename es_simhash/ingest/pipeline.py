@@ -200,7 +200,7 @@ class Pipeline:
     def _resume(self, checkpoint: Checkpoint) -> Iterator[Sequence[Outcome]]:
         """Skip the documents that are done, and write the batch that was decided, as it was decided."""
         count, last = checkpoint.done
-        if count:
+        if count and checkpoint.skips_done:
             self._take_again(count, last, checkpoint, keep=False)
             self._ids.fill(checkpoint.claims())
         pending = checkpoint.pending
