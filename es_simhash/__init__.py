@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
     from es_simhash.fingerprinting.stop_words import StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
+    from es_simhash.ingest.write_order import WholeDocument
     from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
     from es_simhash.review.findings import Review, ReviewedGroup
@@ -121,6 +122,7 @@ __all__ = [
     "TooManyCandidates",
     "Totals",
     "Unsupported",
+    "WholeDocument",
     "WrongServer",
     "candidates_clause",
     "compare",
@@ -166,6 +168,7 @@ _MODULES = {
     "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
     "fingerprinting.stop_words": ["StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
+    "ingest.write_order": ["WholeDocument"],
     "input": ["read_file"],
     "lines": ["Line", "json_lines"],
     "review.findings": ["Review", "ReviewedGroup"],

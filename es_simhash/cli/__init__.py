@@ -16,6 +16,7 @@ import click
 from es_simhash import __version__
 from es_simhash.cli.backfill import backfill
 from es_simhash.cli.compare import compare
+from es_simhash.cli.copy import copy
 from es_simhash.cli.doctor import doctor
 from es_simhash.cli.evaluate import evaluate
 from es_simhash.cli.exits import INTERRUPTED, STOPPED_BY_ERROR
@@ -47,8 +48,8 @@ Exit codes:
 130  interrupted (Ctrl-C)
 143  terminated (SIGTERM)
 
-After an error or an interruption, ingest and backfill print the counts of the documents done so far. For evaluate read
-pairs in place of documents. For the seen commands see es-simhash seen --help."""
+After an error or an interruption, ingest, backfill and copy print the counts of the documents done so far. For evaluate
+read pairs in place of documents. For the seen commands see es-simhash seen --help."""
 
 
 @click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -79,6 +80,7 @@ for command in (
     remove,
     export,
     backfill,
+    copy,
     stats,
     compare,
     fingerprint,

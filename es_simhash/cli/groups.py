@@ -35,6 +35,10 @@ def groups() -> None:
 
     The groups are those that ingest and group wrote. remove --duplicates removes the members that are duplicates of the
     head of their group, and report makes a page of them.
+
+    \b
+    es-simhash groups list --limit 20
+    es-simhash groups show news-17
     """
 
 
@@ -113,10 +117,11 @@ def titles_of(
 @store_options
 @scheme_options
 def show(id: str, title_field: str | None, text_field: list[str], form: Form | None, **store: Any) -> None:
-    """Show the members of the group of a document.
+    """Show the group of a document.
 
-    The head is first, then the nearest to the head. ID is the id of any member. Each line has the distance from the
-    head in bits, whether the member is an exact duplicate of the head, its id, the id of its original, and its title.
+    The head comes first, then the other members, the nearest to the head first. ID is the id of any member. Each line
+    has the distance from the head in bits, whether the member is an exact duplicate of the head, its id, the id of its
+    original, and its title.
 
     \b
     es-simhash groups show news-17 --title-field title

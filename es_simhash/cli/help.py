@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.output import echo
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
@@ -122,7 +124,8 @@ def _shows_all(ctx: click.Context) -> bool:
 def _show_all(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
-        click.echo(ctx.get_help(), color=ctx.color)
+        for row in ctx.get_help().splitlines():
+            echo(row)
         ctx.exit()
 
 

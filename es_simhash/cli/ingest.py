@@ -97,7 +97,7 @@ def ingest(
     \b
     es-simhash ingest news.jsonl
     es-simhash ingest news.jsonl --json > outcomes.jsonl
-    es-simhash ingest crawl.csv.gz --id-field url --store http://localhost:9200/news
+    es-simhash ingest crawl.csv.gz --id-field url
     es-simhash ingest big.jsonl --resume big.checkpoint --dead-letter big.dead
     es-simhash ingest big.dead
 

@@ -55,7 +55,6 @@ def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[
 
     \b
     es-simhash label --sample 200 --store http://localhost:9200/news
-    es-simhash evaluate labels.jsonl --store http://localhost:9200/news
     """
     with open_documents(**store) as documents, LabelFile(out) as labels:
         drawn = [

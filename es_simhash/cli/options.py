@@ -40,10 +40,9 @@ def _store_option(default: str) -> AddOption:
     return click.option(
         "--store",
         metavar="URL",
-        help="The store: sqlite:///path/to.db, or http://host:port/index. OpenSearch: "
-        "opensearch+http://host:port/index. With a password: https://user:password@host:port/index. Several hosts: "
-        f"host:port,host:port. A URL without an index means the index {DEFAULT_INDEX}; for the seen commands "
-        f"{USERS_INDEX}.  [default: {default}]",
+        help="The store: sqlite:///path/to.db, http://host:port/index, or opensearch+http://host:port/index. With a "
+        "password: https://user:password@host:port/index. Several hosts: host:port,host:port. A URL without an index "
+        f"means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
     )
 
 
@@ -104,10 +103,15 @@ def optional_store_options(command: F) -> F:
     return _with_store_options(command, "none")
 
 
-def _with_store_options(command: F, default: str) -> F:
-    for add_option in reversed([_store_option(default), *_CONNECTION_OPTIONS, _verbose_option]):
+def connection_options(command: F) -> F:
+    """Add the options of :func:`store_options` without the store itself, for a command that names several stores."""
+    for add_option in reversed([*_CONNECTION_OPTIONS, _verbose_option]):
         command = add_option(command)
     return command
+
+
+def _with_store_options(command: F, default: str) -> F:
+    return _store_option(default)(connection_options(command))  # type: ignore[no-any-return]
 
 
 def client_options(
@@ -249,8 +253,8 @@ _WITHIN_OPTIONS = [
         "--time-field",
         section=DUPLICATES,
         metavar="FIELD",
-        help="For --within: field that holds the time of a document. It has a form such as 2024-05-01 or "
-        "2024-05-01T08:30:00+08:00, or milliseconds since 1970.",
+        help="For --within: field that holds the time of a document, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, "
+        "or milliseconds since 1970.",
     ),
 ]
 _RULE_OPTIONS = [

@@ -60,7 +60,11 @@ def print_utf8(line: str) -> None:
 
 
 def show_log_lines() -> None:
-    """Escape control characters in the warnings that Python prints on standard error."""
+    """Escape control characters in the warnings that Python prints on standard error.
+
+    Warnings of iterators that a program leaves are for programs: a command that stops says why itself.
+    """
+    logging.getLogger("es_simhash.iterators").disabled = True
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_LineFormatter())
 

@@ -44,7 +44,9 @@ def remove(
     as_json: bool,
     **store: Any,
 ) -> None:
-    """Remove documents: by ids, by a filter, or all duplicates.
+    """Remove documents by id, by a query clause, or all duplicates.
+
+    Use the same --max-distance, --confirm, --within and --filter as for the ingest.
 
     \b
     es-simhash remove news-1 news-2
@@ -54,7 +56,7 @@ def remove(
 
     \f
     If another document duplicates a removed one, it gets a new original. If there is no other original, it becomes an
-    original itself. Use the same --max-distance, --confirm, --within and --filter as for the ingest.
+    original itself.
 
     --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
     of small changes, a member that is far from the head stays too. First run group with the same --max-distance and

@@ -59,7 +59,7 @@ def report(
     filter: dict[str, Any] | None,
     **store: Any,
 ) -> None:
-    """Write an HTML page on which a person can check the groups.
+    """Write an HTML page for checking the groups of duplicates.
 
     The page has counts, histograms of the sizes of the groups and of the distances from their heads, the largest groups
     with the differing words marked, and pairs just outside the rule. It needs no network and runs no script. Use the

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.client.arguments import checked_deadline
+from es_simhash.client.copy_verbs import CopyVerbs as Verbs
 from es_simhash.client.drivers import (
     AsyncClient,
     SyncClient,
@@ -14,7 +15,6 @@ from es_simhash.client.drivers import (
     sync_method,
 )
 from es_simhash.client.opening import Opening
-from es_simhash.client.review_verbs import ReviewVerbs as Verbs
 from es_simhash.drive import DEADLINE, Patience
 from es_simhash.stores.address import open_async_store, open_store
 
@@ -96,6 +96,10 @@ class Documents(SyncClient):
     review = sync_method(Verbs.review)
     duplicates = sync_iterator(Verbs.duplicates)
     remove_duplicates = sync_method(Verbs.remove_duplicates)
+    keys = sync_method(Verbs.keys)
+    whole_documents = sync_iterator(Verbs.whole_documents)
+    setup_for_copy = sync_method(Verbs.setup_for_copy)
+    switch_alias = sync_method(Verbs.switch_alias)
 
 
 class AsyncDocuments(AsyncClient):
@@ -148,3 +152,7 @@ class AsyncDocuments(AsyncClient):
     review = async_method(Verbs.review)
     duplicates = async_iterator(Verbs.duplicates)
     remove_duplicates = async_method(Verbs.remove_duplicates)
+    keys = async_method(Verbs.keys)
+    whole_documents = async_iterator(Verbs.whole_documents)
+    setup_for_copy = async_method(Verbs.setup_for_copy)
+    switch_alias = async_method(Verbs.switch_alias)

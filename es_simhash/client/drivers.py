@@ -47,7 +47,7 @@ Watched = TypeVar("Watched")
 R = TypeVar("R")
 T = TypeVar("T")
 
-_log = logging.getLogger("es_simhash")
+_log = logging.getLogger("es_simhash.iterators")
 
 Stream: TypeAlias = "Callable[[Performer], Iterator[Sequence[T]]]"
 """A verb with many results: given a Performer it yields them in batches."""

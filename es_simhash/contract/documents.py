@@ -203,6 +203,23 @@ class Fetch(Request["dict[str, Row]"]):
 
 
 @dataclass(frozen=True)
+class SwitchAlias(Request[None]):
+    """Take an alias from the indices of this store, and give it to another index of the server, at one moment.
+
+    It keeps its filter. If the other index alone has the alias already, nothing is done. A store without aliases raises
+    Unsupported.
+
+    :param to: name of the other index, or of an alias that it alone has.
+    :param check: change nothing, and do not look at the other index: it may not exist yet.
+    :raises InputError: if this store's indices do not have the alias, or if others have it too.
+    """
+
+    alias: str
+    to: str
+    check: bool = False
+
+
+@dataclass(frozen=True)
 class FetchFields(Request["dict[str, dict[str, Any]]"]):
     """Return these fields of documents as last written, without a search. Ids that do not exist are left out.
 

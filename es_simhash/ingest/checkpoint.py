@@ -61,6 +61,9 @@ class Checkpoint:
     :raises InputError: if the file is something else, or cannot be used.
     """
 
+    skips_done = True
+    """The input is the same in every run, so a run that resumes skips the documents that are done."""
+
     def __init__(self, path: str) -> None:
         self.path = path
         self.note: Any = None

@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     Items = Sequence[Document | Outcome]
 
 _log = logging.getLogger("es_simhash")
+_of_iterators = logging.getLogger("es_simhash.iterators")
 
 T = TypeVar("T")
-
-_log = logging.getLogger("es_simhash")
 
 NOT_REACHED = "not stored, because the run ended with an error: ingest it again"
 """The reason of a document that was read before the run ended. The error itself is raised, so it is not repeated."""
@@ -191,7 +190,7 @@ class Pipeline:
         """Warn of documents that were read ahead and are not stored, unless the next run reads them again."""
         count = sum(batch.count for batch in self._looking_up) + sum(batch.count for batch in self._reading)
         if count and self._checkpoint is None:
-            _log.warning(
+            _of_iterators.warning(
                 "the run was left before its end: %d documents were read ahead and are not stored: ingest them again",
                 count,
             )
@@ -201,7 +200,7 @@ class Pipeline:
     def _resume(self, checkpoint: Checkpoint) -> Iterator[Sequence[Outcome]]:
         """Skip the documents that are done, and write the batch that was decided, as it was decided."""
         count, last = checkpoint.done
-        if count:
+        if count and checkpoint.skips_done:
             self._take_again(count, last, checkpoint, keep=False)
             self._ids.fill(checkpoint.claims())
         pending = checkpoint.pending

@@ -143,6 +143,8 @@ class Reader:
             if ours is not None and (not isinstance(ours, dict) or ours.keys() - SIMHASH_FIELDS):
                 raise InputError("the field 'simhash' is used for the fingerprint: rename yours")
             document = {key: value for key, value in document.items() if key != "simhash"}
+        if self._id_field == "_id":  # Elasticsearch has the id beside the document, and refuses it inside
+            document = {key: value for key, value in document.items() if key != "_id"}
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:

@@ -170,13 +170,13 @@ def test_dead_letters_of_an_unfinished_batch_are_written_once(tmp_path: Path) ->
 
 
 def test_dead_letters_of_a_batch_that_was_killed_twice_are_written_once(tmp_path: Path) -> None:
-    (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
-    command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
+    (tmp_path / "news.jsonl").write_bytes(line("a") + b"5\n" * 3_000)
+    command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3001"]
     for after in (10, 30):
         assert killed(tmp_path, *command, after=after, wait=0)
     es_simhash("ingest", *command, cwd=tmp_path)
     places = [json.loads(each)["place"] for each in (tmp_path / "x.dead").read_bytes().splitlines()]
-    assert places == [f"news.jsonl:{number}" for number in range(1, 3_001)]
+    assert places == [f"news.jsonl:{number}" for number in range(2, 3_002)]
 
 
 def test_lines_that_others_append_to_the_dead_letter_file_stay(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_lines_that_others_append_to_the_dead_letter_file_stay(tmp_path: Path) -
 
 
 def test_the_end_of_the_dead_letter_file_is_noted_before_the_first_batch(tmp_path: Path) -> None:
-    (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3_000)
+    (tmp_path / "news.jsonl").write_bytes(line("a") + b"5\n" * 3_000)
     (tmp_path / "x.dead").write_bytes(b"of another run\n")
-    command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3000"]
+    command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3001"]
     assert killed(tmp_path, *command, after=10, wait=0)
     assert (tmp_path / "x.dead").stat().st_size > 1_000
     es_simhash("ingest", *command, cwd=tmp_path)

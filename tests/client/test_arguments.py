@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
-from es_simhash.client.document_verbs import DocumentVerbs
+from es_simhash.client.review_verbs import ReviewVerbs
 from es_simhash.errors import InputError
 from es_simhash.testing import LinearStore
 
@@ -40,7 +40,7 @@ def both_classes(**options: Any) -> list[Any]:
     return [Documents(Unused(), **options), AsyncDocuments(AsyncUnused(), **options)]
 
 
-VERBS = sorted(name for name in vars(DocumentVerbs) if not name.startswith("_"))
+VERBS = sorted(name for name in dir(ReviewVerbs) if not name.startswith("_") and name != "described")
 
 # Arguments with which each verb can be called.
 VALID: dict[str, tuple[Any, ...]] = {
@@ -61,6 +61,14 @@ VALID: dict[str, tuple[Any, ...]] = {
     "fetch": (["a"],),
     "export": (),
     "sample_pairs": (5,),
+    "doctor": (),
+    "stats": (),
+    "groups": (),
+    "members": ("a",),
+    "sources": (["a"],),
+    "review": (),
+    "duplicates": (),
+    "remove_duplicates": ([],),
 }
 WITH_RULE = [
     "add",

@@ -62,7 +62,7 @@ def test_what_can_be_no_user_is_refused_by_every_method(seen: Any, ann: str, bad
         *(lambda m=m: getattr(seen, m)(bad) for m in ("stats", "clear", "remove")),
         *(lambda m=m: getattr(seen, m)({ann: ["a"], bad: ["a"]}) for m in ("add_many", "unseen_many", "rebuild_many")),
         lambda: seen.rotate([bad]),
-        lambda: seen.unseen_page(bad, Source([]), 5),
+        *([] if bad is None else [lambda: seen.unseen_page(bad, Source([]), 5)]),  # None is one who has seen nothing
     ]
     for method in methods:
         with pytest.raises(InputError, match="the user"):

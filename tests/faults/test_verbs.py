@@ -319,7 +319,7 @@ def test_a_scan_goes_on_exactly_after_its_point_in_time_was_lost(
                 break
             if page_number % 3 == 1 and losses:
                 losses -= 1
-                client.close_point_in_time(id=page.after.point_in_time)
+                client.close_point_in_time(id=page.after.reading.id)
                 # The order of the next point in time is another one.
                 client.update(index=direct.rpartition("/")[2], id=found[0], doc={"more": losses}, refresh=True)
         assert not losses

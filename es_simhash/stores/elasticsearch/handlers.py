@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.contract import handler_of
-from es_simhash.stores.elasticsearch import documents, examine, keys_state, scan, search, times, users
+from es_simhash.stores.elasticsearch import aliases, documents, examine, keys_state, scan, search, times, users
 
 if TYPE_CHECKING:
     from es_simhash.contract import Request
@@ -21,6 +21,7 @@ HANDLERS = {
     **times.HANDLERS,
     **users.HANDLERS,
     **examine.HANDLERS,
+    **aliases.HANDLERS,
 }
 
 

@@ -1,0 +1,86 @@
+"""Stored documents as the input of a copy: whole, and in the order in which they were written.
+
+The order is read first. SQLite holds it in a temporary file of its own, which it deletes: some 50 bytes a document. So
+memory does not grow with the number of documents.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from es_simhash.contract import FetchFields, Refresh, Scan, ask
+from es_simhash.errors import StoreError
+from es_simhash.lines import Line
+from es_simhash.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
+
+    from es_simhash.ingest.performer import Performer
+
+Position: TypeAlias = "tuple[int, str]"
+"""The write order of a document, and its id."""
+
+SOURCES = 100
+"""Whole documents that are fetched in one request."""
+
+
+@value
+class WholeDocument(Line):
+    """A stored document as a line of input. Its id is in the field ``_id``.
+
+    :param position: where it is in the write order.
+    """
+
+    position: Position = field(default=(0, ""), kw_only=True)
+
+
+def whole_documents(performer: Performer, after: Position | None) -> Iterator[Sequence[WholeDocument]]:
+    """Yield all documents of a store, the one that was written first at first.
+
+    Documents that are written or removed after the start may be missed. A text that changes in the meantime is the new
+    one.
+
+    :param after: only documents behind this position.
+    """
+    performer.perform(ask(Refresh()))
+    # An async program may use a thread for each part of a stream.
+    with _errors(), closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as db:
+        _read_order(performer, db)
+        # An id that two indices of an alias have comes once, at its last position.
+        sql = "SELECT max(written), id FROM documents GROUP BY id HAVING (max(written), id) > (?, ?) ORDER BY 1, 2"
+        positions = db.execute(sql, after or (-1, ""))
+        while some := positions.fetchmany(SOURCES):
+            sources = performer.perform(ask(FetchFields(tuple(id for _, id in some), None)))
+            yield [
+                WholeDocument(f"document {id!r}", {**sources[id], "_id": id}, position=(written, id))
+                for written, id in some
+                if id in sources
+            ]
+
+
+def _read_order(performer: Performer, db: sqlite3.Connection) -> None:
+    db.executescript(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE documents (written INTEGER, id TEXT);"
+    )
+    scan: Scan | None = Scan(None, None, ())
+    while scan is not None:
+        page = performer.perform(ask(scan))
+        db.execute("BEGIN")
+        db.executemany("INSERT INTO documents VALUES (?, ?)", [(row.written, row.id) for row in page.rows])
+        db.execute("COMMIT")
+        scan = scan.following(page)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"cannot write a temporary file for the order of the documents: {error}; make room in its folder ($TMPDIR)"
+        ) from error
