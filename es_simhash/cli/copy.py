@@ -98,9 +98,9 @@ def copy(
 ) -> None:
     """Copy all documents to another index or file.
 
-    The copy may have another Scheme or other keys. Fingerprints, outcomes and groups are made anew, in the order in which the documents were written. The Scheme and
-    the keys are those of the old store, except for the options that you give. The old store is only read, and searches
-    go on.
+    The copy may have another Scheme or other keys. Fingerprints, outcomes and groups are made anew, in the order in
+    which the documents were written. The Scheme and the keys are those of the old store, except for the options
+    that you give. The old store is only read, and searches go on.
 
     \b
     es-simhash copy --from http://localhost:9200/news-1 --to http://localhost:9200/news-2 --bits 128
@@ -108,6 +108,7 @@ def copy(
     es-simhash copy --from http://localhost:9200/news-1 --to http://localhost:9200/news-2 --bits 128 \\
         --resume news.copy --switch-alias news
 
+    \f
     What is written to the old store while the command runs may be missed. Run it again: documents that are in the new
     store with the same text are `unchanged`, and are not written. A document that was removed from the old store stays
     in the new one. A document without a text is rejected: it is named, and it is not in the new store. Then the alias
