@@ -96,17 +96,18 @@ def copy(
     quiet: bool,
     **store: Any,
 ) -> None:
-    """Copy all documents to another index or file.
+    """Copy all documents to a store with another Scheme or keys.
 
-    The copy may have another Scheme or other keys. Fingerprints, outcomes and groups are made anew, in the order in
-    which the documents were written. The Scheme and the keys are those of the old store, except for the options
-    that you give. The old store is only read, and searches go on.
+    Fingerprints, outcomes and groups are made anew, in the order in which the documents were written. The Scheme
+    and the keys are those of the old store, except for the options that you give. The old store is only read, and
+    searches go on.
 
     \b
-    es-simhash copy --from http://localhost:9200/news-1 --to http://localhost:9200/news-2 --bits 128
-    es-simhash copy --from sqlite:///old.db --to sqlite:///new.db --keys shingles --confirm 0.8
-    es-simhash copy --from http://localhost:9200/news-1 --to http://localhost:9200/news-2 --bits 128 \\
-        --resume news.copy --switch-alias news
+    es-simhash copy --from sqlite:///old.db --to sqlite:///new.db --bits 128
+    es-simhash copy --from http://es:9200/news-1 --to http://es:9200/news-2
+
+    \f
+    With --switch-alias, searches go over to the new index when all documents are there.
 
     \f
     What is written to the old store while the command runs may be missed. Run it again: documents that are in the new

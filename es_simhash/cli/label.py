@@ -43,7 +43,7 @@ KEYS = "y duplicate, n different, s skip, u undo, q quit"
 @store_options
 @scheme_options
 def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[str, Any] | None, **store: Any) -> None:
-    """Label pairs of stored documents: are they duplicates?
+    """Label pairs of stored documents by hand, for evaluate.
 
     Two texts stand side by side, and the words that only one of them has are marked. Press y if they are duplicates, n
     if they are not, s to skip the pair, u to undo the last answer, q to quit. If standard input is no terminal, each

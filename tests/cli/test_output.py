@@ -42,6 +42,7 @@ COMMANDS: list[tuple[Sequence[str], bytes]] = [
     (["groups", "show", "farther"], b""),
     (["report", "--out", "report.html"], b""),
     (["label", "--sample", "1"], b"q\n"),
+    (["copy", "--from", "sqlite:///es-simhash.db", "--to", "sqlite:///copy.db"], b""),
     (["seen", "--help"], b""),
     (["seen", "init", "--store", "sqlite:///new.db"], b""),
     (["seen", "add", "--user", "ann", "5"], b""),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
-from es_simhash.client.review_verbs import ReviewVerbs
+from es_simhash.client.copy_verbs import CopyVerbs
 from es_simhash.errors import InputError
 from es_simhash.testing import LinearStore
 
@@ -40,7 +40,7 @@ def both_classes(**options: Any) -> list[Any]:
     return [Documents(Unused(), **options), AsyncDocuments(AsyncUnused(), **options)]
 
 
-VERBS = sorted(name for name in dir(ReviewVerbs) if not name.startswith("_") and name != "described")
+VERBS = sorted(name for name in dir(CopyVerbs) if not name.startswith("_") and name != "described")
 
 # Arguments with which each verb can be called.
 VALID: dict[str, tuple[Any, ...]] = {
@@ -69,6 +69,10 @@ VALID: dict[str, tuple[Any, ...]] = {
     "review": (),
     "duplicates": (),
     "remove_duplicates": ([],),
+    "whole_documents": (),
+    "keys": (),
+    "setup_for_copy": (),
+    "switch_alias": ("news", "http://localhost:9200/news-2"),
 }
 WITH_RULE = [
     "add",
