@@ -98,9 +98,9 @@ def copy(
 ) -> None:
     """Copy all documents to a store with another Scheme or keys.
 
-    Fingerprints, outcomes and groups are made anew, in the order in which the documents were written. The Scheme
-    and the keys are those of the old store, except for the options that you give. The old store is only read, and
-    searches go on.
+    Fingerprints, outcomes and groups are made anew, in the order in which the documents were written. The Scheme and
+    the keys are those of the old store, except for the options that you give. The old store is only read, and searches
+    go on.
 
     \b
     es-simhash copy --from sqlite:///old.db --to sqlite:///new.db --bits 128
@@ -109,7 +109,6 @@ def copy(
     \f
     With --switch-alias, searches go over to the new index when all documents are there.
 
-    \f
     What is written to the old store while the command runs may be missed. Run it again: documents that are in the new
     store with the same text are `unchanged`, and are not written. A document that was removed from the old store stays
     in the new one. A document without a text is rejected: it is named, and it is not in the new store. Then the alias
