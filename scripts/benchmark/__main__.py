@@ -8,7 +8,7 @@
 The other libraries are in the dependency group `bench`. Install them into an environment of their own:
 
     python3 -m venv bench-env && bench-env/bin/pip install --upgrade pip
-    bench-env/bin/pip install '.[fast,async]' --group bench
+    bench-env/bin/pip install '.[async]' --group bench
 
 A library that is not installed, or cannot be loaded, is named and left out. In each round the contenders take turns, so
 a busy machine slows all of them. Tables begin with the ratios: these should hold on other machines. Then come the
