@@ -146,7 +146,7 @@ def test_clear_and_remove_delete_all_items_of_one_user_only(tmp_path: Path, verb
     fill(tmp_path, "n1")
     fill(tmp_path, "n1", user="bob")
     done = seen(tmp_path, verb, "--user", "ann")
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out, done.err) == (0, {"clear": "ann: cleared\n", "remove": "ann: removed\n"}[verb], "")
     assert (unseen(tmp_path, "ann", "n1"), unseen(tmp_path, "bob", "n1")) == (["n1"], [])
 
 

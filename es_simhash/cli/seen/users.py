@@ -98,6 +98,7 @@ def clear(user: str, **store: Any) -> None:
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:
         seen.clear(user)
+    echo(f"{user}: cleared")
 
 
 @click.command(cls=Command)
@@ -111,5 +112,8 @@ def remove(user: str, **store: Any) -> None:
     """
     url, options = client_options(**store)
     with SeenItems(url, **options) as seen:
-        if not seen.remove(user):
-            echo(f"{user}: no seen items", err=True)
+        removed = seen.remove(user)
+    if removed:
+        echo(f"{user}: removed")
+    else:
+        echo(f"{user}: no seen items", err=True)
