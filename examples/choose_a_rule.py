@@ -9,10 +9,11 @@ your own judgement, or labels of a file, in its place.
 from __future__ import annotations
 
 import argparse
+import sys
 
 from rapidfuzz.fuzz import ratio
 
-from es_simhash import Documents, evaluate, labelled
+from es_simhash import Documents, SimhashError, evaluate, labelled
 
 
 def is_duplicate(a: str, b: str) -> bool:
@@ -35,4 +36,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SimhashError as error:
+        sys.exit(f"{sys.argv[0]}: {error}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from es_simhash import Documents, DuplicateRule
+from es_simhash import Documents, DuplicateRule, SimhashError
 
 
 def main() -> None:
@@ -34,4 +34,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SimhashError as error:
+        sys.exit(f"{sys.argv[0]}: {error}")
