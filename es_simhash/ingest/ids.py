@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import sqlite3
-import tempfile
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import StoreError
 from es_simhash.ingest.reader import rejected
+from es_simhash.temporary import temporary_database, temporary_file
 from es_simhash.verbs.outcome import Document, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Self
 
@@ -28,15 +24,13 @@ class FirstPlaces:
     """
 
     def __init__(self) -> None:
-        with _errors():
-            self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode = OFF")
-            self._db.execute("PRAGMA synchronous = OFF")
+        with temporary_file("ids"):
+            self._db = temporary_database()
             self._db.execute("CREATE TABLE keys (key TEXT PRIMARY KEY, place TEXT NOT NULL) WITHOUT ROWID")
 
     def claim(self, key: str, place: str) -> str | None:
         """Return None if the key is new; else the place where it occurred first."""
-        with _errors():
+        with temporary_file("ids"):
             if self._db.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (key, place)).rowcount:
                 return None
             first: str = self._db.execute("SELECT place FROM keys WHERE key = ?", (key,)).fetchone()[0]
@@ -45,7 +39,7 @@ class FirstPlaces:
     def claim_all(self, claims: Sequence[tuple[str, str]]) -> list[str | None]:
         """:meth:`claim` pairs (key, place), in the order in which they occur. A batch takes a third of the time."""
         sql = "SELECT key, place FROM keys WHERE key IN (SELECT value FROM json_each(?))"
-        with _errors():
+        with temporary_file("ids"):
             stored = dict(self._db.execute(sql, [json.dumps([key for key, _ in claims])]))
         new: dict[str, str] = {}
         found: list[str | None] = []
@@ -59,7 +53,7 @@ class FirstPlaces:
 
     def fill(self, claims: Iterable[tuple[str, str]]) -> None:
         """Add many keys, each with its place."""
-        with _errors(), self._db:
+        with temporary_file("ids"), self._db:
             self._db.execute("BEGIN")
             self._db.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", claims)
 
@@ -68,26 +62,6 @@ class FirstPlaces:
 
     def __exit__(self, *exc_info: object) -> None:
         self._db.close()
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"cannot write the temporary file of ids in {_folder()} ({error}): make room there, or name "
-            "another folder in the variable TMPDIR"
-        ) from error
-
-
-def _folder() -> str:
-    """Return the folder where SQLite puts temporary files. Its order of preference is not that of Python."""
-    if os.name != "posix":
-        return tempfile.gettempdir()
-    named = [os.environ[name] for name in ("SQLITE_TMPDIR", "TMPDIR") if name in os.environ]
-    folders = [*named, "/var/tmp", "/usr/tmp", "/tmp", "."]
-    return next((each for each in folders if os.path.isdir(each) and os.access(each, os.W_OK | os.X_OK)), ".")
 
 
 def claim(items: Sequence[Document | Outcome], ids: FirstPlaces) -> list[Document | Outcome]:

@@ -6,17 +6,17 @@ memory does not grow with the number of documents.
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import FetchFields, Refresh, Scan, ask
-from es_simhash.errors import StoreError
 from es_simhash.lines import Line
+from es_simhash.temporary import temporary_database, temporary_file
 from es_simhash.values import value
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
@@ -48,8 +48,7 @@ def whole_documents(performer: Performer, after: Position | None) -> Iterator[Se
     :param after: only documents behind this position.
     """
     performer.perform(ask(Refresh()))
-    # An async program may use a thread for each part of a stream.
-    with _errors(), closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as db:
+    with temporary_file("ids"), closing(temporary_database()) as db:
         _read_order(performer, db)
         # An id that two indices of an alias have comes once, at its last position.
         sql = "SELECT max(written), id FROM documents GROUP BY id HAVING (max(written), id) > (?, ?) ORDER BY 1, 2"
@@ -64,9 +63,7 @@ def whole_documents(performer: Performer, after: Position | None) -> Iterator[Se
 
 
 def _read_order(performer: Performer, db: sqlite3.Connection) -> None:
-    db.executescript(
-        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE documents (written INTEGER, id TEXT);"
-    )
+    db.execute("CREATE TABLE documents (written INTEGER, id TEXT)")
     scan: Scan | None = Scan(None, None, ())
     while scan is not None:
         page = performer.perform(ask(scan))
@@ -74,13 +71,3 @@ def _read_order(performer: Performer, db: sqlite3.Connection) -> None:
         db.executemany("INSERT INTO documents VALUES (?, ?)", [(row.written, row.id) for row in page.rows])
         db.execute("COMMIT")
         scan = scan.following(page)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"cannot write a temporary file for the order of the documents: {error}; make room in its folder ($TMPDIR)"
-        ) from error

@@ -6,11 +6,11 @@ stays bounded: a few megabytes, whatever the size of the store. A document takes
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.search.hamming import hamming_distance
+from es_simhash.temporary import temporary_database, temporary_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -90,23 +90,24 @@ class GroupTable:
     """
 
     def __init__(self) -> None:
-        # An empty name is a temporary database. An async program may use a thread for each part of a flow.
-        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        self._connection.create_function("distance", 2, _distance, deterministic=True)
-        self._connection.executescript(
-            f"""
-            PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{_CACHE};
-            CREATE TABLE member (id TEXT, head TEXT, fingerprint BLOB, digest TEXT, original TEXT, written INTEGER);
-            """
-        )
+        with temporary_file("groups"):
+            self._connection = temporary_database()
+            self._connection.create_function("distance", 2, _distance, deterministic=True)
+            self._connection.executescript(
+                f"""
+                PRAGMA cache_size = -{_CACHE};
+                CREATE TABLE member (id TEXT, head TEXT, fingerprint BLOB, digest TEXT, original TEXT, written INTEGER);
+                """
+            )
         self._has_groups = False
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add Rows. No id comes twice."""
         values = ((r.id, r.group, _blob(r.fingerprint), r.digest, r.duplicate_of, r.written) for r in rows)
-        self._connection.execute("BEGIN")
-        self._connection.executemany("INSERT INTO member VALUES (?, ?, ?, ?, ?, ?)", values)
-        self._connection.execute("COMMIT")
+        with temporary_file("groups"):
+            self._connection.execute("BEGIN")
+            self._connection.executemany("INSERT INTO member VALUES (?, ?, ?, ?, ?, ?)", values)
+            self._connection.execute("COMMIT")
 
     def summaries(self, most: int = -1) -> Iterator[GroupSummary]:
         """Yield the groups, the largest first; then by the id of the head.
@@ -155,6 +156,7 @@ class GroupTable:
         """Delete the table."""
         self._connection.close()
 
+    @temporary_file("groups")
     def _make_groups(self) -> None:
         if self._has_groups:
             return
