@@ -14,29 +14,14 @@ from es_simhash.errors import InputError, StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.groups.links import HEADS
-from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from es_simhash.contract import Row, Store
-
-
-@pytest.fixture(params=["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    if request.param == "linear":
-        store: Store = LinearStore()
-    elif request.param == "sqlite":
-        store = open_store("sqlite:///:memory:")
-    else:
-        url, make_index = request.getfixturevalue("elasticsearch_url"), request.getfixturevalue("make_index")
-        store = open_store(f"{url}/{make_index()}")
-    store.perform(SetUp(DEFAULT))
-    yield store
-    store.close()
 
 
 def test_in_a_chain_only_what_is_near_the_head_goes_and_it_is_saved_before(store: Store) -> None:

@@ -18,23 +18,9 @@ from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from es_simhash.contract import Request, Store
-
-
-@pytest.fixture(params=["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    if request.param == "linear":
-        store: Store = LinearStore()
-    elif request.param == "sqlite":
-        store = open_store("sqlite:///:memory:")
-    else:
-        url, make_index = request.getfixturevalue("elasticsearch_url"), request.getfixturevalue("make_index")
-        store = open_store(f"{url}/{make_index()}")
-    store.perform(SetUp(DEFAULT))
-    yield store
-    store.close()
 
 
 def groups(store: Store) -> dict[str, str]:
