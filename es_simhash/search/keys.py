@@ -51,7 +51,7 @@ BANDS_IN_COMMON = 1
 ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 FEW_ENTRIES = 500
-"""Up to this number of pairs of a key and a document, they are added up one by one."""
+"""Up to so many pairs (key, document) are added up in a loop. For more of them arrays are faster."""
 
 
 @dataclass(frozen=True)

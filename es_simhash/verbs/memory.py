@@ -149,7 +149,7 @@ def candidates_without_stale(
     others = {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints} - without
     kept = stale if keep_stale else []
     if keep_stale and others:
-        # They are excluded below before they are found.
+        # The next request leaves these out. They may match the filter too, so they are asked for now.
         ids = {"ids": {"values": sorted(others)}}
         clause = ids if request.filter is None else {"bool": {"filter": [request.filter, ids]}}
         every = replace(of_same, filter=clause, one_per_digest=False, per_fingerprint=None)

@@ -45,7 +45,7 @@ NEAREST = 8
 """The number of nearest neighbours of each document whose texts are fetched for a whole batch at once."""
 
 FEW_NEAR = 100
-"""Neighbours of a document by keys that are kept, because they are needed twice where texts confirm."""
+"""A document's neighbours by keys are kept if there are at most so many. With ``confirm`` they are needed twice."""
 
 Rank = tuple[bool, int, int, str]
 """Not an exact duplicate, distance in bits, write order, id. The smallest is the original."""

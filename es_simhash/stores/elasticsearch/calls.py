@@ -119,8 +119,8 @@ class DocumentCount:
 class Members:
     """The indices behind the alias that a store uses, as the server last named them; or the index itself.
 
-    An alias may roll over to a new index at any time. A read by ids fails when it has got a second index, then they are
-    asked. From then on they are asked again after ``MEMBERS_AGE`` seconds. Hits name their index, too.
+    An alias may roll over to a new index at any time. The first read by ids after that fails. Then the server is asked
+    for the names, and again after ``MEMBERS_AGE`` seconds. The index of each hit is remembered too.
     """
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Members:
         """Remember the names, the newest index last: a rollover counts up the end of the name."""
         self.names, self._asked = tuple(sorted(names)), time.monotonic()
 
-    def see(self, name: str) -> None:
+    def add(self, name: str) -> None:
         """Remember the index of a hit."""
         if name not in self.names:
             self.names = tuple(sorted((*self.names, name)))

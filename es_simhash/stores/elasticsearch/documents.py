@@ -27,7 +27,15 @@ from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
 from es_simhash.stores.elasticsearch.rollover import make_alias, make_template
 from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
-from es_simhash.stores.elasticsearch.steps import CONFLICT, bulk, describe, homes, if_version, set_up, stored_documents
+from es_simhash.stores.elasticsearch.steps import (
+    CONFLICT,
+    bulk,
+    describe,
+    if_version,
+    indices_of,
+    set_up,
+    stored_documents,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +78,7 @@ def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[st
 
 def _write(request: Write, index: Index) -> Steps[Written]:
     operations = [(entry.row.id, index_operation(entry, request.bits)) for entry in request.entries]
-    if stored_in := (yield from homes([id for id, _ in operations], index)):
+    if stored_in := (yield from indices_of([id for id, _ in operations], index)):
         operations = [
             (id, ({"index": {"_id": id, **stored_in.get(id, {})}}, document)) for id, (_, document) in operations
         ]
@@ -148,7 +156,7 @@ def _written_in_halves(
 def _remove(request: Remove, index: Index) -> Steps[set[str]]:
     if not request.ids:
         return set()
-    stored_in = yield from homes([id for id in request.ids if id not in request.versions], index)
+    stored_in = yield from indices_of([id for id in request.ids if id not in request.versions], index)
     operations = [
         {"delete": {"_id": id, **stored_in.get(id, {}), **if_version(request.versions.get(id), index)}}
         for id in request.ids

@@ -102,7 +102,7 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
     for hit in hits:
         if "_routing" in hit:
             raise custom_routing(f"document {hit['_id']!r} of {index.name}")
-        index.members.see(hit["_index"])
+        index.members.add(hit["_index"])
     return [to_row(hit, time_field) for hit in hits]
 
 

@@ -153,11 +153,11 @@ def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: In
     return found
 
 
-def homes(ids: Sequence[str], index: Index) -> Steps[dict[str, dict[str, str]]]:
-    """Return where the documents with these ids are stored, for an operation of a bulk request.
+def indices_of(ids: Sequence[str], index: Index) -> Steps[dict[str, dict[str, str]]]:
+    """Return by id the index that has a document, as a part of an operation of a bulk request.
 
-    It is empty for documents that are not stored, and if there is only one index. A document in an older index of an
-    alias is replaced and removed there: the alias alone would mean the newest index.
+    Documents that are not stored are left out. If there is only one index, the result is empty. An operation on an
+    alias goes to its newest index. So an operation on a document in an older index must name that index.
     """
     if not index.members.several:
         return {}

@@ -39,7 +39,7 @@ def outcomes(documents: Documents, *given: dict[str, Any], **options: Any) -> li
     return [(each.id, each.outcome, each.duplicate_of) for each in documents.ingest(given, **options)]
 
 
-def homes(client: Elasticsearch, name: str) -> dict[str, str]:
+def index_of_each(client: Elasticsearch, name: str) -> dict[str, str]:
     client.indices.refresh(index=name)
     hits = client.search(index=name, size=100)["hits"]["hits"]
     assert len({hit["_id"] for hit in hits}) == len(hits)
@@ -67,13 +67,13 @@ def test_documents_of_older_indices_are_found_updated_linked_and_removed(
     assert outcomes(documents, {"id": "a", "text": METRO + "票价二元起。"}, {"id": "c", "text": STORM}, **rule)[1:] == [
         ("c", "near_duplicate", "b")
     ]
-    assert homes(client, index_name) == {"a": "000001", "m": "000001", "b": "000002", "c": "000003"}
+    assert index_of_each(client, index_name) == {"a": "000001", "m": "000001", "b": "000002", "c": "000003"}
     rows = {row.id: row for row in documents.export()}
     assert (rows["b"].duplicate_of, rows["c"].duplicate_of) == (None, "b")
     assert documents.group(head="latest", **rule).changed > 0
     assert {row.id: row.group for row in documents.export()}["b"] == "c"
     assert documents.remove(["b", "m"], **rule) == {"b", "m"}
-    assert homes(client, index_name).keys() == {"a", "c"}
+    assert index_of_each(client, index_name).keys() == {"a", "c"}
     assert documents.similar_to("c", **rule) == []
 
 
@@ -84,7 +84,7 @@ def test_one_document_at_a_time_goes_on_through_a_rollover(
     client.indices.rollover(alias=index_name)
     assert documents.add({"id": "b", "text": STORM}).duplicate_of == "a"
     assert documents.add({"id": "a", "text": METRO}).outcome == "updated"
-    assert homes(client, index_name) == {"a": "000001", "b": "000002"}
+    assert index_of_each(client, index_name) == {"a": "000001", "b": "000002"}
 
 
 def test_an_existing_index_gets_fingerprints_through_its_alias(
@@ -95,7 +95,7 @@ def test_an_existing_index_gets_fingerprints_through_its_alias(
         client.indices.rollover(alias=index_name)
     found = [(each.id, each.outcome, each.duplicate_of) for each in documents.backfill("text")]
     assert sorted(outcome for _, outcome, _ in found) == ["exact_duplicate", "new"]
-    assert homes(client, index_name) == {"x": "000001", "y": "000002"}
+    assert index_of_each(client, index_name) == {"x": "000001", "y": "000002"}
 
 
 def test_the_template_keeps_what_it_has_and_gets_keys_that_are_added(
