@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.client.group_commit import Together
+from es_simhash.client.group_commit import Together, Work
 from es_simhash.contract import Refresh, ask
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.verbs.add import Searched
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 RefreshOption = Literal[False, True, "wait_for"]
 KNOWN = 10.0
 """Seconds for which it is known which keys the store has."""
+SEARCHES = 2
+"""Groups of documents that are looked up at the same time."""
 RULES = 100
 """The largest number of rules that are remembered."""
 
@@ -82,6 +85,7 @@ class _Item:
 
     document: Document
     options: AddOptions
+    searched: Searched | None = None
 
 
 class Adding:
@@ -96,6 +100,8 @@ class Adding:
         self._opened: dict[DuplicateRule, _Opened] = {}
         self._adder: Adder | None = None
         self._outdated = False
+        self._searches = Work(SEARCHES, count_together, self._search)
+        self._writes = Work(1, count_together, self._write)
 
     def others_wrote(self, *, refreshed: bool) -> None:
         """Note that another verb of the program wrote documents.
@@ -128,7 +134,11 @@ class Adding:
         documents = [item for item in items if isinstance(item, Document)]
         on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
         options = AddOptions(opened.rule, on_duplicate, request.filter, request.pipeline)
-        added = yield from self._together([_Item(document, options) for document in documents])
+        items_to_add = [_Item(document, options) for document in documents]
+        searched = yield from together(self._searches, items_to_add)
+        added = yield from together(
+            self._writes, [replace(item, searched=each) for item, each in zip(items_to_add, searched, strict=True)]
+        )
         if request.refresh is True and any(outcome.stored for outcome in added):
             yield from ask(Refresh())
         elif request.refresh:
@@ -137,15 +147,6 @@ class Adding:
                     yield from wait_for_search(document, self._deadline)
         outcomes = iter(added)
         return [next(outcomes) if isinstance(item, Document) else item for item in items]
-
-    def _together(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
-        replies = (yield from ask(Together(self, items))) if items else []
-        for reply in replies:
-            if isinstance(reply, SimhashError):
-                raise copy(reply) from reply  # several callers may get the same error
-            if isinstance(reply, Exception):
-                raise reply
-        return replies
 
     def _open(self, rule: DuplicateRule) -> Flow[_Opened]:
         """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
@@ -165,30 +166,50 @@ class Adding:
 
     # --- what several calls do together ------------------------------------------------------------------------
 
-    def count_together(self, waiting: Iterable[_Item]) -> int:
-        """Return how many of the first documents can be added by one request.
+    def _search(self, items: Sequence[_Item]) -> Flow[list[Searched | None]]:
+        """Ask search about documents, while those before them are written."""
+        if self._adder is None or self._outdated:
+            return [None] * len(items)
+        return (yield from self._adder.search([item.document for item in items], items[0].options))
 
-        They have the same options and different ids. Their number and size are limited, as in an ingest.
-        """
-        options: AddOptions | None = None
-        ids: set[str] = set()
-        size = 0
-        for item in waiting:
-            options = options or item.options
-            if item.options != options or item.document.id in ids or len(ids) == BATCH or size > BATCH_SIZE:
-                break
-            ids.add(item.document.id)
-            size += len(item.document.source)
-        return len(ids)
-
-    def perform(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
+    def _write(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
         """Add documents that are added by one request."""
         options = items[0].options
         if self._adder is None:
             self._adder = Adder(options, self._deadline)
         if self._outdated:
             self._adder.outdated, self._outdated = True, False
-        return (yield from self._adder.add([item.document for item in items], options))
+        return (
+            yield from self._adder.add([item.document for item in items], options, [item.searched for item in items])
+        )
+
+
+def count_together(waiting: Iterable[_Item]) -> int:
+    """Return how many of the first documents can be added by one request.
+
+    They have the same options and different ids. Their number and size are limited, as in an ingest.
+    """
+    options: AddOptions | None = None
+    ids: set[str] = set()
+    size = 0
+    for item in waiting:
+        options = options or item.options
+        if item.options != options or item.document.id in ids or len(ids) == BATCH or size > BATCH_SIZE:
+            break
+        ids.add(item.document.id)
+        size += len(item.document.source)
+    return len(ids)
+
+
+def together(work: Work, items: Sequence[_Item]) -> Flow[list[Any]]:
+    """Do some work for documents, together with those of other calls, and return the results."""
+    replies = (yield from ask(Together(work, items))) if items else []
+    for reply in replies:
+        if isinstance(reply, SimhashError):
+            raise copy(reply) from reply  # several callers may get the same error
+        if isinstance(reply, Exception):
+            raise reply
+    return replies
 
 
 def raise_for_duplicate(outcome: Outcome) -> None:

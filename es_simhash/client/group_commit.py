@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Request
 from es_simhash.errors import StoreError
@@ -35,17 +35,19 @@ class Call:
     done: bool = False
 
 
-class Work(Protocol):
-    """What is done for several calls at once."""
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What is done for several calls at once.
 
-    def count_together(self, waiting: Iterable[Any]) -> int:
-        """Return how many of the first calls can be done together, one at least.
+    :param at_once: how many groups of calls may be at work at the same time.
+    :param count: returns how many of the first calls can be done together, one at least. Its parameter is their
+        arguments.
+    :param perform: returns the result of each call.
+    """
 
-        :param waiting: their arguments.
-        """
-
-    def perform(self, arguments: Sequence[Any]) -> Flow[Sequence[Any]]:
-        """Return the result of each call."""
+    at_once: int
+    count: Callable[[Iterable[Any]], int]
+    perform: Callable[[Sequence[Any]], Flow[Sequence[Any]]]
 
 
 @dataclass(frozen=True)
@@ -67,32 +69,33 @@ class GroupCommit:
 
     def __init__(self, run: Callable[[Flow[Any]], Any]) -> None:
         self._run = run
-        self._waiting: deque[Call] = deque()
+        self._waiting: defaultdict[Work, deque[Call]] = defaultdict(deque)
+        self._at_work: Counter[Work] = Counter()
         self._changed = threading.Condition()
-        self._at_work = False
 
     def answer(self, request: Together) -> list[Any]:
         """Return the reply to Together."""
+        work = request.work
         calls = [Call(argument) for argument in request.arguments]
         with self._changed:
-            self._waiting.extend(calls)
-        while (some := self._next(calls, request.work)) is not None:
+            self._waiting[work].extend(calls)
+        while (some := self._next(calls, work)) is not None:
             try:
                 with _Finished(some) as finished:
-                    finished.results = self._run(request.work.perform([call.argument for call in some]))
+                    finished.results = self._run(work.perform([call.argument for call in some]))
             finally:
                 with self._changed:
-                    self._at_work = False
+                    self._at_work[work] -= 1
                     self._changed.notify_all()
         return replies(calls)
 
     def _next(self, calls: Sequence[Call], work: Work) -> list[Call] | None:
-        """Wait until these calls are done, and return None; or until nobody is at work, and return what is to do."""
+        """Wait until these calls are done, and return None; or until there is work to do, and return that."""
         with self._changed:
             while not all(call.done for call in calls):
-                if not self._at_work:
-                    self._at_work = True
-                    return take(self._waiting, work)
+                if self._waiting[work] and self._at_work[work] < work.at_once:
+                    self._at_work[work] += 1
+                    return take(self._waiting[work], work)
                 self._changed.wait()
         return None
 
@@ -105,26 +108,30 @@ class AsyncGroupCommit:
 
     def __init__(self, run: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
         self._run = run
-        self._waiting: deque[Call] = deque()
-        self._at_work: asyncio.Task[None] | None = None
+        self._waiting: defaultdict[Work, deque[Call]] = defaultdict(deque)
+        self._at_work: defaultdict[Work, set[asyncio.Task[None]]] = defaultdict(set)
 
     async def answer(self, request: Together) -> list[Any]:
         """Return the reply to Together."""
+        work = request.work
         calls = [Call(argument) for argument in request.arguments]
-        self._waiting.extend(calls)
+        self._waiting[work].extend(calls)
+        at_work = self._at_work[work]
         while not all(call.done for call in calls):
-            if self._at_work is None or self._at_work.done():
-                self._at_work = asyncio.create_task(self._work(request.work))
-            await asyncio.shield(self._at_work)
+            at_work -= {task for task in at_work if task.done()}
+            if self._waiting[work] and len(at_work) < work.at_once:
+                at_work.add(asyncio.create_task(self._work(work)))
+            await asyncio.wait(at_work, return_when=asyncio.FIRST_COMPLETED)
         return replies(calls)
 
     async def finish(self) -> None:
         """Wait until no task is at work."""
-        if self._at_work is not None and not self._at_work.done():
-            await asyncio.shield(self._at_work)
+        for tasks in self._at_work.values():
+            if tasks:
+                await asyncio.wait(tasks)
 
     async def _work(self, work: Work) -> None:
-        with _Finished(take(self._waiting, work)) as finished:
+        with _Finished(take(self._waiting[work], work)) as finished:
             finished.results = await self._run(work.perform([call.argument for call in finished.calls]))
 
 
@@ -154,7 +161,7 @@ class _Finished:
 
 def take(waiting: deque[Call], work: Work) -> list[Call]:
     """Remove and return the calls at the front that can be done together; none if none wait."""
-    count = work.count_together(call.argument for call in waiting) if waiting else 0
+    count = work.count(call.argument for call in waiting) if waiting else 0
     return [waiting.popleft() for _ in range(count)]
 
 

@@ -16,22 +16,22 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import AtOnce, Candidates, Entry, Fetch, Probe, Write, ask
+from es_simhash.contract import Candidates, Entry, Fetch, Probe, Write, ask
 from es_simhash.drive import Pause
 from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
-from es_simhash.verbs.ingest import Ingest, LookedUp, differs
-from es_simhash.verbs.outcome import Document
+from es_simhash.verbs.ingest import Ingest, LookedUp, candidates_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Flow, Row, Written
     from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.verbs.memory import Memory
+    from es_simhash.verbs.outcome import Document, Outcome
     from es_simhash.verbs.rule import ResolvedRule
 
 OLDEST = 10.0
@@ -58,10 +58,24 @@ class AddOptions:
     pipeline: str | None = None
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What search found for a document that it does not find itself.
+
+    :param memory: of the Adder, before the search.
+    :param rows: by id, the Rows that may be near it or near documents that were looked up together with it.
+    :param left_out: how many documents were left out.
+    """
+
+    memory: Memory
+    rows: Mapping[str, Row]
+    left_out: int
+
+
 class Adder(Ingest):
     """Adds documents, a few at a time, and remembers what search does not find yet.
 
-    It is not safe for threads: one batch is added after another.
+    One batch is added after another. Only :meth:`search` may run at the same time, in other threads.
 
     :param options: of the first documents.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
@@ -70,6 +84,7 @@ class Adder(Ingest):
     def __init__(self, options: AddOptions, deadline: float) -> None:
         super().__init__(options.rule, options.on_duplicate, options.filter, deadline)
         self._options = options
+        self._create: set[str] = set()
         self._sources: dict[str, str] = {}
         self._characters = 0
         self._since: float | None = None
@@ -81,39 +96,73 @@ class Adder(Ingest):
         """It wrote documents that search may not find yet."""
         return self._unrefreshed
 
-    def add(self, documents: Sequence[Document], options: AddOptions) -> Flow[list[Outcome]]:
+    def search(self, documents: Sequence[Document], options: AddOptions) -> Flow[list[Searched | None]]:
+        """Ask search about documents, before it is their turn to be added. Other ones may be added meanwhile.
+
+        :returns: what search finds for each; None if that would be of no use.
+        """
+        if self._is_refresh_due(options):
+            return [None] * len(documents)
+        memory = self._memory
+        request = candidates_request(documents, options.rule, options.filter)
+        try:
+            found = yield from ask(replace(request, ids=tuple(document.id for document in documents)))
+        except (TooManyCandidates, TooLarge):  # perhaps because of one of them
+            return [None] * len(documents)
+        rows = {row.id: row for row in found.rows}
+        return [
+            None if document.id in found.ids else Searched(memory, rows, found.left_out.get(index, 0))
+            for index, document in enumerate(documents)
+        ]
+
+    def add(
+        self, documents: Sequence[Document], options: AddOptions, searched: Sequence[Searched | None]
+    ) -> Flow[list[Outcome]]:
         """Add documents with different ids, and return their Outcomes.
 
+        :param searched: of each document, from :meth:`search`.
         :raises StoreError: if the store fails for longer than the deadline. It may have written some of the documents.
         """
         if self._is_refresh_due(options):
             yield from self._refresh()
             self.outdated = False
+        outcomes: dict[str | None, Outcome] = {}
         done = False
         try:
             self._use(options)
-            looked_up = yield from self.look_up(documents)
-            decisions = yield from self.decide(looked_up)
-            outcomes = yield from self.write(looked_up, decisions)
+            looked_up = self._from_search(documents, searched)
+            self._create = set() if looked_up is None else {document.id for document in documents}
+            pending = documents
+            while pending:
+                looked_up = looked_up or (yield from self.look_up(pending))
+                decisions = yield from self.decide(looked_up)
+                outcomes |= {outcome.id: outcome for outcome in (yield from self.write(looked_up, decisions))}
+                # Another program has stored documents with these ids. So they are updates.
+                pending, looked_up = [document for document in pending if document.id not in outcomes], None
+                self._create.clear()
             done = True
         finally:
             self.outdated |= not done
-        return outcomes
+            self.conflicts.clear()
+        return [outcomes[document.id] for document in documents]
 
-    def look_up(self, items: Sequence[Document | Outcome], unwritten: LookedUp | None = None) -> Flow[LookedUp]:
-        """Ask for the stored versions and for the candidates at once. That suffices unless a document is an update."""
-        documents = [item for item in items if isinstance(item, Document)]
-        fetch = Fetch(tuple(document.id for document in documents), self._rule.time_field)
+    def _from_search(self, documents: Sequence[Document], searched: Sequence[Searched | None]) -> LookedUp | None:
+        """Return what search found for documents that are not stored; None if the store must be asked again.
+
+        That is if a document is stored, or if what search found may be out of date: there was a refresh, or a document
+        that it found was changed, or is changed now.
+        """
         memory = self._memory
-        try:
-            stored, found = yield from ask(AtOnce((fetch, self._candidates_request(documents))))
-        except (TooManyCandidates, TooLarge):
-            return (yield from super().look_up(items))
-        updates = any(document.id in stored and differs(document, stored[document.id]) for document in documents)
-        if updates or any(row.id in memory.hidden for row in found.rows):
-            return (yield from super().look_up(items))
-        left_out = {documents[index].id: count for index, count in found.left_out.items()}
-        return LookedUp(items, stored, found.rows, memory, left_out)
+        rows: dict[str, Row] = {}
+        left_out: dict[str, int] = {}
+        for document, each in zip(documents, searched, strict=True):
+            if each is None or each.memory is not memory or document.id in memory.rows:
+                return None
+            rows |= each.rows
+            left_out[document.id] = each.left_out
+        if not rows.keys().isdisjoint(memory.hidden) or not rows.keys().isdisjoint(left_out):
+            return None
+        return LookedUp(documents, {}, list(rows.values()), memory, left_out)
 
     def _is_refresh_due(self, options: AddOptions) -> bool:
         if self.outdated:
@@ -135,7 +184,10 @@ class Adder(Ingest):
 
     def _request(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
         entries = tuple(Entry(row, documents[row.id].source) for row in rows)
-        return ask(Write(entries, self._rule.bits, self._options.pipeline))
+        create = frozenset(row.id for row in rows if row.id in self._create)
+        written = yield from ask(Write(entries, self._rule.bits, self._options.pipeline, create))
+        self._create -= create - written.busy  # they may be written again, with another link
+        return written
 
     def _check_refused(self, written: Written, sent: int) -> None:
         """Do nothing: each caller gets the reason of its own document."""

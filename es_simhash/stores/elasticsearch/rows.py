@@ -106,11 +106,14 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
     return [to_row(hit, time_field) for hit in hits]
 
 
-def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
-    """Return the lines of a bulk request that write a document."""
+def write_operation(entry: Entry, bits: int, action: str) -> tuple[Any, Any]:
+    """Return the lines of a bulk request that write a document.
+
+    :param action: ``index`` or ``create``.
+    """
     # The source is JSON already. So it is not parsed: our object is put in front of its first field.
     simhash = _simhash(entry.row, bits)
-    return f'{{"index":{{"_id":{_quoted(entry.row.id)}}}}}', f'{{"simhash":{simhash},{entry.source[1:]}'
+    return f'{{"{action}":{{"_id":{_quoted(entry.row.id)}}}}}', f'{{"simhash":{simhash},{entry.source[1:]}'
 
 
 def update_operation(row: Row, bits: int, index: Index) -> tuple[Any, Any]:
