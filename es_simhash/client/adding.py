@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.client.group_commit import Together, Work
@@ -12,6 +15,7 @@ from es_simhash.contract import Refresh, ask
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
+from es_simhash.search.hamming import hamming_distance
 from es_simhash.verbs.add import Adder, AddOptions, wait_for_search
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Document, Outcome
@@ -34,8 +38,10 @@ if TYPE_CHECKING:
 RefreshOption = Literal[False, True, "wait_for"]
 KNOWN = 10.0
 """Seconds for which it is known which keys the store has."""
-SEARCHES = 2
-"""Groups of documents that are looked up at the same time."""
+SEARCHES = 4
+"""The most groups of documents that are looked up at the same time."""
+WRITES = 2
+"""The most groups of documents that are written at the same time."""
 RULES = 100
 """The largest number of rules that are remembered."""
 
@@ -100,8 +106,9 @@ class Adding:
         self._opened: dict[DuplicateRule, _Opened] = {}
         self._adder: Adder | None = None
         self._outdated = False
-        self._searches = Work(SEARCHES, count_together, self._search)
-        self._writes = Work(1, count_together, self._write)
+        self._lock = threading.Lock()
+        self._searches = Work(self._count_searches, self._search)
+        self._writes = Work(self._count_writes, self._write)
 
     def others_wrote(self, *, refreshed: bool) -> None:
         """Note that another verb of the program wrote documents.
@@ -134,11 +141,7 @@ class Adding:
         documents = [item for item in items if isinstance(item, Document)]
         on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
         options = AddOptions(opened.rule, on_duplicate, request.filter, request.pipeline)
-        items_to_add = [_Item(document, options) for document in documents]
-        searched = yield from together(self._searches, items_to_add)
-        added = yield from together(
-            self._writes, [replace(item, searched=each) for item, each in zip(items_to_add, searched, strict=True)]
-        )
+        added = yield from self._add([_Item(document, options) for document in documents])
         if request.refresh is True and any(outcome.stored for outcome in added):
             yield from ask(Refresh())
         elif request.refresh:
@@ -147,6 +150,15 @@ class Adding:
                     yield from wait_for_search(document, self._deadline)
         outcomes = iter(added)
         return [next(outcomes) if isinstance(item, Document) else item for item in items]
+
+    def _add(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
+        searched = yield from together(self._searches, items)
+        items = [replace(item, searched=each) for item, each in zip(items, searched, strict=True)]
+        added: list[Outcome | None] = yield from together(self._writes, items)
+        while again := [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]:
+            others = iter((yield from together(self._writes, again)))
+            added = [each or next(others) for each in added]
+        return [each for each in added if each is not None]
 
     def _open(self, rule: DuplicateRule) -> Flow[_Opened]:
         """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
@@ -166,14 +178,43 @@ class Adding:
 
     # --- what several calls do together ------------------------------------------------------------------------
 
+    def _count_searches(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
+        return count_together(waiting) if len(at_work) < SEARCHES else 0
+
     def _search(self, items: Sequence[_Item]) -> Flow[list[Searched | None]]:
-        """Ask search about documents, while those before them are written."""
+        """Ask search about documents, while others are written."""
         if self._adder is None or self._outdated:
             return [None] * len(items)
         return (yield from self._adder.search([item.document for item in items], items[0].options))
 
-    def _write(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
+    def _count_writes(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
+        """Return how many of the first documents can be added by one request, while others are written.
+
+        A document waits for one that is written, and for its outcome, if it depends on it.
+        """
+        written = [item for group in at_work for item in group]
+        if not written:
+            return count_together(waiting)
+        with self._lock:
+            if len(at_work) == WRITES or any(self._must_be_alone(item) for item in written):
+                return 0
+            free = takewhile(lambda item: not (self._must_be_alone(item) or depends(item, written)), waiting)
+            return count_together(free)
+
+    def _must_be_alone(self, item: _Item) -> bool:
+        adder = self._adder
+        return (
+            adder is None
+            or self._outdated
+            or adder.is_refresh_due(item.options)
+            or not adder.is_up_to_date(item.document, item.searched)
+        )
+
+    def _write(self, items: Sequence[_Item]) -> Flow[list[Outcome | None]]:
         """Add documents that are added by one request."""
+        return step_by_step(self._write_steps(items), self._lock)
+
+    def _write_steps(self, items: Sequence[_Item]) -> Flow[list[Outcome | None]]:
         options = items[0].options
         if self._adder is None:
             self._adder = Adder(options, self._deadline)
@@ -185,7 +226,7 @@ class Adding:
 
 
 def count_together(waiting: Iterable[_Item]) -> int:
-    """Return how many of the first documents can be added by one request.
+    """Return how many of the first documents can be looked up, or added, by one request.
 
     They have the same options and different ids. Their number and size are limited, as in an ingest.
     """
@@ -199,6 +240,38 @@ def count_together(waiting: Iterable[_Item]) -> int:
         ids.add(item.document.id)
         size += len(item.document.source)
     return len(ids)
+
+
+def depends(item: _Item, others: Sequence[_Item]) -> bool:
+    """Return whether a document may be a duplicate of another one, or is added in another way, or has its id."""
+    ours, rule = item.document.fingerprint, item.options.rule
+    for other in others:
+        theirs = other.document.fingerprint
+        distance = hamming_distance(ours.value, theirs.value)
+        if (
+            rule.keys
+            or item.options != other.options
+            or item.document.id == other.document.id
+            or ours.digest == theirs.digest
+            or (distance is not None and distance <= rule.max_distance)
+        ):
+            return True
+    return False
+
+
+def step_by_step(flow: Flow[Any], lock: threading.Lock) -> Flow[Any]:
+    """Perform a flow. No other flow with this lock computes at the same time, only their requests overlap."""
+    step = partial(flow.send, None)
+    while True:
+        with lock:
+            try:
+                request = step()
+            except StopIteration as end:
+                return end.value
+        try:
+            step = partial(flow.send, (yield request))
+        except SimhashError as error:
+            step = partial(flow.throw, error)
 
 
 def together(work: Work, items: Sequence[_Item]) -> Flow[list[Any]]:

@@ -75,7 +75,8 @@ class Searched:
 class Adder(Ingest):
     """Adds documents, a few at a time, and remembers what search does not find yet.
 
-    One batch is added after another. Only :meth:`search` may run at the same time, in other threads.
+    Batches that do not depend on each other may be added at the same time: their documents are not near each other,
+    and search has said all about them. Batches with other documents, and with other options, are added alone.
 
     :param options: of the first documents.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
@@ -101,7 +102,7 @@ class Adder(Ingest):
 
         :returns: what search finds for each; None if that would be of no use.
         """
-        if self._is_refresh_due(options):
+        if self.is_refresh_due(options):
             return [None] * len(documents)
         memory = self._memory
         request = candidates_request(documents, options.rule, options.filter)
@@ -117,54 +118,61 @@ class Adder(Ingest):
 
     def add(
         self, documents: Sequence[Document], options: AddOptions, searched: Sequence[Searched | None]
-    ) -> Flow[list[Outcome]]:
+    ) -> Flow[list[Outcome | None]]:
         """Add documents with different ids, and return their Outcomes.
 
         :param searched: of each document, from :meth:`search`.
+        :returns: None for a document that another program has stored since then. Add it again, without ``searched``.
         :raises StoreError: if the store fails for longer than the deadline. It may have written some of the documents.
         """
-        if self._is_refresh_due(options):
-            yield from self._refresh()
-            self.outdated = False
-        outcomes: dict[str | None, Outcome] = {}
         done = False
         try:
+            if self.is_refresh_due(options):
+                yield from self._refresh()
+                self.outdated = False
             self._use(options)
             looked_up = self._from_search(documents, searched)
-            self._create = set() if looked_up is None else {document.id for document in documents}
-            pending = documents
-            while pending:
-                looked_up = looked_up or (yield from self.look_up(pending))
-                decisions = yield from self.decide(looked_up)
-                outcomes |= {outcome.id: outcome for outcome in (yield from self.write(looked_up, decisions))}
-                # Another program has stored documents with these ids. So they are updates.
-                pending, looked_up = [document for document in pending if document.id not in outcomes], None
-                self._create.clear()
+            if looked_up is not None:
+                self._create |= looked_up.left_out.keys()
+            looked_up = looked_up or (yield from self.look_up(documents))
+            decisions = yield from self.decide(looked_up)
+            outcomes = yield from self.write(looked_up, decisions)
             done = True
         finally:
             self.outdated |= not done
+            self._create.difference_update(document.id for document in documents)
             self.conflicts.clear()
-        return [outcomes[document.id] for document in documents]
+        outcome_of = {outcome.id: outcome for outcome in outcomes}
+        return [outcome_of.get(document.id) for document in documents]
 
-    def _from_search(self, documents: Sequence[Document], searched: Sequence[Searched | None]) -> LookedUp | None:
-        """Return what search found for documents that are not stored; None if the store must be asked again.
+    def is_up_to_date(self, document: Document, searched: Searched | None) -> bool:
+        """Return whether search has said all about a document: it is not stored, and not changed since then.
 
-        That is if a document is stored, or if what search found may be out of date: there was a refresh, or a document
-        that it found was changed, or is changed now.
+        Search found other documents as they are now, or as the memory knows them.
         """
         memory = self._memory
+        return (
+            searched is not None
+            and searched.memory is memory  # otherwise there was a refresh
+            and document.id not in memory.rows
+            and searched.rows.keys().isdisjoint(memory.hidden)
+        )
+
+    def _from_search(self, documents: Sequence[Document], searched: Sequence[Searched | None]) -> LookedUp | None:
+        """Return what search found for documents; None if the store must be asked again."""
         rows: dict[str, Row] = {}
         left_out: dict[str, int] = {}
         for document, each in zip(documents, searched, strict=True):
-            if each is None or each.memory is not memory or document.id in memory.rows:
+            if each is None or not self.is_up_to_date(document, each):
                 return None
             rows |= each.rows
             left_out[document.id] = each.left_out
-        if not rows.keys().isdisjoint(memory.hidden) or not rows.keys().isdisjoint(left_out):
+        if not rows.keys().isdisjoint(left_out):  # another program has stored one of them
             return None
-        return LookedUp(documents, {}, list(rows.values()), memory, left_out)
+        return LookedUp(documents, {}, list(rows.values()), self._memory, left_out)
 
-    def _is_refresh_due(self, options: AddOptions) -> bool:
+    def is_refresh_due(self, options: AddOptions) -> bool:
+        """Return whether the store must be refreshed before documents are added."""
         if self.outdated:
             return True
         if not self._unrefreshed:
