@@ -171,7 +171,8 @@ def _written_in_halves(
 def _remove(request: Remove, index: Index) -> Steps[set[str]]:
     if not request.ids:
         return set()
-    stored_in = yield from indices_of([id for id in request.ids if id not in request.versions], index)
+    without_version = [id for id in request.ids if id not in request.versions]
+    stored_in = yield from indices_of(without_version, index, always=index.routing is not None)
     operations = [
         {"delete": {"_id": id, **stored_in.get(id, {}), **if_version(request.versions.get(id), index)}}
         for id in request.ids

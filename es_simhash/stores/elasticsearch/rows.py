@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
-from es_simhash.stores.elasticsearch.steps import custom_routing, if_version, version_of
+from es_simhash.stores.elasticsearch.routing import check_routing_of
+from es_simhash.stores.elasticsearch.steps import if_version, version_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
 
@@ -97,11 +98,10 @@ def usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | 
 def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
     """Return the Rows of hits.
 
-    :raises Unsupported: if a document has custom routing.
+    :raises Unsupported: if a document has another routing than the store.
     """
+    check_routing_of(hits, index)
     for hit in hits:
-        if "_routing" in hit:
-            raise custom_routing(f"document {hit['_id']!r} of {index.name}")
         index.members.add(hit["_index"])
     return [to_row(hit, time_field) for hit in hits]
 
