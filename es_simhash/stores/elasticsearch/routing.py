@@ -49,14 +49,9 @@ class Routing:
         :param action: the end of its path.
         """
         if action == "_msearch":
-            headers, searches = call.body[::2], call.body[1::2]
-            pairs = zip(headers, searches, strict=True)
-            body = [
-                line
-                for header, search in pairs
-                for line in ({**header, "routing": self.value}, self._restricted(search))
-            ]
-            return replace(call, body=body)
+            pairs = zip(call.body[::2], call.body[1::2], strict=True)
+            routed = [({**header, "routing": self.value}, self._restricted(search)) for header, search in pairs]
+            return replace(call, body=[line for pair in routed for line in pair])
         if action in _SEARCHES:
             body = self._restricted(call.body or {})
             # A search in a point in time cannot name the value: the point in time was opened with it.

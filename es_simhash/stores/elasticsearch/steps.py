@@ -157,7 +157,7 @@ def indices_of(ids: Sequence[str], index: Index, *, always: bool = False) -> Ste
     """
     if not (index.members.several or always):
         return {}
-    found = yield from _get(ids, {"_source": "false"}, index)
+    found = yield from _get(ids, {"_source": "false", "stored_fields": "_routing"}, index)
     return {document["_id"]: {"_index": document["_index"]} for document in found}
 
 
