@@ -40,7 +40,7 @@ class Documents(SyncClient):
         same with ``opensearch+`` before ``http``, an :class:`elasticsearch.Elasticsearch` or an
         :class:`opensearchpy.OpenSearch` of your own, or None for ``ELASTICSEARCH_URL`` or else an SQLite file.
     :param index: the index, if ``store`` is a client.
-    :param routing: read and write only the documents with this routing value (docs/services.md).
+    :param routing: read and write only the documents with this routing value (docs/how-to/tenants.md).
     :param scheme: for a store that is set up now; by default ``Scheme()``. A store that was set up keeps its Scheme:
         leave ``scheme`` out to use it. Another one raises.
     :param segmenter: ``jieba`` or ``rjieba``. They give the same words. The default is the faster one installed.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from report import Values
 
 CALLS = 300
-"""Calls of each kind in a round; requests of the service."""
+"""The most calls of each kind in a round, and requests of the service; fewer among few documents."""
 LENGTH = 200
 """Characters of a text."""
 BARE = f"{INDEX}-bare"
@@ -37,13 +37,13 @@ def add(bench: Bench) -> None:
 
     bench.room(bench.count, 5_000)
     with bench.index("documents") as index, bench.index("bare"), bench.index("users"):
-        new = new_texts(bench)
+        new, calls = new_texts(bench), min(CALLS, bench.count // 10)
         with Documents(bench.client, index=index) as documents:
             documents.setup()
             documents.add_many({"id": f"old-{number}", "text": next(new)} for number in range(bench.count))
             for threads in (1, 10):
-                beside(bench, documents, threads, new)
-        rows = asyncio.run(service(bench, index, [next(new) for _ in range(CALLS // 2)]))
+                beside(bench, documents, threads, lambda: [next(new) for _ in range(calls)])
+        rows = asyncio.run(service(bench, index, [next(new) for _ in range(calls // 2)]))
         bench.report.add(Facts("A service with both async classes, ten requests at once", rows))
 
 
@@ -56,11 +56,14 @@ def new_texts(bench: Bench) -> Iterator[str]:
         yield f"{some}，{''.join(chr(rng.randrange(0x4E00, 0x5E00)) for _ in range(6))}。"
 
 
-def beside(bench: Bench, documents: Documents, threads: int, new: Iterator[str]) -> None:
-    """Measure the three calls. Each thread takes them by turns, so what slows the machine slows all of them."""
+def beside(bench: Bench, documents: Documents, threads: int, some: Callable[[], list[str]]) -> None:
+    """Measure the three calls. Each thread takes them by turns, so what slows the machine slows all of them.
+
+    :param some: returns new texts.
+    """
     values: Values = {ADD: [], SIMILAR: [], INDEXED: []}
     for number in range(-1, bench.rounds):
-        milliseconds = one_round(bench, documents, threads, [next(new) for _ in range(CALLS)])
+        milliseconds = one_round(bench, documents, threads, some())
         if number >= 0:  # the first round warms up
             for name, some in milliseconds.items():
                 values[name].append(statistics.median(some))
