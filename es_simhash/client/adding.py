@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 RefreshOption = Literal[False, True, "wait_for"]
 KNOWN = 10.0
 """Seconds for which it is known which keys the store has."""
-SEARCHES = 3
+SEARCHES = 2
 """The most groups of documents that are looked up at the same time."""
-WRITES = 4
+WRITES = 3
 """The most groups of documents that are written at the same time."""
 RULES = 100
 """The largest number of rules that are remembered."""

@@ -86,6 +86,8 @@ class Adder(Ingest):
         super().__init__(options.rule, options.on_duplicate, options.filter, deadline)
         self._options = options
         self._create: set[str] = set()
+        self._searchable = False
+        """Search finds at once what is written. So each write empties the memory, and makes a search out of date."""
         self._sources: dict[str, str] = {}
         self._characters = 0
         self._since: float | None = None
@@ -102,7 +104,7 @@ class Adder(Ingest):
 
         :returns: what search finds for each; None if that would be of no use.
         """
-        if self.is_refresh_due(options):
+        if self._searchable or self.is_refresh_due(options):
             return [None] * len(documents)
         memory = self._memory
         request = candidates_request(documents, options.rule, options.filter)
@@ -194,6 +196,7 @@ class Adder(Ingest):
         entries = tuple(Entry(row, documents[row.id].source) for row in rows)
         create = frozenset(row.id for row in rows if row.id in self._create)
         written = yield from ask(Write(entries, self._rule.bits, self._options.pipeline, create))
+        self._searchable = written.searchable
         self._create -= create - written.busy  # they may be written again, with another link
         return written
 
