@@ -1,8 +1,8 @@
-"""The documents that ``group`` compares, as arrays in place of Rows: some 100 bytes a document and the bytes of its id.
+"""The documents that ``group`` compares, as arrays in place of Rows: some 100 bytes a document, and those of its id.
 
-A link of a stored document is only compared with the right one. So an id is held once, as text. Everywhere else Python's
-hash of it stands for it, a number of 64 bits. Two ids with one hash would hide a change only if the stored link and the
-right one were such a pair: less than once in 10**12 runs on ten million documents.
+A stored link is only compared with the right one. So an id is held once, as text. Everywhere else Python's hash of it
+stands for it, a number of 64 bits. A change would be overlooked only if the stored link and the right one had the same
+hash: less than once in 10**11 runs that change ten million documents.
 
 A store's versions may have any form, and only documents that change need them. They are held pickled and compressed, a
 page of the Scan together.
@@ -273,5 +273,5 @@ def _packed(versions: list[Any]) -> bytes:
 
 
 def _unpacked(packed: bytes) -> list[Any]:
-    versions: list[Any] = pickle.loads(zlib.decompress(packed))  # noqa: S301  # our own, from _packed
+    versions: list[Any] = pickle.loads(zlib.decompress(packed))  # our own, of _packed
     return versions
