@@ -7,6 +7,7 @@ may be interrupted and repeated. A second call after a first one changes nothing
 
 from __future__ import annotations
 
+import logging
 from array import array
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Fetch, Refresh, Relink, Scan, ask
+from es_simhash.contract import Candidates, Count, Fetch, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int], None]
 
+_log = logging.getLogger("es_simhash")
+
+BYTES = 300
+"""Memory for a document, at most, without the pairs that texts confirm. An id may be 50 bytes long."""
 BATCH = 1_000
 """Documents whose links are written at once."""
 LOOK_UPS = 100
@@ -93,6 +98,7 @@ def group(
     filter: Mapping[str, Any] | None = None,
     head: Head = "earliest",
     progress: Progress = no_progress,
+    free_memory: int | None = None,
 ) -> Flow[GroupReport]:
     """Recompute all groups.
 
@@ -100,9 +106,11 @@ def group(
     :param filter: only documents that match it are compared.
     :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
     :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
+    :param free_memory: in bytes; None if it is not known. If it is too little, a warning says so before the reading.
     :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
         message names it. Nothing is written then.
     """
+    yield from _check_memory(filter, free_memory)
     pool = yield from _read(rule, filter, progress)
     if rule.window is not None:
         without = np.flatnonzero(pool.times == NO_TIME)
@@ -133,6 +141,23 @@ def group(
         ),
         left_out=left_out,
     )
+
+
+def _check_memory(filter: Mapping[str, Any] | None, free: int | None) -> Flow[None]:
+    """Warn if the documents are too many for the free memory, in bytes."""
+    if free is None:
+        return
+    count = yield from ask(Count(Scan(fields=())))
+    if filter is not None and count * BYTES > free:  # only then it is worth a pass over the documents
+        count = yield from ask(Count(Scan(filter=filter)))
+    if count * BYTES > free:
+        _log.warning(
+            "group needs about %.1f GB of memory for %s, and %.1f GB are free: leave documents out (--filter), or use "
+            "Spark (docs/spark.md)",
+            count * BYTES / 1e9,
+            count_of(count, "document"),
+            free / 1e9,
+        )
 
 
 def _read(rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress) -> Flow[Pool]:
