@@ -39,6 +39,10 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
     written, keys, length = get("written") or 0, get("keys") or (), get("length")
     if isinstance(keys, str):  # an index with synthetic _source returns a list of one value as the value
         keys = (keys,)
+    if not keys and length is None:
+        longs = (fp,) if fp1 is None else (fp, fp1)
+        if (row := usual_row(id, longs, digest, group, duplicate_of, written, version, time)) is not None:
+            return row
     problem = (
         _not_a_string("an id", id)
         or _not_a_long("fp", fp)
@@ -50,16 +54,16 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
         or _not_a_long("length", length)
     )
     if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
-        problem = "keys is not a list of strings"
+        problem = "keys that are not a list of strings"
     if not problem:
         problem = _not_fitting(id, fp, fp1, digest, group, duplicate_of)
     if problem:
         damaged = f"document {id!r} is stored with {problem}: {_FIX}"
         return Row(str(id), None, "", "", None, 0, version, damaged=damaged)
-    longs = [long for long in (fp, fp1) if long is not None]
+    known = [long for long in (fp, fp1) if long is not None]
     return Row(
         id,
-        from_longs(longs) if longs else None,
+        from_longs(known) if known else None,
         digest or "",
         (id if group == id else group) or "",  # one string for both: a verb may hold all Rows
         duplicate_of,
