@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Count, Fetch, Refresh, Relink, Scan, ask
+from es_simhash.contract import AtOnce, Candidates, Count, Fetch, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Link
+    from es_simhash.contract import Flow, Link, Row
     from es_simhash.verbs.pool import Pool
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -45,7 +45,9 @@ _log = logging.getLogger("es_simhash")
 BYTES = 300
 """Memory for a document, at most, without the pairs that texts confirm. An id may be 50 bytes long."""
 BATCH = 1_000
-"""Documents whose links are written at once."""
+"""Documents whose links are written together, and whose Rows are fetched together."""
+AT_ONCE = 4
+"""Requests for Rows that the server answers at the same time."""
 LOOK_UPS = 100
 """Documents whose keys are looked up together."""
 LARGEST = 10
@@ -305,10 +307,13 @@ def _repair(pool: Pool, named: list[int], rule: ResolvedRule, filter: Mapping[st
 
     :param named: the positions of the documents that were linked to.
     """
-    for start in range(0, len(named), BATCH):
-        batch = {pool.id(position): position for position in named[start : start + BATCH]}
-        stored = yield from ask(Fetch(tuple(batch)))
-        gone = [id for id in batch if id not in stored]
-        changed = [id for id in batch if id not in stored or not pool.has_digest(batch[id], stored[id].digest)]
+    for start in range(0, len(named), AT_ONCE * BATCH):
+        some = {pool.id(position): position for position in named[start : start + AT_ONCE * BATCH]}
+        ids = list(some)
+        fetches = [Fetch(tuple(ids[first : first + BATCH])) for first in range(0, len(ids), BATCH)]
+        replies: tuple[dict[str, Row], ...] = yield from ask(AtOnce(tuple(fetches)))
+        digests = {id: row.digest for reply in replies for id, row in reply.items()}
+        gone = [id for id in ids if id not in digests]
+        changed = [id for id in ids if id not in digests or not pool.has_digest(some[id], digests[id])]
         if changed and (yield from relink(changed, Memory(), rule, gone=gone, filter=filter)):
             yield from ask(Refresh())
