@@ -27,6 +27,7 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from es_simhash.client.group_commit import AsyncGroupCommit, GroupCommit, Together
+from es_simhash.contract import AtOnce
 from es_simhash.drive import arun, run, with_retries
 from es_simhash.ingest.performer import Performer, is_interrupted
 
@@ -64,6 +65,7 @@ class SyncClient:
         self._verbs = verbs
         self._patience = patience
         self._group_commit = GroupCommit(self._run)
+        self._threads: ThreadPoolExecutor | None = None
 
     @property
     def name(self) -> str:
@@ -75,6 +77,9 @@ class SyncClient:
 
     def close(self) -> None:
         """Close the file, or the client unless it is yours."""
+        if self._threads is not None:
+            self._threads.shutdown()
+            self._threads = None
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -89,7 +94,18 @@ class SyncClient:
     def _answer(self, request: Request[R]) -> R:
         if isinstance(request, Together):
             return cast("R", self._group_commit.answer(request))
+        if isinstance(request, AtOnce):
+            return cast("R", self._perform_at_once(*request.requests))
         return self._store.perform(request)
+
+    def _perform_at_once(self, first: Request[Any], *others: Request[Any]) -> tuple[Any, ...]:
+        if self._store.embedded or not others:
+            return tuple(map(self._store.perform, (first, *others)))
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(len(others), "es-simhash-at-once")
+        started = [self._threads.submit(self._store.perform, request) for request in others]
+        reply = self._store.perform(first)
+        return reply, *(each.result() for each in started)
 
     def _iterate(self, stream: Stream[T], watch: Watch) -> Generator[T, None, None]:
         watch.begun = True
@@ -143,6 +159,9 @@ class AsyncClient:
     async def _answer(self, request: Request[R]) -> R:
         if isinstance(request, Together):
             return cast("R", await self._group_commit.answer(request))
+        if isinstance(request, AtOnce):
+            replies = await asyncio.gather(*map(self._store.perform, request.requests))
+            return cast("R", tuple(replies))
         return await self._store.perform(request)
 
     async def _iterate(self, stream: Stream[T], watch: Watch) -> AsyncGenerator[T, None]:

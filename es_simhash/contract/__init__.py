@@ -40,7 +40,7 @@ from es_simhash.contract.health import (
     Status,
     similar_first,
 )
-from es_simhash.contract.request import AsyncStore, Flow, Request, Store, ask, handler_of
+from es_simhash.contract.request import AsyncStore, AtOnce, Flow, Request, Store, ask, handler_of
 from es_simhash.contract.seen import (
     Changed,
     ChangeUsers,
@@ -56,6 +56,7 @@ from es_simhash.contract.seen import (
 __all__ = [
     "Annotate",
     "AsyncStore",
+    "AtOnce",
     "Candidates",
     "ChangeUsers",
     "Changed",

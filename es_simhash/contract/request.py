@@ -6,6 +6,7 @@ request to a store and sends the reply back into the generator. So a verb is wri
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from es_simhash.errors import Unsupported
@@ -33,6 +34,16 @@ def ask(request: Request[R]) -> Flow[R]:
     """Send one request to the store, and return its reply."""
     reply: R = yield request
     return reply
+
+
+@dataclass(frozen=True)
+class AtOnce(Request["tuple[Any, ...]"]):
+    """Perform several requests that only read at the same time, and reply with their replies.
+
+    The client that has the store answers it, not the store. If one of the requests fails, its error is raised.
+    """
+
+    requests: tuple[Request[Any], ...]
 
 
 class Store(Protocol):
