@@ -347,7 +347,7 @@ class Write(Request[Written]):
     :param pipeline: name of an ingest pipeline of the server; None for the index's own. An embedded store gets
         none.
     :param create: of the ids, those that no document should have. If one has it nevertheless, it stays, and the id is
-        a conflict. There is no conflict if a reply got lost, and the same Write is performed again.
+        a conflict. A store whose replies may get lost reports none if this Write is performed again.
     """
 
     entries: tuple[Entry, ...]

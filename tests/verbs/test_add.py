@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from es_simhash import AsyncDocuments, Documents
 from es_simhash.contract import Write, Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.verbs import add as flow
 from tests.verbs.test_ingest import LONG, Refusing, text, texts
@@ -509,3 +510,29 @@ def test_elasticsearch_gives_one_new_and_nine_copies_and_search_finds_them_when_
         documents.add({"id": "hidden", "text": OTHER})
         assert len(documents.similar(OTHER)) == 2
         assert [o.outcome for o in documents.add_many([{"id": "again", "text": OTHER}])] == ["exact_duplicate"]
+
+
+@pytest.mark.elasticsearch
+def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_conflict(
+    elasticsearch_url: str, index_name: str
+) -> None:
+    store = open_store(f"{elasticsearch_url}/{index_name}")
+    performed: list[Request[Any]] = []
+    perform = store.perform
+
+    def lose_replies(request: Request[Any]) -> Any:
+        reply = perform(request)
+        performed.append(request)
+        if isinstance(request, Write) and performed.count(request) == 1:
+            raise StoreUnavailable("the reply got lost")
+        return reply
+
+    store.perform = lose_replies  # type: ignore[method-assign]
+    with Documents(store) as documents:
+        documents.setup()
+        assert [documents.add({"id": id, "text": text}).outcome for id, text in (("a", TEXT), ("b", OTHER))] == [
+            "new",
+            "new",
+        ]
+    writes = [request for request in performed if isinstance(request, Write)]
+    assert [len(request.create) for request in writes] == [0, 0, 1, 1]
