@@ -51,7 +51,7 @@ _OLDEST = (2, 4)
 """The first version with points in time."""
 _EQUAL_SCORES = (3, 0)
 """The first version that scores each term of a keyword field with 1."""
-_SERVERLESS = re.compile(r"\.aoss\.[^/]*amazonaws\.com", re.IGNORECASE)
+_SERVERLESS = re.compile(r"\.aoss(-fips)?\.[^/]*(amazonaws\.com|on\.aws)", re.IGNORECASE)
 _NDJSON = {"content-type": "application/x-ndjson"}
 
 

@@ -101,6 +101,7 @@ def test_the_options_of_the_command_line_have_the_names_of_the_client() -> None:
 
 
 AOSS = "opensearch+https://abc123.eu-west-1.aoss.amazonaws.com:443/news"
+AOSS_ON_AWS = "opensearch+https://abc123.aoss.eu-west-1.on.aws:443/news"
 BAD_OPTIONS: dict[str, tuple[str, dict[str, Any], str]] = {
     "an API key": ("opensearch+http://a:9200/news", {"api_key": "k"}, "OpenSearch takes no API key"),
     "a mistyped name": ("opensearch+http://a:9200/news", {"http_auht": 1}, "has no option 'http_auht'"),
@@ -108,6 +109,7 @@ BAD_OPTIONS: dict[str, tuple[str, dict[str, Any], str]] = {
     "no port": ("opensearch+https://a/news", {}, "write opensearch+https://a:9200/… (or :443)"),
     "a scheme in each host": ("opensearch+http://a:1,opensearch+http://b:1/news", {}, "write it once"),
     "serverless": (AOSS, {}, "is a serverless collection, which has no refresh"),
+    "serverless, by its newer name": (AOSS_ON_AWS, {}, "is a serverless collection, which has no refresh"),
 }
 
 
@@ -126,10 +128,11 @@ def test_a_client_of_a_serverless_collection_is_refused() -> None:
 
 
 def test_a_client_that_is_missing_or_of_another_major_version_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(clients, "version", lambda name: "4.0.1")
-        with pytest.raises(InputError, match=r"opensearch-py 4.0.1 is installed, .*: pip install 'es-simhash"):
-            OPENSEARCH.load()
+    for version in ("1.1.0", "2.7.1", "4.0.1"):
+        with monkeypatch.context() as patch:
+            patch.setattr(clients, "version", lambda name, version=version: version)
+            with pytest.raises(InputError, match=rf"opensearch-py {version} is installed, .*: pip install 'es-simhash"):
+                OPENSEARCH.load()
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     with pytest.raises(InputError, match=r"needs the client opensearch-py: pip install 'es-simhash\[opensearch\]'"):
         Documents("opensearch+http://a:9200/news")
