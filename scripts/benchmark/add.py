@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from bench import INDEX
 from report import Facts, Table
+from servers import INDEX
 from texts import texts
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def beside(bench: Bench, documents: Documents, threads: int, some: Callable[[], 
     for number in range(-1, bench.rounds):
         milliseconds = one_round(bench, documents, threads, some())
         if number >= 0:  # the first round warms up
-            for name, some in milliseconds.items():
-                values[name].append(statistics.median(some))
+            for name, each in milliseconds.items():
+                values[name].append(statistics.median(each))
     bound = [similar + 1.5 * bare for similar, bare in zip(values[SIMILAR], values[INDEXED], strict=True)]
     values["similar + 1.5 × bare index"] = bound
     who = "one thread" if threads == 1 else f"{threads} threads"

@@ -153,9 +153,11 @@ class Server:
     """What is known about a server.
 
     :param checked: it is the product that the Dialect names, and its index can be used.
+    :param equal_scores: in a keyword field each term has the score 1, unless the mapping says ``use_similarity``.
     """
 
     checked: bool = False
+    equal_scores: bool = False
 
 
 @dataclass(frozen=True)

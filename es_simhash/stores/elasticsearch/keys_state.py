@@ -10,6 +10,7 @@ from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError, NotSetUp
 from es_simhash.search.keys import BLOCKS, SHINGLES
 from es_simhash.stores.elasticsearch.calls import handler
+from es_simhash.stores.elasticsearch.key_scores import lacks_scores
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
 from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.steps import read_mappings
@@ -29,7 +30,8 @@ _States = dict[str, KeysState]
 
 
 def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
-    states = _states((yield from read_mappings(index)) or {})
+    mappings = (yield from read_mappings(index)) or {}
+    states = _states(mappings)
     if len({state.kinds for state in states.values()}) > 1:
         found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
         raise NotSetUp(
@@ -37,6 +39,11 @@ def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
             f"{index.name}` with these keys, then a backfill of all documents"
         )
     kinds = next(iter(states.values()), KeysState()).kinds
+    if SHINGLES in kinds and lacks_scores(DOCUMENTS, mappings.values(), index):
+        raise NotSetUp(
+            f"the mapping of {index.name} is not that of OpenSearch 3, so rare keys would not come first: run "
+            f"`es-simhash init --store {index.name}`"
+        )
     return KeysState(kinds, complete=all(state.complete for state in states.values()))
 
 

@@ -12,6 +12,7 @@ from es_simhash.errors import (
     WrongServer,
 )
 from es_simhash.stores.elasticsearch.calls import WHOLE, Call
+from es_simhash.stores.elasticsearch.key_scores import lacks_scores, with_scores
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
 from es_simhash.stores.elasticsearch.routing import check_routing_of, custom_routing
@@ -88,20 +89,22 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     mappings = yield from read_mappings(index)
     if mappings is None:
         try:
-            yield index.call("PUT", "", {"mappings": part.mapping(config, new)})
+            yield index.call("PUT", "", {"mappings": with_scores(part.mapping(config, new), index)})
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
             return (yield from set_up(part, config, index, new))  # another program was faster
         index.server.checked = False  # the cluster chose settings of the index
         return "created"
-    if part.stored(mappings, index.name, index.routing) == config:
+    unchanged = part.stored(mappings, index.name, index.routing) == config
+    if unchanged and not lacks_scores(part, mappings.values(), index):
         return "unchanged"
     part.check(mappings, config, index.name)
     yield from check_routing(index)
     yield from check_source_mode(index)
     for each, mapping in mappings.items():
-        yield replace(index, index=each).call("PUT", "_mapping", part.addition(mapping, config, new))
+        addition = with_scores(part.addition(mapping, config, new), index)
+        yield replace(index, index=each).call("PUT", "_mapping", addition)
     part.check((yield from read_mappings(index)) or {}, config, index.name)
     return "added"
 
