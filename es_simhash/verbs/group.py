@@ -122,7 +122,7 @@ def group(
         progress("written", len(batch))
     try:
         yield from ask(Refresh())
-        yield from _repair({row.id: row.digest for row in rows if row.id in named}, rule, filter)
+        yield from repair({row.id: row.digest for row in rows if row.id in named}, rule, filter)
     except StoreError as error:
         report = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
         raise unfinished(error, report) from error
@@ -255,7 +255,7 @@ def _stored_keys(ids: Sequence[str], texts: Texts) -> Flow[dict[str, TextKeys]]:
     return keys
 
 
-def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
+def repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
     """Repair links to documents that other programs removed, or gave another text, after they were read.
 
     :param named: the documents that were linked to: by id, the digest that they had.
