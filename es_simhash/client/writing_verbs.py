@@ -411,8 +411,8 @@ class WritingVerbs(StoreVerbs):
     ) -> Flow[LinksReport]:
         """Write groups and originals that another program computed, such as the Spark job.
 
-        A document that was changed since it was exported stays as it is. Links to documents that were changed or removed
-        since are repaired at the end. Memory: some 200 bytes a document.
+        A document that was changed since it was exported stays as it is. Links to documents that were changed or
+        removed since are repaired at the end. Memory: some 200 bytes a document.
 
         :param links: dicts with the fields ``id``, ``group``, ``duplicate_of`` (or None), ``version``, ``digest`` and
             ``scheme``; Lines from ``read_file``; or a data frame. The Spark job writes them.

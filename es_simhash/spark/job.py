@@ -19,7 +19,7 @@ _JSON_LINES = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 
 @contextmanager
 def open_session(checkpoints: str | None) -> Iterator[SparkSession]:
-    """Open the session of spark-submit, or one in this process that uses all cores.
+    """Open the session of spark-submit, or one in this process that uses all cores. An open session stays open.
 
     :param checkpoints: a folder for intermediate results, or None.
     :raises InputError: if Spark cannot start.
@@ -28,6 +28,7 @@ def open_session(checkpoints: str | None) -> Iterator[SparkSession]:
 
     # Local tasks run in this Python. A cluster has its own setting.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    was_open = SparkSession.getActiveSession() is not None
     builder = SparkSession.builder.appName("es_simhash").config("spark.ui.showConsoleProgress", "false")
     if "PYSPARK_GATEWAY_PORT" not in os.environ and "MASTER" not in os.environ:
         builder = builder.master("local[*]")
@@ -43,7 +44,8 @@ def open_session(checkpoints: str | None) -> Iterator[SparkSession]:
             session.sparkContext.setCheckpointDir(checkpoints)
         yield session
     finally:
-        session.stop()
+        if not was_open:
+            session.stop()
 
 
 def check_output(session: SparkSession, path: str) -> None:

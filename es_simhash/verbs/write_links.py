@@ -1,8 +1,8 @@
 """The verb that writes groups and originals which another program computed, such as the Spark job.
 
 A link is written if its document still has the version that the other program read. A document that was changed since
-stays as it is. At the end links to documents that were removed or changed are repaired, as by ``group``. The verb may be
-interrupted and repeated.
+stays as it is. At the end links to documents that were removed or changed are repaired, as by ``group``. The verb may
+be interrupted and repeated.
 """
 
 from __future__ import annotations

@@ -31,8 +31,14 @@ def frame_of(spark: Any, rows: list[Row], bits: int) -> Any:
     """Return the DataFrame that an export of these Rows is, in another order."""
     digits = bits // 4
     values = [
-        (row.id, row.written, f"{row.fingerprint:0{digits}x}" if row.fingerprint is not None else None)
-        + (row.digest, row.group, json.dumps(row.version))
+        (
+            row.id,
+            row.written,
+            None if row.fingerprint is None else f"{row.fingerprint:0{digits}x}",
+            row.digest,
+            row.group,
+            json.dumps(row.version),
+        )
         for row in rows
     ]
     random.Random(1).shuffle(values)
@@ -125,8 +131,10 @@ def random_texts(seed: int, count: int, most: int) -> list[str]:
             at = rng.randrange(len(text) + 1)
             made.append(text[:at] + rng.choice(["", "大", "，", "x1"]) + text[at + rng.randint(0, 4) :])
         else:
-            words = "".join(chr(rng.randint(0x4E00, 0x9FA5)) for _ in range(rng.choice([0, 5, 20, 58, 70, 100])))
-            made.append(words + "。".join(rng.sample(SENTENCES, rng.randint(0, 3))))
+            length = rng.choice([5, 20, 58, 70, 100])
+            words = "".join(chr(rng.randint(0x4E00, 0x9FA5)) for _ in range(length))
+            made.append(words + "。".join(rng.sample(SENTENCES, rng.randint(0, 1) if length > 20 else 0)))
+    made += ["", ""]
     rng.shuffle(made)
     return made
 
