@@ -25,19 +25,13 @@ TEXT_REACH = 2
 """The same where texts are compared at once, which takes a microsecond for each pair: 10,000 rows of one key."""
 
 
-def near_pairs(
-    rows: DataFrame, search: NearSearch, chunk: int | None = None, reach: int | None = None
-) -> tuple[DataFrame, int]:
+def near_pairs(rows: DataFrame, search: NearSearch) -> tuple[DataFrame, int]:
     """Return the near pairs of the rows that have a key in common.
 
     :param rows: ``number``, ``key`` and ``position``; the words of the fingerprint; perhaps ``words``.
-    :param chunk: by default ``CHUNK``; this and ``reach`` are for tests.
     :returns: the columns of ``FOUND``; and how many pairs of rows were not compared because a key has so many.
     """
-    if reach is None:
-        reach = TEXT_REACH if search.least is not None else REACH
-    salted, left_out = _salted(rows, CHUNK if chunk is None else chunk, reach)
-    # One key may be in several partitions only if it is split here, so it is not.
+    salted, left_out = _salted(rows, CHUNK, REACH if search.least is None else TEXT_REACH)
     together = salted.repartition(*KEY).sortWithinPartitions(*KEY)
     return together.mapInArrow(search, FOUND), left_out
 

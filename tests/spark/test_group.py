@@ -91,12 +91,15 @@ def make_store() -> Iterator[Callable[[int], Store]]:
 
 
 @pytest.mark.parametrize(
-    ("bits", "max_distance", "head"),
-    [(64, 3, "earliest"), (64, 0, "kept"), (64, "digest", "latest"), (128, 3, "kept"), (128, 7, "latest")],
+    ("bits", "max_distance", "head", "chunk"),
+    [(64, 3, "earliest", 2_000), (64, 0, "kept", 2_000), (64, "digest", "latest", 2_000), (128, 7, "kept", 5)],
 )
-def test_groups_equal_those_of_group(spark: Any, make_store: Any, bits: int, max_distance: Any, head: Any) -> None:
+def test_groups_equal_those_of_group(
+    spark: Any, make_store: Any, monkeypatch: pytest.MonkeyPatch, bits: int, max_distance: Any, head: Any, chunk: int
+) -> None:
     from es_simhash.spark.group import group_frame
 
+    monkeypatch.setattr("es_simhash.spark.keys.CHUNK", chunk)
     store = make_store(bits)
     write(store, *random_entries(bits, bits, 800), bits=bits)
     documents = Documents(store)
@@ -147,16 +150,20 @@ def text_frame(spark: Any, documents: Documents, bits: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("keys", "rule"),
+    ("keys", "rule", "chunk"),
     [
-        ((), {"confirm": 0.8}),
-        (["shingles"], {"confirm": 0.8}),
-        (["shingles"], {"confirm": 0.6, "max_distance": 7, "numbers_agree": True}),
+        ((), {"confirm": 0.8}, 2_000),
+        (["shingles"], {"confirm": 0.8}, 3),
+        (["shingles"], {"confirm": 0.6, "max_distance": 7, "numbers_agree": True}, 2_000),
     ],
 )
-def test_confirmed_groups_equal_those_of_group(spark: Any, keys: Any, rule: Any) -> None:
+def test_confirmed_groups_equal_those_of_group(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, keys: Any, rule: Any, chunk: int
+) -> None:
     from es_simhash.spark.group import group_frame
 
+    monkeypatch.setattr("es_simhash.spark.keys.CHUNK", chunk)
+    monkeypatch.setattr("es_simhash.spark.keys.TEXT_REACH", 1_000)
     with Documents("sqlite:///:memory:") as documents:
         documents.setup(keys=keys)
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]

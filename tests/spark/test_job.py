@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,8 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
         documents.setup(keys=["shingles"])
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
         texts = [*news, *random_texts(3, 100, 5)]
-        for _ in documents.ingest({"id": f"d{n}", "title": text} | {"text": ""} for n, text in enumerate(texts)):
+        titled = ({"id": f"d{n}", "title": text} for n, text in enumerate(texts))
+        for _ in documents.ingest(titled, text_field="title"):
             pass
     fields = ("--fields", "text,written,version,scheme", "--text-field", "title", "--store", store)
     exported.write_text(run(cli, "export", *fields), encoding="utf-8")
@@ -46,7 +48,7 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
     assert (report["documents"], report["left_out"]) == (len(texts), 0)
     written = json.loads(run(cli, "group", "--from", links, *rule, "--text-field", "title", "--store", store, "--json"))
     assert (written["documents"], written["conflicts"]) == (len(texts), 0)
-    assert written["changed"] > 50
+    assert written["changed"] > 20
     again = json.loads(run(cli, "group", *rule, "--text-field", "title", "--store", store, "--json"))
     assert (again["changed"], again["left_out"]) == (0, 0)
     assert (again["groups"], again["members"]) == (report["groups"], report["members"])
@@ -123,6 +125,24 @@ def test_files_that_cannot_be_used_are_named(spark: Any, tmp_path: Path) -> None
         read_documents(spark, str(tmp_path / "missing.parquet"))
     with pytest.raises(InputError, match=r"exists: remove it, or name another output"):
         check_output(spark, str(tmp_path))
+
+
+def test_a_key_with_too_many_documents_ends_with_exit_code_3_and_the_count(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from es_simhash.spark.__main__ import group as job
+
+    monkeypatch.setattr("es_simhash.spark.keys.CHUNK", 5)
+    monkeypatch.setattr("es_simhash.spark.keys.REACH", 1)
+    columns = ("string(id) AS id", "id AS written", "lower(lpad(hex(id), 16, '0')) AS fingerprint", "hex(id) AS digest")
+    spark.range(64).selectExpr(*columns).write.parquet(f"{tmp_path}/in.parquet")
+    result = CliRunner().invoke(job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--max-distance", "1"])
+    assert result.exit_code == 3
+    assert result.stdout.startswith("64 documents, ")
+    assert re.search(
+        r"^about [\d,]+ pairs not compared: very many documents share keys or are near$", result.stdout, re.M
+    )
+    assert spark.read.parquet(f"{tmp_path}/out").count() == 64
 
 
 @pytest.mark.parametrize(
