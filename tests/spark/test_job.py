@@ -101,7 +101,7 @@ def frame(spark: Any, **columns: str) -> Any:
         ),
         ({"fingerprint": "'00ff'"}, {}, SchemeMismatch, "2 fingerprints of the input have not 64 bits: give --bits"),
         (
-            {"id": "string(id)", "text": "NULLIF(string(id), '1')"},
+            {"id": "string(id)", "digest": "string(id)", "text": "NULLIF(string(id), '1')"},
             {"confirm": 0.8},
             InputError,
             "document '1': it has no text",
