@@ -30,8 +30,6 @@ def open_session(checkpoints: str | None) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     was_open = SparkSession.getActiveSession() is not None
     builder = SparkSession.builder.appName("es_simhash").config("spark.ui.showConsoleProgress", "false")
-    if "PYSPARK_GATEWAY_PORT" not in os.environ and "MASTER" not in os.environ:
-        builder = builder.master("local[*]")
     try:
         session = builder.getOrCreate()
     except Exception as error:
