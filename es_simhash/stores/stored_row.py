@@ -50,7 +50,7 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
             or _not_a_long("length", length)
         )
         if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
-            problem = "keys is not a list of strings"
+            problem = "keys that are not a list of strings"
         if not problem:
             problem = _not_fitting(id, fp, fp1, digest, group, duplicate_of)
         if problem:
