@@ -174,7 +174,7 @@ def _fingerprinted(frame: DataFrame, fingerprinter: Fingerprinter) -> DataFrame:
         import pyarrow as pa
 
         for batch in batches:
-            made = [fingerprinter.fingerprint(text or "") for text in batch.column("text").to_pylist()]
+            made = fingerprinter.fingerprints(text or "" for text in batch.column("text").to_pylist())
             longs = [[None] * len(words) if each.value is None else to_longs(each.value, each.bits) for each in made]
             columns: list[Any] = [
                 pa.array([each[number] for each in longs], pa.int64()) for number in range(len(words))
