@@ -115,18 +115,25 @@ class NearSearch:
             left = left[rows.keys[left] == rows.keys[left + offset]]
             if not len(left):
                 return
-            right = left + offset
-            compared = ~rows.across[left] | (rows.sides[left] != rows.sides[right])
-            yield self._near(rows, left[compared], right[compared])
+            yield self._near(rows, left, left + offset)
 
     def _near(self, rows: _Rows, left: NDArray[np.intp], right: NDArray[np.intp]) -> Indices:
-        differing = [word[left] ^ word[right] for word in rows.words]
-        distances = sum((np.bitwise_count(word).astype(np.int64) for word in differing), np.zeros(len(left), np.int64))
+        # Most pairs end at the first condition, so it takes most of the time.
+        counts = np.bitwise_count(rows.words[0][left] ^ rows.words[0][right])
+        for word in rows.words[1:]:
+            counts += np.bitwise_count(word[left] ^ word[right])
+        if self.max_distance is not None:
+            near = np.flatnonzero(counts <= self.max_distance)
+            left, right, counts = left[near], right[near], counts[near]
+        distances = counts.astype(np.int64)
         distances[~(rows.has_value[left] & rows.has_value[right])] = self.bits + 1
-        near = np.ones(len(left), dtype=np.bool_) if self.max_distance is None else distances <= self.max_distance
+        compared = ~rows.across[left] | (rows.sides[left] != rows.sides[right])
+        if self.max_distance is not None:
+            compared &= distances <= self.max_distance
         if self.masks:
-            near &= self._found_first(rows.numbers[left], differing, near)
-        left, right, distances = left[near], right[near], distances[near]
+            differing = [word[left] ^ word[right] for word in rows.words]
+            compared &= self._found_first(rows.numbers[left], differing, compared)
+        left, right, distances = left[compared], right[compared], distances[compared]
         if self.least is not None:
             similar = [self._similar(rows.texts[i], rows.texts[j]) for i, j in zip(left, right, strict=True)]
             mask = np.array(similar, dtype=np.bool_)
