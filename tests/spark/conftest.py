@@ -28,6 +28,9 @@ def spark() -> Iterator[Any]:
     for name, value in {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
+        # Of little work most time is the compilation of code.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
