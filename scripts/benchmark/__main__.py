@@ -70,6 +70,9 @@ PARTS = {
     "writers": Part("seen items with many writers: lost adds", "seen:writers", (2, 10, 25), once=True),
     "hot": Part("ingest of very many near documents", "hot:hot", (2_000, 20_000, 100_000), once=True),
     "confirm": Part("what confirm costs", "confirm:confirm", (200, 2_000, 20_000)),
+    "model": Part(
+        "the model of sizes beside an index", "model:model", (1_000, 100_000, 1_000_000), server=True
+    ),
     "skew": Part("search where segments are crowded", "skew:skew", (2_000, 100_000, 1_000_000)),
 }
 
@@ -123,6 +126,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--keys", action="append", default=[], choices=["none", "blocks"], help="of the part ingest; default: both"
     )
+    parser.add_argument(
+        "--index", metavar="NAME", help="of the part model: measure this index, in place of a new one; it is only read"
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the documents a second of ingest (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -147,7 +153,7 @@ def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Re
     count = arguments.count or part.counts[SIZES.index(arguments.size)]
     rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
     store = arguments.store.rstrip("/") if arguments.store else None
-    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys))
+    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys), arguments.index)
     return Bench(count, rounds, folder, report, store, *given)
 
 
