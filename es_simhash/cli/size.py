@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,7 @@ from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.keys import BLOCKS, KINDS
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 from es_simhash.sizing.chances import TEXTS
-from es_simhash.sizing.cluster import BUSY, CORES, DISK, FILE_CACHE, FULL, MEMORY, size_of
+from es_simhash.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
 from es_simhash.sizing.model import Pool
 
 if TYPE_CHECKING:
@@ -35,31 +35,30 @@ _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
 _TIMES = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"))
 
 
-class _Count(click.ParamType):
-    """A whole number, such as 50000000, 50,000,000 or 5e7."""
-
-    name = "count"
-
-    def __init__(self, least: int) -> None:
-        self._least = least
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        try:
-            number = float(str(value).replace(",", "").replace("_", ""))
-        except ValueError:
-            number = float("nan")
-        if not self._least <= number <= MOST_DOCUMENTS or number != int(number):
-            self.fail(
-                f"{value!r} is not a number of documents: use a whole number from {self._least} to {MOST_DOCUMENTS:,}, "
-                "such as 50000000 or 5e7",
-                parameter,
-                context,
-            )
-        return int(number)
+def _count(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Return a number of documents, such as 50000000, 50,000,000 or 5e7."""
+    if value is None:
+        # Some versions of click call this before they look for required options that are missing.
+        if parameter.required and not context.resilient_parsing:
+            raise click.MissingParameter(ctx=context, param=parameter)
+        return None
+    least = 1 if parameter.required else 0
+    try:
+        number = float(value.replace(",", ""))
+    except ValueError:
+        number = float("nan")
+    if not least <= number <= MOST_DOCUMENTS or number != int(number):
+        raise click.BadParameter(
+            f"{value!r} is not a number of documents: use a whole number from {least} to {MOST_DOCUMENTS:,}, such as "
+            "50000000 or 5e7"
+        )
+    return int(number)
 
 
 @click.command(cls=Command)
-@click.option("--documents", type=_Count(1), required=True, metavar="N", help="Documents in the index, such as 5e7.")
+@click.option(
+    "--documents", required=True, callback=_count, metavar="N", help="Documents in the index, such as 50000000 or 5e7."
+)
 @click.option(
     "--rate",
     type=click.FloatRange(0, min_open=True, max=1e9),
@@ -92,7 +91,11 @@ class _Count(click.ParamType):
     help="Bytes of your own fields of a document in the index, with its text. `es-simhash stats` shows them.",
 )
 @click.option(
-    "--replicas", type=click.IntRange(0, 10), default=1, show_default=True, help="Copies of each shard besides the first."
+    "--replicas",
+    type=click.IntRange(0, 10),
+    default=1,
+    show_default=True,
+    help="Copies of each shard besides the first.",
 )
 @click.option(
     "--texts",
@@ -104,8 +107,8 @@ class _Count(click.ParamType):
 )
 @click.option(
     "--crowd",
-    type=_Count(0),
-    default=0,
+    callback=_count,
+    default="0",
     show_default=True,
     metavar="N",
     help="So many documents have one segment of 16 bits in common, such as the pages of one template.",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, product
+from itertools import accumulate, pairwise, product
 from math import comb, expm1, log1p, prod
 from typing import TYPE_CHECKING
 
@@ -116,7 +116,7 @@ def plan_chance(plan: QueryPlan, width: int = SEGMENT, together: int = 1, *, cro
     """
     largest = max([plan.radius, *(clause.distance for clause in plan.clauses)])
     up_to = [-((1 - within(width, d) / 2**width) ** together) + 1 for d in range(largest + 1)]
-    chances = [up_to[0], *(later - earlier for earlier, later in zip(up_to, up_to[1:], strict=False)), 1 - up_to[-1]]
+    chances = [up_to[0], *(later - earlier for earlier, later in pairwise(up_to)), 1 - up_to[-1]]
     first = [1.0] if crowded else chances
     return sum(
         prod((first if not segment else chances)[distance] for segment, distance in enumerate(distances))

@@ -61,7 +61,8 @@ def bytes_by_field(
         "_seq_no": SEQUENCE,
         "simhash.fp": 8.0,
         "simhash.digest": inverted(n, ALL_DIFFERENT, DIGEST, HEX) + doc_values(n, ALL_DIFFERENT, DIGEST, HEX),
-        "simhash.group": inverted(n, ALL_DIFFERENT, id_characters, DECIMAL) + doc_values(n, ALL_DIFFERENT, id_characters, DECIMAL),
+        "simhash.group": inverted(n, ALL_DIFFERENT, id_characters, DECIMAL)
+        + doc_values(n, ALL_DIFFERENT, id_characters, DECIMAL),
         "simhash.written": WRITTEN,
     }
     fields |= {f"simhash.s{i}": inverted(n, 2**SEGMENT, SEGMENT // 4, HEX) for i in range(segment_count(pool.bits))}

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from bench import latencies, seconds_of
-from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
-from es_simhash.search.keys import KeyQuery
-from es_simhash.search.look_up import choose
-from es_simhash.search.minhash import ALPHABET, BANDS
+from bench import in_own_process, latencies, peak_megabytes, seconds_of
+from es_simhash.search.minhash import BANDS
 from es_simhash.sizing.chances import TEXTS
-from es_simhash.sizing.costs import look_up_us
+from es_simhash.sizing.costs import GROUP, GROUP_MEMORY, WRITE, core_us, look_up_us
 from es_simhash.sizing.disk import bytes_by_field
 from es_simhash.sizing.model import Pool, work
-from es_simhash.stores.elasticsearch.key_search import sharing_clause
-from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS
+from ingest import server_seconds
+from random_index import (
+    BAND_VALUES,
+    BYTES,
+    CHARACTERS,
+    FINGERPRINTS,
+    LENGTH,
+    chunks,
+    clause_of,
+    load,
+    queries_of,
+    search_of,
+    terms_of,
+    together_of,
+)
 from report import Facts
 from search import merge, raw
 
@@ -27,73 +36,102 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bench import Bench
+    from es_simhash.sizing.model import Way
 
-BYTES = 4_000
-"""Bytes on the disk for a document, with what merges need."""
-CHUNK = 10_000
-SINGLE, BATCH = 200, 2_000
-"""Look-ups one at a time, and in batches of 100, of each round."""
-TOGETHER = 100
-COUNTED = 50
-"""Queries whose postings and candidates are counted."""
-BAND_VALUES = 100_000
-"""Each band of a document is one of so many values."""
+SINGLE, BATCH, TOGETHER = 200, 2_000, 100
+"""Look-ups one at a time and in batches, of each round; look-ups of a batch."""
+COUNTED, COUNTED_TOGETHER = 50, 5
+"""Queries for one and for several fingerprints whose postings and candidates are counted."""
 LIMIT = 1.5
 """By what factor a prediction may be wrong."""
 FEW = 20.0
 """Fewer counted postings or candidates than these say nothing about a prediction: it is chance."""
-FINGERPRINTS = ("plain", "plan", "blocks")
-
-
-def model(bench: Bench) -> None:
-    """Compare the model with an index of random fingerprints, or with the index of --index, which is only read."""
-    with index_of(bench) as (index, count, ours):
-        lucene = segments_of(bench, index)
-        pool = Pool(count, texts=replace(TEXTS["random"], band=1 / BAND_VALUES, bands=BANDS / BAND_VALUES))
-        bench.report.note(f"{count:,} documents in {lucene} Lucene segments.")
-        if ours:
-            compare_bytes(bench, index, pool)
-        ways = [way for way in (*FINGERPRINTS, "shingles") if has(bench, index, way)]
-        rows = [["way, look-ups at once", *COLUMNS]]
-        for way in ways:
-            rows += compare(bench, index, way, pool, lucene)
-        bench.report.add(Facts(f"{count:,} documents: measured, predicted, and the factor between the two", rows))
-
-
 COLUMNS = (
-    "terms", "predicted", "postings", "predicted ", "×", "candidates", "predicted  ", "× ", "look-ups a second",
-    "predicted   ", "×  ",
+    "terms", "predicted", "postings", "predicted", "×", "candidates", "predicted", "×", "look-ups a second",
+    "predicted", "×", "µs of the server", "predicted", "×",
 )  # fmt: skip
 
 
-def compare(bench: Bench, index: str, way: str, pool: Pool, lucene: int) -> Iterator[list[Any]]:
+def model(bench: Bench) -> None:
+    """Compare the model with an index of random documents, or with the index of --index, which is only read."""
+    # Bands and short texts have fewer values than real ones, so that a look-up has candidates.
+    entries = 2 / CHARACTERS + ((LENGTH - 1) / CHARACTERS) ** 2
+    texts = replace(TEXTS["random"], band=1 / BAND_VALUES, bands=BANDS / BAND_VALUES, entries=entries)
+    if bench.existing:
+        pool = Pool(bench.client.count(index=bench.existing)["count"], texts=texts)
+        ways = [way for way in FINGERPRINTS if way != "blocks" or has_blocks(bench, bench.existing)]
+        compare_all(bench, bench.existing, ways, pool)
+        return
+    bench.room(bench.count, BYTES)
+    pool = Pool(bench.count, texts=texts)
+    with loaded(bench, ("blocks", "shingles")) as index:
+        compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
+        merge(bench, index)
+        compare_bytes(bench, index, pool)
+        compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
+        compare_group(bench, index, pool)
+    with loaded(bench, ("grams",)) as index:
+        merge(bench, index)
+        compare_all(bench, index, ("grams",), pool)
+
+
+@contextmanager
+def loaded(bench: Bench, keys: tuple[str, ...]) -> Iterator[str]:
+    """Yield the name of an index with random documents."""
+    with bench.index("model") as index:
+        before = server_seconds(bench)
+        seconds = seconds_of(lambda: load(bench, index, bench.count, keys))
+        micro = 1e6 * (server_seconds(bench) - before) / bench.count
+        bench.report.note(
+            f"{bench.count:,} documents with {' and '.join(keys)}: parallel_bulk took {seconds:,.0f} s, and "
+            f"{micro:,.0f} µs of a core of the server for a document, of which the model has {WRITE:,.0f}."
+        )
+        yield index
+
+
+def compare_all(bench: Bench, index: str, ways: Sequence[str], pool: Pool) -> None:
+    lucene = segments_of(bench, index)
+    rows: list[list[Any]] = [["look-ups at once", *COLUMNS]]
+    for way in ways:
+        rows += compare(bench, index, cast("Way", way), pool, lucene)
+    title = f"{pool.documents:,} documents in {lucene} Lucene segments: measured, predicted, and the factor between"
+    bench.report.add(Facts(title, rows))
+
+
+def compare(bench: Bench, index: str, way: Way, pool: Pool, lucene: int) -> Iterator[list[Any]]:
     """Yield a row for look-ups one at a time, and a row for batches."""
     for size in (1, TOGETHER):
-        queries = queries_of(bench, way, SINGLE if size == 1 else BATCH, pool)
-        together = together_of(way, size, pool)
-        expected = work(way, pool, size)  # type: ignore[arg-type]
-        clauses = [clause_of(way, some) for some in chunks(queries, together)][: COUNTED if size == 1 else 5]
-        asked = sum(min(together, len(queries) - together * n) for n in range(len(clauses)))
+        what = f"{pool.documents:,} documents, {lucene} Lucene segments, {way}, {size} at once"
+        queries = queries_of(bench, way, SINGLE if size == 1 else BATCH)
+        together = together_of(way, size, pool.documents)
+        counted = list(chunks(queries, together))[: COUNTED if together == 1 else COUNTED_TOGETHER]
+        asked, clauses = sum(map(len, counted)), [clause_of(way, some) for some in counted]
         terms = sum(len(list(terms_of(clause))) for clause in clauses)
-        postings, candidates = postings_of(bench, index, clauses), candidates_of(bench, index, clauses)
-        search = search_of(bench, index, way, together)
-        milliseconds = latencies({way: search}, queries, size, bench.rounds)[way]
-        rate = 1000 / min(milliseconds)
-        micro = look_up_us(expected, lucene, batch=size)
+        postings, candidates = postings_of(bench, index, clauses), hits(bench, index, clauses)
+        rate, micro = speed(bench, search_of(bench, index, way, together), queries, size)
+        expected = work(way, pool, size)
+        expected_rate = 1e6 / look_up_us(expected, lucene, batch=size)
+        expected_micro = core_us(expected, lucene)
         yield [
             f"{way}, {size}",
-            terms / asked,
-            expected.terms,
-            postings / asked,
-            expected.postings,
-            factor(bench, f"{way}, {size} at once, postings", postings, expected.postings * asked),
-            candidates / asked,
-            expected.candidates,
-            factor(bench, f"{way}, {size} at once, candidates", candidates, expected.candidates * asked),
-            rate,
-            1e6 / micro,
-            factor(bench, f"{way}, {size} at once, look-ups a second", rate, 1e6 / micro),
+            *(terms / asked, expected.terms),
+            *(postings / asked, expected.postings),
+            factor(bench, f"{what}: postings", postings, expected.postings * asked),
+            *(candidates / asked, expected.candidates),
+            factor(bench, f"{what}: candidates", candidates, expected.candidates * asked),
+            *(rate, expected_rate, factor(bench, f"{what}: look-ups a second", rate, expected_rate)),
+            *(micro, expected_micro, max(micro / expected_micro, expected_micro / micro) if micro else nan),
         ]
+
+
+def speed(
+    bench: Bench, search: Callable[[Sequence[Any]], object], queries: Sequence[Any], size: int
+) -> tuple[float, float]:
+    """Return the look-ups a second of the best round, and the µs of a core of the server for each."""
+    before = server_seconds(bench)
+    milliseconds = latencies({"": search}, queries, size, bench.rounds)[""]
+    looked_up = len(queries) * bench.rounds + size  # the first batch is for warming up
+    return 1000 / min(milliseconds), 1e6 * (server_seconds(bench) - before) / looked_up
 
 
 def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
@@ -101,7 +139,7 @@ def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
     if min(measured, predicted) <= 0 or max(measured, predicted) < FEW:
         return nan
     found = max(measured / predicted, predicted / measured)
-    bench.report.aim(f"{bench.count:,} documents: {what}, × the prediction", found, at_most=LIMIT)
+    bench.report.aim(f"{what}, × the prediction", found, at_most=LIMIT)
     return found
 
 
@@ -112,173 +150,50 @@ def compare_bytes(bench: Bench, index: str, pool: Pool) -> None:
     predicted = bytes_by_field(pool, ("blocks", "shingles"), band_values=BAND_VALUES)
     rows: list[list[Any]] = [["field", "bytes a document", "predicted", "×"]]
     for name, each in sorted(measured.items(), key=lambda pair: -pair[1]):
-        expected = predicted.get(name, nan)
-        rows.append([name, each, expected, max(each / expected, expected / each) if each and expected else nan])
-    ours = [name for name in measured if name.startswith("simhash")]
-    both = sum(measured[name] for name in ours), sum(predicted.get(name, 0) for name in ours)
-    rows.append(["all of simhash", *both, factor(bench, "bytes of simhash", *both)])
-    rows.append(["all", sum(measured.values()), sum(predicted.values()), ""])
-    bench.report.add(Facts(f"{pool.documents:,} documents: bytes a document by field", rows))
+        if each >= 0.5:
+            expected = predicted.get(name, nan)
+            rows.append([name, each, expected, max(each / expected, expected / each)])
+    both = sum(measured.values()), sum(predicted.values())
+    what = f"{pool.documents:,} documents: bytes of the index"
+    rows.append(["all", *both, factor(bench, what, *both)])
+    bench.report.add(Facts(f"{pool.documents:,} documents: bytes of a document by field", rows))
 
 
-# --- look-ups -------------------------------------------------------------------------------------------------------
+def compare_group(bench: Bench, index: str, pool: Pool) -> None:
+    seconds, megabytes = in_own_process(group, f"{bench.store}/{index}")
+    expected = pool.documents * GROUP / 1e6, pool.documents * GROUP_MEMORY / 1e6
+    rows = [["group", "measured", "predicted"], ["seconds", seconds, expected[0]], ["MB", megabytes, expected[1]]]
+    bench.report.add(Facts(f"{pool.documents:,} documents: group, of which none is near another", rows))
 
 
-def queries_of(bench: Bench, way: str, count: int, pool: Pool) -> list[Any]:
-    if way in FINGERPRINTS:
-        return [bench.rng.getrandbits(64) for _ in range(count)]
-    return [bands_of(bench) for _ in range(count)]
+def group(address: str) -> tuple[float, float]:
+    """Return the seconds of ``group``, and by how many megabytes it makes the peak of the process higher."""
+    from es_simhash import Documents
 
-
-def clause_of(way: str, queries: Sequence[Any]) -> dict[str, Any]:
-    if way == "plain":
-        return plain_clause(queries[0])
-    if way == "plan":
-        return candidates_clause(queries)
-    if way == "blocks":
-        return blocks_clause(queries)
-    return sharing_clause([KeyQuery(tuple(queries[0]), 1)])
-
-
-def together_of(way: str, size: int, pool: Pool) -> int:
-    if way == "plan":
-        return choose(size, pool.max_distance, pool.bits, pool.documents, blocks=False).together
-    return size if way == "blocks" else 1
-
-
-def search_of(bench: Bench, index: str, way: str, together: int) -> Callable[[Sequence[Any]], object]:
-    """Return a search of a batch, with the options of the product."""
-    options = {"size": 1_000, "_source": False, **ROW_OPTIONS, "sort": ["_doc"]}
-    if way == "shingles":
-        options |= {"size": 21, "sort": ["_score"], "track_total_hits": True}
-
-    def search(queries: Sequence[Any]) -> object:
-        where = "must" if way == "shingles" else "filter"
-        return raw(
-            bench,
-            index,
-            [{"query": {"bool": {where: [clause_of(way, some)]}}, **options} for some in chunks(queries, together)],
-        )
-
-    return search
-
-
-def terms_of(clause: Any) -> Iterator[tuple[str, str]]:
-    """Yield the field and the value of each term of a clause."""
-    if isinstance(clause, list):
-        for each in clause:
-            yield from terms_of(each)
-    elif isinstance(clause, dict):
-        for kind, inner in clause.items():
-            if kind in ("term", "terms"):
-                ((field, values),) = inner.items()
-                yield from ((field, value) for value in (values if isinstance(values, list) else [values]))
-            else:
-                yield from terms_of(inner)
+    with Documents(address, request_timeout=600) as documents:
+        before = peak_megabytes()
+        return seconds_of(documents.group), peak_megabytes() - before
 
 
 def postings_of(bench: Bench, index: str, clauses: Sequence[dict[str, Any]]) -> int:
-    """Return how many documents have the terms of the clauses, each as often as it has one."""
-    total = 0
-    for clause in clauses:
-        for some in chunks(list(terms_of(clause)), 500):
-            searches = [
-                {"query": {"term": {field: value}}, "size": 0, "track_total_hits": True} for field, value in some
-            ]
-            total += sum(body["hits"]["total"]["value"] for body in raw(bench, index, searches))
-    return total
+    """Return how many documents have the terms of the clauses: a document counts for each of its terms."""
+    terms = [term for clause in clauses for term in terms_of(clause)]
+    return sum(hits(bench, index, [{"term": {field: value}} for field, value in some]) for some in chunks(terms, 500))
 
 
-def candidates_of(bench: Bench, index: str, clauses: Sequence[dict[str, Any]]) -> int:
-    searches = [{"query": clause, "size": 0, "track_total_hits": True} for clause in clauses]
+def hits(bench: Bench, index: str, queries: Sequence[dict[str, Any]]) -> int:
+    """Return the sum of the hits of the queries."""
+    searches = [{"query": query, "size": 0, "track_total_hits": True} for query in queries]
     return sum(body["hits"]["total"]["value"] for body in raw(bench, index, searches))
 
 
-def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
-
-
-# --- the index ------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def index_of(bench: Bench) -> Iterator[tuple[str, int, bool]]:
-    """Yield the name of the index, its documents, and whether it was loaded here."""
-    if bench.existing:
-        yield bench.existing, bench.client.count(index=bench.existing)["count"], False
-        return
-    bench.room(bench.count, BYTES)
-    with bench.index("model") as index:
-        seconds = seconds_of(lambda: load_random(bench, index, bench.count))
-        bench.report.note(f"Loaded {bench.count:,} documents in {seconds:,.0f} s, by parallel_bulk.")
-        merge(bench, index)
-        yield index, bench.count, True
-
-
-def has(bench: Bench, index: str, way: str) -> bool:
-    field = {"blocks": "simhash.blocks", "shingles": "simhash.keys"}.get(way, "simhash.s0")
-    return bench.client.search(index=index, query={"exists": {"field": field}}, size=0, terminate_after=1)["hits"][
-        "total"
-    ]["value"] > 0
+def has_blocks(bench: Bench, index: str) -> bool:
+    query = {"exists": {"field": "simhash.blocks"}}
+    return bool(bench.client.search(index=index, query=query, size=1, source=False)["hits"]["hits"])
 
 
 def segments_of(bench: Bench, index: str) -> int:
     """Return the Lucene segments of the largest shard."""
-    shards = bench.client.indices.segments(index=index)["indices"]
-    return max(
-        sum(segment["search"] for segment in copies[0]["segments"].values())
-        for each in shards.values()
-        for copies in each["shards"].values()
-    )
-
-
-def load_random(
-    bench: Bench, index: str, count: int, keys: Sequence[str] = ("blocks", "shingles"), shards: int = 1
-) -> None:
-    """Fill an index with random fingerprints and random bands, by parallel_bulk."""
-    from elasticsearch.helpers import parallel_bulk
-
-    from es_simhash import Documents
-
-    bench.client.indices.create(index=index, settings={"index": {"number_of_shards": shards, "refresh_interval": "-1"}})
-    with Documents(bench.client, index=index) as documents:
-        documents.setup(keys=keys)
-    for ok, item in parallel_bulk(
-        bench.client,
-        documents_of(bench, count, keys),
-        thread_count=2,
-        chunk_size=2_000,
-        index=index,
-        expand_action_callback=lambda line: line,
-    ):
-        assert ok, item
-    bench.client.indices.refresh(index=index)
-
-
-def documents_of(bench: Bench, count: int, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the lines of bulk requests."""
-    from es_simhash.search.blocks import block_keys
-
-    for start in range(0, count, CHUNK):
-        values = [bench.rng.getrandbits(64) for _ in range(min(CHUNK, count - start))]
-        blocks = block_keys(values, 64) if "blocks" in keys else [()] * len(values)
-        for number, (value, of_value) in enumerate(zip(values, blocks, strict=True), start):
-            digits = f"{value:016x}"
-            ours: dict[str, Any] = {f"s{segment}": digits[4 * segment : 4 * segment + 4] for segment in range(4)}
-            ours |= {"fp": value - (value >> 63 << 64), "digest": f"{bench.rng.getrandbits(128):032x}"}
-            ours |= {"group": str(number), "written": number + 1}
-            if of_value:
-                ours["blocks"] = of_value
-            if "shingles" in keys:
-                ours |= {"keys": bands_of(bench), "length": 200}
-            yield f'{{"index":{{"_id":"{number}"}}}}', f'{{"simhash":{json.dumps(ours, separators=(",", ":"))}}}'
-
-
-def bands_of(bench: Bench) -> list[str]:
-    """Return the MinHash bands of a text, each one of BAND_VALUES values."""
-    numbers = [bench.rng.randrange(BAND_VALUES) * 687_194 for _ in range(BANDS)]  # spread over 36 bits
-    return [
-        f"m{ALPHABET[band]}" + "".join(ALPHABET[number >> shift & 63] for shift in range(30, -1, -6))
-        for band, number in enumerate(numbers)
-    ]
+    indices = bench.client.indices.segments(index=index)["indices"].values()
+    shards = [copies[0]["segments"].values() for each in indices for copies in each["shards"].values()]
+    return max(sum(segment["search"] for segment in segments) for segments in shards)
