@@ -37,9 +37,13 @@ def test_the_benchmark_runs_without_a_server_and_names_the_libraries_that_are_mi
 
 @pytest.mark.elasticsearch
 def test_the_benchmark_finds_everything_on_a_server(tmp_path: Path, elasticsearch_url: str) -> None:
-    found = benchmark(tmp_path, ["search", "ingest"], "--count", "400", "--workers", "0", "--store", elasticsearch_url)
+    found = benchmark(
+        tmp_path, ["search", "ingest", "model"], "--count", "400", "--workers", "0", "--store", elasticsearch_url
+    )
     recall = {name: line["recall"] for name, line in named_facts(found) if "recall" in line}
     assert {recall[name] for name in ("block keys", "plan", "plain OR", "within 7 bits")} == {1}
+    [bytes_of_an_index] = [aim for aim in found["aims"] if aim["what"].startswith("400 documents: bytes of the index")]
+    assert bytes_of_an_index["met"]
 
 
 @pytest.mark.elasticsearch

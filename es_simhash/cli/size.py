@@ -126,9 +126,9 @@ def size(
     crowd: int,
     as_json: bool,
 ) -> None:
-    """Estimate what an index in Elasticsearch takes: disk, memory, shards, nodes and times.
+    """Estimate the disk, the nodes and the times of an index.
 
-    It opens no store. The figures come from a model that was compared with real indices, and from times that were
+    The index is one in Elasticsearch; the command opens no store. The figures come from a model that was compared with real indices, and from times that were
     measured on one machine (docs/sizing.md). So they say which order of size to expect, and which of several choices
     takes less. Measure the final one on your own servers.
 

@@ -46,7 +46,7 @@ def look_up_us(work: Work, lucene: float = 1, *, batch: int = 1, shards: int = 1
     :param batch: look-ups of one request.
     :param shards: they are searched one after another. Where cores are idle, it takes less.
     """
-    client = CLIENT + CLIENT_TERM * work.terms + CLIENT_CANDIDATE * work.candidates
+    client = CLIENT + CLIENT_TERM * work.terms + CLIENT_CANDIDATE * work.returned
     return ROUND_TRIP / batch + client + core_us(work, lucene, shards=shards)
 
 
@@ -55,5 +55,5 @@ def core_us(work: Work, lucene: float = 1, *, shards: int = 1) -> float:
     return (
         shards * (QUERY / work.together + (TERM + SEEK * lucene) * work.terms)
         + POSTING * work.postings
-        + CANDIDATE * work.candidates
+        + CANDIDATE * work.returned
     )

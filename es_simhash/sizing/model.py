@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 Way = Literal["plain", "plan", "blocks", "shingles", "grams"]
 WAYS: tuple[Way, ...] = ("plain", "plan", "blocks", "shingles", "grams")
+MOST_TEXTS = 21
+"""Candidates that a search by keys of the text returns: the 20 that are compared, and one more to know of others."""
 _VALUES = 1 << SEGMENT
 
 
@@ -73,12 +75,20 @@ class Work:
     :param postings: that it reads, in all shards together.
     :param candidates: that it returns by chance.
     :param together: fingerprints in one query.
+    :param most: so many candidates of a look-up are returned at most; None for all. By keys of the text it is those
+        that share the most and the rarest keys.
     """
 
     terms: float
     postings: float
     candidates: float
     together: int = 1
+    most: int | None = None
+
+    @property
+    def returned(self) -> float:
+        """The candidates that the server returns."""
+        return self.candidates if self.most is None else min(self.candidates, self.most)
 
 
 def work(way: Way, pool: Pool, batch: int = 1, *, crowded: bool = False) -> Work:
@@ -99,8 +109,8 @@ def work(way: Way, pool: Pool, batch: int = 1, *, crowded: bool = False) -> Work
         return _blocks(pool, min(batch, UNION), crowded)
     if way == "shingles":
         n = pool.documents
-        return Work(BANDS, n * BANDS * pool.texts.band, n * pool.texts.bands)
-    return Work(GRAMS, pool.documents * pool.texts.entries, pool.documents * pool.texts.filtered)
+        return Work(BANDS, n * BANDS * pool.texts.band, n * pool.texts.bands, most=MOST_TEXTS)
+    return Work(GRAMS, pool.documents * pool.texts.entries, pool.documents * pool.texts.filtered, most=MOST_TEXTS)
 
 
 def mean_work(way: Way, pool: Pool, batch: int = 1) -> Work:
@@ -114,6 +124,7 @@ def mean_work(way: Way, pool: Pool, batch: int = 1) -> Work:
         usual.postings + share * (crowded.postings - usual.postings),
         usual.candidates + share * (crowded.candidates - usual.candidates),
         usual.together,
+        usual.most,
     )
 
 

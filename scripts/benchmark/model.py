@@ -1,4 +1,4 @@
-"""The model of es_simhash/sizing beside a real index: candidates, terms, postings, bytes by field, look-ups a second."""
+"""The model of es_simhash/sizing beside a real index: candidates, terms, postings, bytes, look-ups a second."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def compare(bench: Bench, index: str, way: Way, pool: Pool, lucene: int) -> Iter
     """Yield a row for look-ups one at a time, and a row for batches."""
     for size in (1, TOGETHER):
         what = f"{pool.documents:,} documents, {lucene} Lucene segments, {way}, {size} at once"
-        queries = queries_of(bench, way, SINGLE if size == 1 else BATCH)
+        queries = queries_of(bench, way, min(SINGLE if size == 1 else BATCH, bench.count // 2))
         together = together_of(way, size, pool.documents)
         counted = list(chunks(queries, together))[: COUNTED if together == 1 else COUNTED_TOGETHER]
         asked, clauses = sum(map(len, counted)), [clause_of(way, some) for some in counted]

@@ -51,7 +51,7 @@ def measure(bench: Bench, names: dict[int, str], how: str, options: dict[str, An
     way = options["way"]
     found: dict[int, list[float]] = {}
     for size in (1, TOGETHER):
-        queries = queries_of(bench, way, SINGLE if size == 1 else BATCH)
+        queries = queries_of(bench, way, min(SINGLE if size == 1 else BATCH, bench.count // 2))
         searches: dict[str, Callable[[Sequence[int]], object]] = {
             str(count): search_in(bench, index, size, options) for count, index in names.items()
         }
