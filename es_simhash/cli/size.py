@@ -128,9 +128,9 @@ def size(
 ) -> None:
     """Estimate the disk, the nodes and the times of an index.
 
-    The index is one in Elasticsearch; the command opens no store. The figures come from a model that was compared with real indices, and from times that were
-    measured on one machine (docs/sizing.md). So they say which order of size to expect, and which of several choices
-    takes less. Measure the final one on your own servers.
+    The index is one in Elasticsearch; the command opens no store. The figures come from a model that was compared with
+    real indices, and from times that were measured on one machine (docs/sizing.md). So they say which order of size to
+    expect, and which of several choices takes less. Measure the final one on your own servers.
 
     \b
     es-simhash size --documents 50000000 --rate 500

@@ -59,15 +59,16 @@ def model(bench: Bench) -> None:
     texts = replace(TEXTS["random"], band=1 / BAND_VALUES, bands=BANDS / BAND_VALUES, entries=entries)
     if bench.existing:
         pool = Pool(bench.client.count(index=bench.existing)["count"], texts=texts)
-        ways = [way for way in FINGERPRINTS if way != "blocks" or has_blocks(bench, bench.existing)]
-        compare_all(bench, bench.existing, ways, pool)
+        blocks = has_blocks(bench, bench.existing)
+        compare_all(bench, bench.existing, [way for way in FINGERPRINTS if way != "blocks" or blocks], pool)
+        compare_bytes(bench, bench.existing, pool, ("blocks",) if blocks else ())
         return
     bench.room(bench.count, BYTES)
     pool = Pool(bench.count, texts=texts)
     with loaded(bench, ("blocks", "shingles")) as index:
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
         merge(bench, index)
-        compare_bytes(bench, index, pool)
+        compare_bytes(bench, index, pool, ("blocks", "shingles"))
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
         compare_group(bench, index, pool)
     with loaded(bench, ("grams",)) as index:
@@ -90,15 +91,16 @@ def loaded(bench: Bench, keys: tuple[str, ...]) -> Iterator[str]:
 
 
 def compare_all(bench: Bench, index: str, ways: Sequence[str], pool: Pool) -> None:
-    lucene = segments_of(bench, index)
+    shards, lucene = segments_of(bench, index)
     rows: list[list[Any]] = [["look-ups at once", *COLUMNS]]
     for way in ways:
-        rows += compare(bench, index, cast("Way", way), pool, lucene)
-    title = f"{pool.documents:,} documents in {lucene} Lucene segments: measured, predicted, and the factor between"
+        rows += compare(bench, index, cast("Way", way), pool, lucene, shards)
+    where = f"{pool.documents:,} documents, {shards} shards, {lucene} Lucene segments a shard"
+    title = f"{where}: measured, predicted, and the factor between"
     bench.report.add(Facts(title, rows))
 
 
-def compare(bench: Bench, index: str, way: Way, pool: Pool, lucene: int) -> Iterator[list[Any]]:
+def compare(bench: Bench, index: str, way: Way, pool: Pool, lucene: int, shards: int) -> Iterator[list[Any]]:
     """Yield a row for look-ups one at a time, and a row for batches."""
     for size in (1, TOGETHER):
         what = f"{pool.documents:,} documents, {lucene} Lucene segments, {way}, {size} at once"
@@ -110,8 +112,8 @@ def compare(bench: Bench, index: str, way: Way, pool: Pool, lucene: int) -> Iter
         postings, candidates = postings_of(bench, index, clauses), hits(bench, index, clauses)
         rate, micro = speed(bench, search_of(bench, index, way, together), queries, size)
         expected = work(way, pool, size)
-        expected_rate = 1e6 / look_up_us(expected, lucene, batch=size)
-        expected_micro = core_us(expected, lucene)
+        expected_rate = 1e6 / look_up_us(expected, lucene, batch=size, shards=shards)
+        expected_micro = core_us(expected, lucene, shards=shards)
         yield [
             f"{way}, {size}",
             *(terms / asked, expected.terms),
@@ -128,9 +130,10 @@ def speed(
     bench: Bench, search: Callable[[Sequence[Any]], object], queries: Sequence[Any], size: int
 ) -> tuple[float, float]:
     """Return the look-ups a second of the best round, and the µs of a core of the server for each."""
+    latencies({"": search}, queries, size, 1)  # the server compiles what it runs often
     before = server_seconds(bench)
     milliseconds = latencies({"": search}, queries, size, bench.rounds)[""]
-    looked_up = len(queries) * bench.rounds + size  # the first batch is for warming up
+    looked_up = len(queries) * bench.rounds + size  # the first batch comes once more
     return 1000 / min(milliseconds), 1e6 * (server_seconds(bench) - before) / looked_up
 
 
@@ -143,11 +146,19 @@ def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
     return found
 
 
-def compare_bytes(bench: Bench, index: str, pool: Pool) -> None:
+def compare_bytes(bench: Bench, index: str, pool: Pool, keys: Sequence[str]) -> None:
+    """Compare the bytes by field. Of an index of --index that are the fields of es_simhash."""
     with warnings.catch_warnings(action="ignore"):  # a technical preview
-        body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=True)[index]
-    measured = {name: each["total_in_bytes"] / pool.documents for name, each in body["fields"].items()}
-    predicted = bytes_by_field(pool, ("blocks", "shingles"), band_values=BAND_VALUES)
+        body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=True)
+    fields = body[index]["fields"]
+    measured = {name: each["total_in_bytes"] / pool.documents for name, each in fields.items()}
+    a_shard = replace(pool, documents=pool.documents // segments_of(bench, index)[0])
+    predicted = bytes_by_field(a_shard, keys, band_values=BAND_VALUES)
+    if bench.existing:
+        measured, predicted = (
+            {name: each for name, each in found.items() if name.startswith("simhash.")}
+            for found in (measured, predicted)
+        )
     rows: list[list[Any]] = [["field", "bytes a document", "predicted", "×"]]
     for name, each in sorted(measured.items(), key=lambda pair: -pair[1]):
         if each >= 0.5:
@@ -192,8 +203,8 @@ def has_blocks(bench: Bench, index: str) -> bool:
     return bool(bench.client.search(index=index, query=query, size=1, source=False)["hits"]["hits"])
 
 
-def segments_of(bench: Bench, index: str) -> int:
-    """Return the Lucene segments of the largest shard."""
+def segments_of(bench: Bench, index: str) -> tuple[int, int]:
+    """Return the number of shards, and the Lucene segments of the one with the most."""
     indices = bench.client.indices.segments(index=index)["indices"].values()
     shards = [copies[0]["segments"].values() for each in indices for copies in each["shards"].values()]
-    return max(sum(segment["search"] for segment in segments) for segments in shards)
+    return len(shards), max(sum(segment["search"] for segment in segments) for segments in shards)

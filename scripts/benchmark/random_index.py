@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.search.blocks import block_keys
@@ -97,11 +98,15 @@ def short_text(bench: Bench) -> str:
 
 def bands_of(bench: Bench) -> list[str]:
     """Return the MinHash bands of a text, each one of BAND_VALUES values."""
-    numbers = [bench.rng.randrange(BAND_VALUES) * 687_194 for _ in range(BANDS)]  # spread over 36 bits
-    return [
-        f"m{ALPHABET[band]}" + "".join(ALPHABET[number >> shift & 63] for shift in range(30, -1, -6))
-        for band, number in enumerate(numbers)
-    ]
+    chosen = bench.rng.choices(_band_values(), k=BANDS)
+    return [f"m{letter}{value}" for letter, value in zip(ALPHABET, chosen, strict=False)]
+
+
+@cache
+def _band_values() -> list[str]:
+    """Return the values of a band, spread over 36 bits."""
+    numbers = (number * 687_194 for number in range(BAND_VALUES))
+    return ["".join(ALPHABET[number >> shift & 63] for shift in range(30, -1, -6)) for number in numbers]
 
 
 # --- look-ups -------------------------------------------------------------------------------------------------------
