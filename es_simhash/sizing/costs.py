@@ -33,7 +33,7 @@ INGEST = 80.0
 process, however many worker processes it has."""
 GROUP = 30.0
 """µs of ``group`` for a document: it reads the row, and compares the fingerprint."""
-GROUP_MEMORY = 400.0
+GROUP_MEMORY = 800.0
 """Bytes of the memory of ``group`` for a document."""
 INGEST_MEGABYTES, WORKER_MEGABYTES = 210, 110
 """Memory of an ingest and of each worker process: docs/measurements.md, "A large load". It does not grow."""
