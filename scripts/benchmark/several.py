@@ -7,7 +7,7 @@ import multiprocessing
 import time
 from typing import TYPE_CHECKING, Any
 
-from ingest import BYTES, SETTINGS
+from ingest import BYTES
 from report import Facts
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from bench import Bench
 
-PROCESSES = (1, 2, 4, 8)
+RUNS = ((1, "1s"), (2, "1s"), (4, "1s"), (8, "1s"), (4, "-1"))
+"""Processes, and the refresh interval of the index: Elasticsearch's default, and none, as for a large load."""
 WORDS = 40
 SHARE = 0.2
 """The share of documents that are copies of an earlier one: half of them exact, half of them with another word."""
@@ -30,27 +31,28 @@ def several(bench: Bench) -> None:
     bench.room(bench.count, BYTES)
     pool = documents_of(bench.count, bench.rng)
     rows: list[list[Any]] = [
-        ["processes", "s", "documents a second", "duplicates found", "missed", "missed, %", "group, s", "links written",
+        ["processes, refresh interval", "s", "documents a second", "duplicates found", "missed", "missed, %", "group, s", "links written",
          "groups", "the groups of one process"]
     ]  # fmt: skip
     alone: set[frozenset[str]] | None = None
-    for processes in PROCESSES:
+    for processes, refresh in RUNS:
         files = [bench.folder / f"several-{number}.jsonl" for number in range(processes)]
         for number, file in enumerate(files):
             with file.open("w", encoding="utf-8") as lines:
                 lines.writelines(json.dumps(document) + "\n" for document in pool[number::processes])
         with bench.index("several") as index:
             address = f"{bench.store}/{index}"
-            set_up(bench, index)
+            set_up(bench, index, refresh)
             seconds = ingest_all(address, files)
             bench.client.indices.refresh(index=index)
             linked = bench.client.count(index=index, query={"exists": {"field": "simhash.duplicate_of"}})["count"]
             group_seconds, written, groups = group(address)
         alone = alone or groups
         true = sum(len(members) - 1 for members in alone)
-        bench.report.aim(f"{processes} processes: groups as of one process", float(groups == alone), at_least=1)
+        what = f"{processes} processes, refresh {refresh}: groups as of one process"
+        bench.report.aim(what, float(groups == alone), at_least=1)
         rows.append(
-            [processes, seconds, bench.count / seconds, linked, true - linked, 100 * (true - linked) / max(1, true),
+            [f"{processes}, {refresh}", seconds, bench.count / seconds, linked, true - linked, 100 * (true - linked) / max(1, true),
              group_seconds, written, len(groups), "yes" if groups == alone else "no"]
         )  # fmt: skip
     bench.report.add(Facts(f"{bench.count:,} documents of {WORDS} words, one in five a copy, block keys", rows))
@@ -75,12 +77,12 @@ def word(rng: random.Random) -> str:
     return "".join(rng.choices(HAN, k=2))
 
 
-def set_up(bench: Bench, index: str) -> None:
+def set_up(bench: Bench, index: str, refresh: str) -> None:
     from es_simhash import Documents
 
     with Documents(bench.client, index=index) as documents:
         documents.setup(keys=["blocks"])
-    bench.client.indices.put_settings(index=index, settings=SETTINGS)
+    bench.client.indices.put_settings(index=index, settings={"index.refresh_interval": refresh})
 
 
 def ingest_all(address: str, files: list[Path]) -> float:
