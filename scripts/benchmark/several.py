@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 RUNS = ((1, "1s"), (2, "1s"), (4, "1s"), (8, "1s"), (4, "-1"))
 """Processes, and the refresh interval of the index: Elasticsearch's default, and none, as for a large load."""
+COLUMNS = (
+    "s", "documents a second", "duplicates found", "missed", "missed, %", "group, s", "links written", "groups",
+    "the groups of one process",
+)  # fmt: skip
 WORDS = 40
 SHARE = 0.2
 """The share of documents that are copies of an earlier one: half of them exact, half of them with another word."""
@@ -30,10 +34,7 @@ def several(bench: Bench) -> None:
     """Ingest one pool by 1, 2, 4 and 8 processes, and group it. Each process has each 1st, 2nd, … document."""
     bench.room(bench.count, BYTES)
     pool = documents_of(bench.count, bench.rng)
-    rows: list[list[Any]] = [
-        ["processes, refresh interval", "s", "documents a second", "duplicates found", "missed", "missed, %", "group, s", "links written",
-         "groups", "the groups of one process"]
-    ]  # fmt: skip
+    rows: list[list[Any]] = [["processes, refresh interval", *COLUMNS]]
     alone: set[frozenset[str]] | None = None
     for processes, refresh in RUNS:
         files = [bench.folder / f"several-{number}.jsonl" for number in range(processes)]
@@ -51,10 +52,10 @@ def several(bench: Bench) -> None:
         true = sum(len(members) - 1 for members in alone)
         what = f"{processes} processes, refresh {refresh}: groups as of one process"
         bench.report.aim(what, float(groups == alone), at_least=1)
-        rows.append(
-            [f"{processes}, {refresh}", seconds, bench.count / seconds, linked, true - linked, 100 * (true - linked) / max(1, true),
-             group_seconds, written, len(groups), "yes" if groups == alone else "no"]
-        )  # fmt: skip
+        missed = true - linked
+        of_ingest = [seconds, bench.count / seconds, linked, missed, 100 * missed / max(1, true)]
+        of_group = [group_seconds, written, len(groups), "yes" if groups == alone else "no"]
+        rows.append([f"{processes}, {refresh}", *of_ingest, *of_group])
     bench.report.add(Facts(f"{bench.count:,} documents of {WORDS} words, one in five a copy, block keys", rows))
 
 
