@@ -83,7 +83,7 @@ def _parse(line: bytes) -> Any:
     if b"\0" in line:
         raise InputError("not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (--encoding utf-16)")
     try:
-        return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        return _decoder.decode(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(not_utf8(line, error)) from error
     except json.JSONDecodeError as error:
@@ -124,3 +124,6 @@ def _looks_like_gb18030(line: bytes) -> bool:
 
 def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number: use null")
+
+
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant)

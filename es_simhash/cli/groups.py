@@ -6,7 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
+from tqdm import tqdm
 
+from es_simhash.cli.group import show_stages
 from es_simhash.cli.help import Command, Group
 from es_simhash.cli.options import filter_option, store_options, text_field_option
 from es_simhash.cli.output import echo
@@ -75,11 +77,18 @@ def list_groups(
     es-simhash groups list --csv > groups.csv
     """
     fields = (title_field, tuple(text_field))
-    with open_documents(**store) as documents:
-        found = islice(documents.groups(filter=filter), limit)
+    with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
+        found = _closing(bar, islice(documents.groups(filter=filter, progress=show_stages(bar)), limit))
         names = ("members", "exact", "farthest", "group", "title")
         if not print_rows(_group_rows(documents, found, *fields), names, form) and form is None:
             echo("no groups", err=True)
+
+
+def _closing(bar: tqdm[Any], summaries: Iterable[GroupSummary]) -> Iterator[GroupSummary]:
+    """Yield the groups. All documents were read before the first one, so the bar ends there."""
+    for summary in summaries:
+        bar.close()
+        yield summary
 
 
 def _group_rows(

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from tqdm import tqdm
 
 from es_simhash.cli.help import option
 from es_simhash.cli.options import collect_options
@@ -104,9 +105,11 @@ def remove_duplicates(
         plan = stack.enter_context(tempfile.TemporaryFile())
         show = SHOWN if not chosen.dry_run else None
         count = exact = 0
-        for duplicate in documents.duplicates(rule=rule):
+        found = tqdm(documents.duplicates(rule=rule), unit=" duplicates found", disable=None, leave=False)
+        for duplicate in found:
             plan.write(json.dumps(list(asdict(duplicate).values())).encode() + b"\n")
             if show is None or (count < show and not chosen.yes):
+                found.clear()
                 _show(duplicate, as_json=as_json)
             count += 1
             exact += duplicate.exact
@@ -125,7 +128,8 @@ def remove_duplicates(
         if chosen.save is not None and count:
             save = _Saved(stack.enter_context(_new_file(chosen.save)), chosen).put
         plan.seek(0)
-        removed = documents.remove_duplicates(_planned(plan), save=save, filter=filter, rule=rule)
+        planned = tqdm(_planned(plan), total=count, unit=" duplicates", disable=None, leave=False)
+        removed = documents.remove_duplicates(planned, save=save, filter=filter, rule=rule)
     if as_json:
         print_json({"removed": removed})
         return

@@ -6,7 +6,9 @@ from datetime import datetime
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from tqdm import tqdm
 
+from es_simhash.cli.group import show_stages
 from es_simhash.cli.groups import title_field_option
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, rule_options, store_options, text_field_option
@@ -72,7 +74,10 @@ def report(
     es-simhash report --confirm 0.8 --groups 1000 --title-field title
     """
     with open_documents(**store) as documents:
-        review = documents.review(groups=groups, members=members, filter=filter, rule=rule)
+        with tqdm(unit=" documents", disable=None, leave=False) as bar:
+            review = documents.review(
+                groups=groups, members=members, filter=filter, progress=show_stages(bar), rule=rule
+            )
         page = Page(
             review,
             documents.fingerprinter().scheme,

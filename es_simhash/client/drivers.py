@@ -99,7 +99,7 @@ class SyncClient:
         return self._store.perform(request)
 
     def _perform_at_once(self, first: Request[Any], *others: Request[Any]) -> tuple[Any, ...]:
-        if self._store.embedded:
+        if self._store.embedded or not others:
             return tuple(map(self._store.perform, (first, *others)))
         if self._threads is None:
             self._threads = ThreadPoolExecutor(len(others), "es-simhash-at-once")

@@ -12,6 +12,7 @@ from es_simhash.errors import InputError
 from es_simhash.review.findings import Review, ReviewedGroup
 from es_simhash.review.group_table import GroupTable
 from es_simhash.verbs.duplicates import duplicates_of_heads, remove_duplicates
+from es_simhash.verbs.group import no_progress
 from es_simhash.verbs.near_misses import near_misses
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from es_simhash.review.group_table import GroupMember, GroupSummary
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
     from es_simhash.verbs.duplicates import Duplicate
+    from es_simhash.verbs.group import Progress
     from es_simhash.verbs.near_misses import NearMiss
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -37,13 +39,16 @@ _GROUPS = 50
 class ReviewVerbs(DocumentVerbs):
     """All verbs of :class:`~es_simhash.Documents` and :class:`~es_simhash.AsyncDocuments`."""
 
-    def groups(self, *, filter: Mapping[str, Any] | None = None) -> Stream[GroupSummary]:
+    def groups(
+        self, *, filter: Mapping[str, Any] | None = None, progress: Progress = no_progress
+    ) -> Stream[GroupSummary]:
         """Return the groups of two or more documents, the largest first.
 
         The groups are those that ``ingest`` and ``group`` wrote. All documents are read before the first group is
         returned. They are held in a temporary file, some 150 bytes each, so memory does not grow with their number.
 
         :param filter: count only documents that match this filter.
+        :param progress: is called with ``read`` and a number of documents.
         """
         exported = self.export(filter=filter)
 
@@ -51,6 +56,7 @@ class ReviewVerbs(DocumentVerbs):
             with GroupTable() as table:
                 for rows in exported(performer):
                     table.add(rows)
+                    progress("read", len(rows))
                 found = table.summaries()
                 while some := list(islice(found, _BATCH)):
                     yield some
@@ -107,6 +113,7 @@ class ReviewVerbs(DocumentVerbs):
         near_misses: int = 20,
         seed: int = 0,
         filter: Mapping[str, Any] | None = None,
+        progress: Progress = no_progress,
         **rule: Unpack[RuleOptions],
     ) -> Flow[Review]:
         """Return what a person should look at: counts, the largest groups, and near misses.
@@ -119,16 +126,22 @@ class ReviewVerbs(DocumentVerbs):
         :param near_misses: how many pairs just outside the rule. They come from a random sample.
         :param seed: another seed draws another sample.
         :param filter: only documents that match this filter.
+        :param progress: is called with ``read`` and a number of documents while they are read for the first time.
         :param rule: as for :meth:`ingest`: use the rule that made the groups.
         """
         for name, number in (("groups", groups), ("members", members), ("near_misses", near_misses)):
             if type(number) is not int or number < 0:
                 raise InputError(f"{name} is {number!r}: use a whole number from 0")
         check_optional_filter(filter)
-        return self._review((groups, members, near_misses), seed, filter, self._rule(rule))
+        return self._review((groups, members, near_misses), seed, filter, self._rule(rule), progress)
 
     def _review(
-        self, most: tuple[int, int, int], seed: int, filter: Mapping[str, Any] | None, rule: DuplicateRule
+        self,
+        most: tuple[int, int, int],
+        seed: int,
+        filter: Mapping[str, Any] | None,
+        rule: DuplicateRule,
+        progress: Progress,
     ) -> Flow[Review]:
         resolved = yield from self._opening.resolve(rule)
         fingerprinter = yield from self._opening.fingerprinter()
@@ -139,6 +152,7 @@ class ReviewVerbs(DocumentVerbs):
             while scan is not None:
                 page = yield from ask(scan)
                 table.add(page.rows)
+                progress("read", len(page.rows))
                 scan = scan.following(page)
             totals = table.totals()
             shown = [

@@ -13,6 +13,7 @@ from es_simhash.client.arguments import (
     checked_ids,
     checked_slice,
 )
+from es_simhash.client.free_memory import free_memory
 from es_simhash.client.runs import Runs
 from es_simhash.client.store_verbs import StoreVerbs
 from es_simhash.contract import Count, Locate, Scan, ask
@@ -380,7 +381,8 @@ class WritingVerbs(StoreVerbs):
 
         An ingest gives each new document the group of its original. This also finds what several ingests added at the
         same moment, and what lies between two groups. It writes only what changes, and nothing that another writer
-        changed in the meantime. Memory: some 700 bytes a document; with ``confirm`` up to 450 for each near pair.
+        changed in the meantime. Memory: some 200 bytes a document; with ``confirm`` up to 450 for each near pair. A
+        warning says before the reading if that is more than is free.
 
         :param filter: only documents that match this filter are grouped, as if there were no others.
         :param head: the member whose id names the group: the ``earliest`` that was written, the ``latest``, or the one
@@ -397,4 +399,4 @@ class WritingVerbs(StoreVerbs):
         self, rule: DuplicateRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
     ) -> Flow[GroupReport]:
         resolved = yield from self._opening.resolve(rule)
-        return (yield from self._runs.change(group(resolved, filter, head, progress)))
+        return (yield from self._runs.change(group(resolved, filter, head, progress, free_memory())))

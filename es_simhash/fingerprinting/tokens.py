@@ -24,7 +24,8 @@ _LONGEST_RUN = 512
 RUNS = 1_000
 """Han runs in one call of a segmenter: at most half a million characters. A signal waits until the call returns."""
 
-_RUN = re.compile(f"[{_HAN}]{{1,{_LONGEST_RUN}}}")
+_RUN = f"[{_HAN}]{{1,{_LONGEST_RUN}}}"
+_SPLIT = re.compile(f"({_RUN})")
 # Letters and digits; also accents and vowel signs, in scripts that write them as separate characters.
 _LETTER = f"(?:[^\\W_{_HAN}{_RARE_HAN}]|[\u0300-\u036f\u0900-\u0963\u0966-\u109f])"
 _WORD = re.compile(
@@ -34,7 +35,7 @@ _WORD = re.compile(
 )
 
 
-_RUN_OR_WORD = re.compile(f"({_RUN.pattern})|{_WORD.pattern}")
+_RUN_OR_WORD = re.compile(f"({_RUN})|{_WORD.pattern}")
 _HAN_OR_WORD = re.compile(f"[{_HAN}]|{_WORD.pattern}")
 _CHARACTER = re.compile(f"[{_HAN}{_RARE_HAN}]|{_LETTER}")
 
@@ -74,13 +75,14 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
         kept = "".join(_CHARACTER.findall(normalised))
         return [kept[start : start + CHARACTERS] for start in range(len(kept) - 1)] or list(kept)
     # One call for many runs, one on each line: a call itself costs about as much as the segmentation of one run.
-    runs = _RUN.findall(normalised)
+    between_and_runs = _SPLIT.split(normalised)  # in turn
+    runs = between_and_runs[1::2]
     words = segment("\n".join(runs[:RUNS]))
     for start in range(RUNS, len(runs), RUNS):
         words += segment("\n".join(runs[start : start + RUNS]))
     if tokens == "words":
         # What stands between the runs is short, and no word reaches over a run.
-        return words + _WORD.findall("\n".join(_RUN.split(normalised)))
+        return words + _WORD.findall("\n".join(between_and_runs[::2]))
     return _in_order(normalised, words)
 
 

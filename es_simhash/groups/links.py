@@ -26,18 +26,17 @@ Positions. Documents are in write order; a position is an index into this order.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.encoding import columns, to_array
-from es_simhash.groups.near_pairs import NearPairs, nearest
+from es_simhash.fingerprinting.encoding import columns
+from es_simhash.groups.near_pairs import NearPairs, kinds_of, nearest
 from es_simhash.groups.time_window import MembersByTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -58,28 +57,35 @@ _PAIRS_A_REQUEST = 250
 """Pairs whose texts are requested together."""
 _KINDS_IN_WINDOW = 1_000
 """Texts with which one is compared, before it is known which of them are in the window."""
+_SHARE = 16
+"""Pairs are collected until there are more than one for so many members. Then the groups that they link are united."""
 _PAIRS_A_CHUNK = 50_000
 """Pairs that are checked together for whether their texts are still needed."""
 
 
 @dataclass(frozen=True)
 class GroupInput:
-    """The documents to group, in write order: each sequence has one value a document.
+    """The documents to group, in write order: each array has one value a document.
 
-    :param fingerprints: unsigned; None for a text that is too short for one.
-    :param bits: the fingerprint width.
-    :param digests: of the normalised texts; None for an empty text, which is nobody's duplicate.
-    :param ids: of the documents.
-    :param groups: the current group of each document: the id of its head.
+    :param fingerprints: shape (n,) for 64 bits, (n, 2) for 128, as ``encoding.to_array`` returns them. Any value for a
+        text that is too short for a fingerprint.
+    :param fingerprinted: whether the text has a fingerprint, shape (n,).
+    :param texts: the position of the first document with the same normalised text, shape (n,); -1 for an empty text,
+        which is nobody's duplicate.
+    :param names: a number for the id, shape (n,).
+    :param groups: the number of the id of the current head, shape (n,).
     :param times: the times of the documents, if they count.
     """
 
-    fingerprints: Sequence[int | None]
-    bits: int
-    digests: Sequence[str | None]
-    ids: Sequence[str]
-    groups: Sequence[str]
+    fingerprints: NDArray[np.uint64]
+    fingerprinted: NDArray[np.bool_]
+    texts: NDArray[np.int64]
+    names: NDArray[np.int64]
+    groups: NDArray[np.int64]
     times: Times | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
 
 
 def links(documents: GroupInput, max_distance: int, head: str) -> tuple[Links, int]:
@@ -92,33 +98,32 @@ def links(documents: GroupInput, max_distance: int, head: str) -> tuple[Links, i
     """
     if documents.times is not None:
         return _links_in_window(documents, documents.times, max_distance, head)
-    fingerprints = documents.fingerprints
-    with_value = np.array([i for i, value in enumerate(fingerprints) if value is not None], dtype=np.int64)
-    values = to_array((value or 0 for value in fingerprints), documents.bits)
+    values = documents.fingerprints
+    with_value = np.flatnonzero(documents.fingerprinted)
     # The best original so far, as one number whose order is the order of preference: the position of an exact
     # duplicate; or distance + 1 in the bits from 48 on, and the position in the bits below.
-    best = np.full(len(fingerprints), _NO_ORIGINAL, dtype=np.int64)
-    near = NearPairs(values[with_value], max_distance)
+    best = np.full(len(documents), _NO_ORIGINAL, dtype=np.int64)
+    near = NearPairs(values if len(with_value) == len(values) else values[with_value], max_distance)
 
     def linked() -> Iterator[Pairs]:
-        for pairs in near.connecting():
-            earlier, later = np.sort(with_value[pairs], axis=1).T
+        for indices in near.connecting():
+            pairs = with_value[indices[indices[:, 0] != indices[:, 1]]]
+            earlier, later = np.sort(pairs, axis=1).T
             differing = columns(values[earlier] ^ values[later])
             distance = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
-            apart = earlier != later
-            np.minimum.at(best, later[apart], ((distance + 1) << 48 | earlier)[apart])
-            yield with_value[pairs]
-        copies = _copies(documents.digests)
+            np.minimum.at(best, later, (distance + 1) << 48 | earlier)
+            yield pairs
+        copies = _copies(documents.texts)
         np.minimum.at(best, copies[:, 1], copies[:, 0])
         yield copies
 
-    lowest = unite(len(fingerprints), linked())
+    lowest = unite(len(documents), linked())
     originals = np.where(best == _NO_ORIGINAL, -1, best & ((1 << 48) - 1))
     return (_heads(lowest, documents, head), originals), near.left_out
 
 
 def _links_in_window(documents: GroupInput, times: Times, max_distance: int, head: str) -> tuple[Links, int]:
-    count = len(documents.ids)
+    count = len(documents)
     distinct, kinds = _kinds_of_fingerprints(documents)
     near_kinds = NearPairs(distinct, max_distance)
     best = np.full(count, _NO_ORIGINAL, dtype=np.int64)  # as in links()
@@ -131,7 +136,7 @@ def _links_in_window(documents: GroupInput, times: Times, max_distance: int, hea
             for pairs, index in members.pairs(near):
                 np.minimum.at(best, pairs[:, 1], (np.asarray(distance)[index] + 1) << 48 | pairs[:, 0])
                 yield pairs
-        copies = _copies_in_window(documents.digests, times)
+        copies = _copies_in_window(documents.texts, times)
         np.minimum.at(best, copies[:, 1], copies[:, 0])
         yield copies
 
@@ -142,20 +147,17 @@ def _links_in_window(documents: GroupInput, times: Times, max_distance: int, hea
 
 def _kinds_of_fingerprints(documents: GroupInput) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return the different fingerprints, and for each document the index of its own; -1 if it has none."""
-    numbers: dict[int | None, int] = {None: -1}
-    kinds = [numbers.setdefault(value, len(numbers) - 1) for value in documents.fingerprints]
-    distinct = to_array((value for value in numbers if value is not None), documents.bits)
-    return distinct, np.array(kinds, dtype=np.int64)
+    kinds = np.full(len(documents), -1, dtype=np.int64)
+    values = documents.fingerprints[documents.fingerprinted]
+    first, numbers = kinds_of(columns(values))
+    order = np.argsort(first)  # number them in the order of their first documents
+    kinds[documents.fingerprinted] = np.argsort(order)[numbers]
+    return values[first[order]], kinds
 
 
-def _kinds_of_digests(digests: Sequence[str | None]) -> NDArray[np.int64]:
-    numbers: dict[str | None, int] = {None: -1}
-    return np.array([numbers.setdefault(digest, len(numbers) - 1) for digest in digests], dtype=np.int64)
-
-
-def _copies_in_window(digests: Sequence[str | None], times: Times) -> Pairs:
+def _copies_in_window(texts: NDArray[np.int64], times: Times) -> Pairs:
     """Return the pairs of exact duplicates that their links need, the lower position first."""
-    members = MembersByTime(_kinds_of_digests(digests), times)
+    members = MembersByTime(texts, times)
     itself = np.stack([np.arange(len(members.sizes))] * 2, axis=1)
     found = [pairs for pairs, _ in members.pairs(itself)]
     return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *found]), axis=0)
@@ -168,11 +170,9 @@ def _near_in_window(
 
     The third value is about how many pairs are left out, because each document is paired with ``most`` earlier ones.
     """
-    kinds = _kinds_of_digests(documents.digests)
-    fingerprints = {kind: documents.fingerprints[i] for i, kind in enumerate(kinds.tolist()) if kind >= 0}
-    compared = np.array([kind for kind, value in fingerprints.items() if value is not None], dtype=np.int64)
-    values = to_array((fingerprints[kind] or 0 for kind in compared.tolist()), documents.bits)
-    near_kinds = NearPairs(values, max_distance)
+    kinds = documents.texts
+    compared = np.flatnonzero((kinds == np.arange(len(kinds))) & documents.fingerprinted)
+    near_kinds = NearPairs(documents.fingerprints[compared], max_distance)
     near, distances = near_kinds.every(_KINDS_IN_WINDOW)
     found = list(MembersByTime(kinds, times).pairs(compared[near]))
     pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(pairs for pairs, _ in found)])
@@ -210,10 +210,11 @@ class ConfirmedLinks:
         self.left_out = 0
         """About how many pairs within ``max_distance`` are not compared, because so many documents are near."""
         self._documents = documents
-        fingerprints, times = documents.fingerprints, documents.times
-        copies = _copies(documents.digests) if times is None else _copies_in_window(documents.digests, times)
-        self._lowest = unite(len(fingerprints), iter([copies]))
-        self._originals = np.full(len(fingerprints), -1, dtype=np.int64)
+        times = documents.times
+        copies = _copies(documents.texts) if times is None else _copies_in_window(documents.texts, times)
+        # A lower member in the group of each document; of the lowest one, itself. Following it leads to the lowest one.
+        self._lower = unite(len(documents), iter([copies]))
+        self._originals = np.full(len(documents), -1, dtype=np.int64)
         # From the highest original to the lowest: numpy assigns in order, and the last assignment stays.
         self._originals[copies[::-1, 1]] = copies[::-1, 0]
         # Exact duplicates have the same text. So only the first of them is compared with other documents, unless times
@@ -223,10 +224,8 @@ class ConfirmedLinks:
         elif times is not None:
             pairs, distances, self.left_out = _near_in_window(documents, times, max_distance, most)
         elif near is None:
-            compared = [i for i, v in enumerate(fingerprints) if v is not None and self._originals[i] < 0]
-            positions = np.array(compared, dtype=np.int64)
-            values = to_array((fingerprints[i] or 0 for i in compared), documents.bits)
-            every = NearPairs(values, max_distance)
+            positions = np.flatnonzero(documents.fingerprinted & (self._originals < 0))
+            every = NearPairs(documents.fingerprints[positions], max_distance)
             pairs, distances = every.every(most)
             pairs, self.left_out = positions[pairs], every.left_out
         else:
@@ -255,16 +254,13 @@ class ConfirmedLinks:
         :param agree: returns whether the texts at two positions agree; the earlier position is the first argument. It
             is called only with positions that ``needed`` returned.
         """
-        lowest, originals = self._lowest, self._originals
-        united: dict[int, int] = {}  # the lowest member of a group, and the lowest member of the group it joins now
+        lower, originals = self._lower, self._originals
         for earlier, later in self._requested.tolist():
-            ends = _follow(int(lowest[earlier]), united), _follow(int(lowest[later]), united)
-            if (ends[0] != ends[1] or originals[later] < 0) and agree(earlier, later):
-                united[max(ends)] = min(ends)
+            [one], [other] = self._lowest([earlier]), self._lowest([later])
+            if (one != other or originals[later] < 0) and agree(earlier, later):
+                lower[max(one, other)] = min(one, other)
                 if originals[later] < 0:
                     originals[later] = earlier
-        pairs = [(low, end) for low, end in united.items() if low != end]
-        self._lowest = unite(len(lowest), iter([np.array(pairs, dtype=np.int64).reshape(-1, 2)]), lowest)
         self._requested = self._requested[:0]
 
     def result(self, head: str) -> Links:
@@ -272,7 +268,15 @@ class ConfirmedLinks:
 
         :param head: one of :data:`HEADS`.
         """
-        return _heads(self._lowest, self._documents, head), self._originals
+        return _heads(_followed(self._lower), self._documents, head), self._originals
+
+    def _lowest(self, positions: NDArray[np.int64] | list[int]) -> NDArray[np.int64]:
+        """Return the lowest member in the group of each of these documents."""
+        lowest: NDArray[np.int64] = self._lower[positions]
+        while not np.array_equal(lowest, lower := self._lower[lowest]):
+            lowest = lower
+        self._lower[positions] = lowest
+        return lowest
 
     def _next_pairs(self) -> Pairs:
         """Return the next pairs whose texts can change a link; an empty array at the end."""
@@ -281,7 +285,7 @@ class ConfirmedLinks:
                 self._chunk = self._pairs[self._start : self._start + _PAIRS_A_CHUNK]
                 self._start += _PAIRS_A_CHUNK
             earlier, later = self._chunk.T
-            open_pairs = self._chunk[(self._lowest[earlier] != self._lowest[later]) | (self._originals[later] < 0)]
+            open_pairs = self._chunk[(self._lowest(earlier) != self._lowest(later)) | (self._originals[later] < 0)]
             requested: Pairs = open_pairs[:_PAIRS_A_REQUEST]
             self._chunk = open_pairs[_PAIRS_A_REQUEST:]
             if len(requested):
@@ -289,19 +293,10 @@ class ConfirmedLinks:
         return self._chunk
 
 
-def _follow(low: int, united: dict[int, int]) -> int:
-    while (lower := united.get(low, low)) != low:
-        low = lower
-    return low
-
-
-def _copies(digests: Sequence[str | None]) -> Pairs:
-    """Return a pair for each exact duplicate: the position of the first document with its digest, and its own."""
-    first: dict[str, int] = {}
-    firsts = [i if digest is None else first.setdefault(digest, i) for i, digest in enumerate(digests)]
-    earlier = np.array(firsts, dtype=np.int64)
-    later = np.flatnonzero(earlier != np.arange(len(earlier)))
-    return np.stack([earlier[later], later], axis=1)
+def _copies(texts: NDArray[np.int64]) -> Pairs:
+    """Return a pair for each exact duplicate: the position of the first document with its text, and its own."""
+    later = np.flatnonzero((texts >= 0) & (texts != np.arange(len(texts))))
+    return np.stack([texts[later], later], axis=1)
 
 
 def _heads(lowest: NDArray[np.int64], documents: GroupInput, head: str) -> NDArray[np.int64]:
@@ -313,9 +308,7 @@ def _heads(lowest: NDArray[np.int64], documents: GroupInput, head: str) -> NDArr
         return lowest
     order = np.arange(len(lowest))
     if head == "kept":
-        named = Counter(zip(documents.groups, lowest.tolist(), strict=True))
-        votes = [named[id, low] for id, low in zip(documents.ids, lowest.tolist(), strict=True)]
-        order = np.lexsort((order, -np.array(votes, dtype=np.int64)))[::-1]
+        order = np.lexsort((order, -_votes(lowest, documents)))[::-1]
     # numpy assigns in order, and the last assignment to an element stays. So the preferred head comes last.
     head_of = np.arange(len(lowest))
     head_of[lowest[order]] = order
@@ -323,22 +316,47 @@ def _heads(lowest: NDArray[np.int64], documents: GroupInput, head: str) -> NDArr
     return heads
 
 
-def unite(count: int, pairs: Iterator[Pairs], united: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+def _votes(lowest: NDArray[np.int64], documents: GroupInput) -> NDArray[np.int64]:
+    """Return for each document how many members of its group have it as their head."""
+    by_name = np.argsort(documents.names)
+    names = documents.names[by_name]
+    index = np.minimum(np.searchsorted(names, documents.groups), max(0, len(names) - 1))
+    named = by_name[index]
+    held = (names[index] == documents.groups) & (lowest[named] == lowest)
+    return np.bincount(named[held], minlength=len(lowest))
+
+
+def unite(count: int, pairs: Iterator[Pairs]) -> NDArray[np.int64]:
     """Unite the groups that the pairs link.
 
     :param count: the number of members.
     :param pairs: arrays of shape (n, 2).
-    :param united: an earlier result for the same members, to continue from. It is changed and must not be used again.
     :returns: for each member the lowest index in its group, shape (count,).
     """
-    lowest = np.arange(count) if united is None else united
+    lowest = np.arange(count)
+    waiting: list[Pairs] = []
+    size = 0
     for batch in pairs:
-        linked = batch[lowest[batch[:, 0]] != lowest[batch[:, 1]]]
-        while len(linked):
-            # Of two linked groups, the larger lowest member points to the smaller one. Then all follow their pointers.
-            ends = np.sort(lowest[linked], axis=1)
-            np.minimum.at(lowest, ends[:, 1], ends[:, 0])
-            while not np.array_equal(lowest, nearer := lowest[lowest]):
-                lowest = nearer
-            linked = linked[lowest[linked[:, 0]] != lowest[linked[:, 1]]]
+        waiting.append(batch[lowest[batch[:, 0]] != lowest[batch[:, 1]]])
+        size += len(waiting[-1])
+        if size > count // _SHARE:  # to unite groups costs a pass over all members
+            lowest = _united(lowest, np.concatenate(waiting))
+            waiting, size = [], 0
+    return _united(lowest, np.concatenate(waiting)) if size else lowest
+
+
+def _united(lowest: NDArray[np.int64], linked: Pairs) -> NDArray[np.int64]:
+    while len(linked):
+        # Of two linked groups, the larger lowest member points to the smaller one. Then all follow their pointers.
+        ends = np.sort(lowest[linked], axis=1)
+        np.minimum.at(lowest, ends[:, 1], ends[:, 0])
+        lowest = _followed(lowest)
+        linked = linked[lowest[linked[:, 0]] != lowest[linked[:, 1]]]
     return lowest
+
+
+def _followed(lower: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each member the lowest one, to which the pointers to lower ones lead."""
+    while not np.array_equal(lower, further := lower[lower]):
+        lower = further
+    return lower

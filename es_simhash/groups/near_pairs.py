@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _NEIGHBOURS = 1_000
 """Fingerprints with which one is compared, of those with equal blocks."""
+_SLICE = 1_000_000
+"""Pairs that are made or compared at once, so that memory does not grow with them."""
 _WORD = (1 << 64) - 1
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication loses no bit of the word
 
@@ -57,8 +59,11 @@ class NearPairs:
         if not len(self._fingerprints) or self._max_distance < 0:
             return
         words = columns(self._fingerprints)
-        first, kinds = _kinds(words)
-        yield np.stack([np.arange(len(kinds)), first[kinds]], axis=1)
+        first, kinds = kinds_of(words)
+        for start in range(0, len(kinds), _SLICE):
+            some = kinds[start : start + _SLICE]
+            yield np.stack([np.arange(start, start + len(some)), first[some]], axis=1)
+        del kinds  # it is large
         for pairs in self._near_kinds([word[first] for word in words]):
             yield first[pairs]
 
@@ -72,14 +77,14 @@ class NearPairs:
         words = columns(self._fingerprints)
         if not len(self._fingerprints) or self._max_distance < 0:
             return np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64)
-        first, kinds = _kinds(words)
+        first, kinds = kinds_of(words)
         order = np.argsort(first)  # number the kinds in the order of their first fingerprints
         first, kinds = first[order], np.argsort(order)[kinds]
         pairs = self._each_once([word[first] for word in words], most)
         members = _Members(kinds, len(first))
         itself = np.arange(len(first))
-        kinds_of = (np.stack([itself, itself], axis=1), pairs, pairs[:, ::-1])
-        every = np.concatenate([members.pairs(of, most) for of in kinds_of])
+        compared = (np.stack([itself, itself], axis=1), pairs, pairs[:, ::-1])
+        every = np.concatenate([members.pairs(of, most) for of in compared])
         distances = _distances(words, every)
         kept = nearest(every, distances, most)
         sizes = np.bincount(kinds)
@@ -122,18 +127,18 @@ class NearPairs:
             keys = keys * _MIX + (word & mask)  # different words may get one key; then they are only compared
         order = np.argsort(keys)
         keys, values = keys[order], [word[order] for word in distinct]
-        left = np.arange(len(keys))
+        left = np.flatnonzero(keys[:-1] == keys[1:])
         for offset in range(1, _NEIGHBOURS + 1):
             # Compare each with the next one, then with the one after that, while the keys are equal.
-            left = left[: np.searchsorted(left, len(keys) - offset)]
-            left = left[keys[left] == keys[left + offset]]
             if not len(left):
                 return
-            distances = np.bitwise_count(values[0][left] ^ values[0][left + offset])
-            for word in values[1:]:
-                distances += np.bitwise_count(word[left] ^ word[left + offset])
-            near = left[distances <= self._max_distance]
-            yield np.stack([order[near], order[near + offset]], axis=1)
+            for start in range(0, len(left), _SLICE):
+                ones = left[start : start + _SLICE]
+                distances = sum(np.bitwise_count(word[ones] ^ word[ones + offset]) for word in values)
+                near = ones[distances <= self._max_distance]
+                yield np.stack([order[near], order[near + offset]], axis=1)
+            left = left[: np.searchsorted(left, len(keys) - offset - 1)]
+            left = left[keys[left] == keys[left + offset + 1]]
         more = np.maximum(np.unique(keys, return_counts=True)[1] - _NEIGHBOURS, 0)
         self.left_out += int((more * (more - 1) // 2).sum())
 
@@ -184,19 +189,21 @@ def nearest(pairs: Pairs, distances: NDArray[np.int64], most: int) -> NDArray[np
     return kept
 
 
-def _kinds(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the index of the first fingerprint of each kind, and the number of the kind of each fingerprint."""
-    if len(words) == 1:
-        _, first, kinds = np.unique(words[0], return_index=True, return_inverse=True)
-        return first, kinds
-    order = np.lexsort(words)  # a stable sort: the first of a kind stays first
+def kinds_of(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the index of the first value of each kind, and the number of the kind of each value.
+
+    :param words: the 64-bit words of the values, the highest first; arrays of shape (n,).
+    """
+    order = np.argsort(words[0]) if len(words) == 1 else np.lexsort(words)
     changes = np.zeros(len(order), dtype=np.bool_)
-    changes[0] = True
+    changes[:1] = True
     for word in words:
-        changes[1:] |= word[order[1:]] != word[order[:-1]]
+        sorted_word = word[order]
+        changes[1:] |= sorted_word[1:] != sorted_word[:-1]
+    starts = np.flatnonzero(changes)
     kinds = np.empty(len(order), dtype=np.int64)
     kinds[order] = np.cumsum(changes) - 1
-    return order[changes], kinds
+    return (np.minimum.reduceat(order, starts) if len(starts) else order), kinds
 
 
 def _masks(max_distance: int, words: int, count: int) -> list[list[np.uint64]]:

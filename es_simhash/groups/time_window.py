@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -34,11 +34,11 @@ _LOOK_UPS = 1_000_000
 class Times:
     """The times of documents, and the length of the window.
 
-    :param values: of each document, in milliseconds, in the order of the documents.
+    :param values: of each document, in milliseconds, in the order of the documents, shape (n,).
     :param length: in milliseconds.
     """
 
-    values: Sequence[int]
+    values: Integers
     length: int
 
 
@@ -49,7 +49,7 @@ class MembersByTime:
     """
 
     def __init__(self, kinds: Integers, times: Times) -> None:
-        values = np.array(times.values, dtype=np.int64)
+        values = times.values
         stamps, numbers = np.unique(values, return_inverse=True)
         # The window of each document, as numbers of the different times: from the first, below the second.
         self._from = np.searchsorted(stamps, values - times.length, side="left")
@@ -58,8 +58,8 @@ class MembersByTime:
         order = np.lexsort((numbers, kinds))
         self._members = order[kinds[order] >= 0]
         self._keys = kinds[self._members] * self._step + numbers[self._members]
-        self._lowest = _range_minima(self._members)
         self.sizes = np.bincount(kinds[self._members], minlength=int(kinds.max(initial=-1)) + 1)
+        self._lowest = _range_minima(self._members, int(self.sizes.max(initial=1)))
         self._starts = np.cumsum(self.sizes) - self.sizes
 
     def pairs(self, near: Pairs) -> Iterator[tuple[Pairs, Integers]]:
@@ -102,11 +102,14 @@ class MembersByTime:
         return lowest
 
 
-def _range_minima(values: Integers) -> Integers:
-    """Return the minimum of 2**level values from each index on, shape (levels, n)."""
+def _range_minima(values: Integers, longest: int) -> Integers:
+    """Return the minimum of 2**level values from each index on, shape (levels, n).
+
+    :param longest: the length of the longest range that is looked up.
+    """
     levels = [values]
     width = 1
-    while 2 * width <= len(values):
+    while 2 * width <= longest:
         last = levels[-1]
         longer = last.copy()
         longer[: len(values) - width] = np.minimum(last[: len(values) - width], last[width:])

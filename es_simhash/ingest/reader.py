@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates, word_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
-from es_simhash.lines import Line, parsed
+from es_simhash.lines import parsed
 from es_simhash.search.blocks import block_keys
 from es_simhash.search.keys import BLOCKS, SHINGLES, text_keys
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, kind_of, text_of
+from es_simhash.values import value
 from es_simhash.verbs.outcome import Document, Outcome, StoredDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.ingest.stored_documents import StoredLine
+    from es_simhash.lines import Line
+    from es_simhash.search.keys import TextKeys
 
 MAX_TEXT = 10_000_000
 """Characters of a text: some ten novels. A longer one is a collection, and a server would refuse it."""
@@ -31,6 +35,8 @@ MAX_ID = 512
 MAX_BITS = 1_701
 """Bits of an id that is a whole number. A longer number has more than 512 digits."""
 
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
 SIMHASH_FIELDS = frozenset(
     {
         *(f"s{segment}" for segment in range(8)),
@@ -38,6 +44,20 @@ SIMHASH_FIELDS = frozenset(
     }
 )
 """Our fields in the object ``simhash``."""
+
+
+@value
+class _Checked:
+    """A document that can be used, and is not fingerprinted yet.
+
+    :param normalised: its text.
+    """
+
+    line: Line
+    id: str
+    source: str
+    normalised: str
+    time: int | None
 
 
 class Reader:
@@ -69,31 +89,41 @@ class Reader:
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
-        items = [self._read_line(line) for line in lines]
-        return self._with_block_keys(items) if BLOCKS in self._kinds else items
+        checked = [self._checked_or_rejected(line) for line in lines]
+        good = [item for item in checked if not isinstance(item, Outcome)]
+        normalised = [item.normalised for item in good]
+        fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
+        keys: Iterable[TextKeys | None] = repeat(None)
+        if SHINGLES in self._kinds:
+            keys = [text_keys(word_characters(text)) for text in normalised]
+        documents = map(self._document, good, fingerprints, keys, self._block_keys(fingerprints))
+        return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 
-    def _with_block_keys(self, items: list[Document | Outcome]) -> list[Document | Outcome]:
-        """Return the items. The Documents have block keys, if they have a fingerprint."""
-        values = [item.fingerprint.value if isinstance(item, Document) else None for item in items]
-        bits = self._fingerprinter.scheme.bits
-        keys = iter(block_keys([value for value in values if value is not None], bits))
-        return [
-            replace(item, block_keys=next(keys)) if isinstance(item, Document) and value is not None else item
-            for item, value in zip(items, values, strict=True)
-        ]
+    def _document(
+        self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None, block_keys: tuple[str, ...]
+    ) -> Document:
+        return Document(checked.id, fingerprint, checked.source, checked.line.place, keys, block_keys, checked.time)
 
-    def _read_line(self, line: Line) -> Document | Outcome:
+    def _block_keys(self, fingerprints: Sequence[Fingerprint]) -> Iterable[tuple[str, ...]]:
+        """Return the block keys of each fingerprint: none if the store has no such keys, or there is no fingerprint."""
+        if BLOCKS not in self._kinds:
+            return repeat(())
+        values = [each.value for each in fingerprints if each.value is not None]
+        made = iter(block_keys(values, self._fingerprinter.scheme.bits))
+        return [() if each.value is None else next(made) for each in fingerprints]
+
+    def _checked_or_rejected(self, line: Line) -> _Checked | Outcome:
         line = carried_line(parsed(line))
         if line.problem is not None:
             return rejected(None, line.place, line.problem, line.document if line.raw is None else line.raw)
         try:
-            return self.read(line)
+            return self._checked(line)
         except InputError as error:
             document = line.document if line.raw is None or has_json_form(line.document) else line.raw
             return rejected(self._id_if_any(line.document), line.place, str(error), document)
 
-    def read(self, line: Line) -> Document:
-        """Check the document of a parsed line, and compute its fingerprint.
+    def _checked(self, line: Line) -> _Checked:
+        """Check the document of a parsed line, and normalise its text.
 
         :raises InputError: if the document cannot be used.
         """
@@ -109,9 +139,7 @@ class Reader:
             )
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
-        normalised = self._fingerprinter.scheme.normalise(text)
-        keys = text_keys(word_characters(normalised)) if SHINGLES in self._kinds else None
-        return Document(id, self._fingerprinter.fingerprint_normalised(normalised), source, line.place, keys, time=time)
+        return _Checked(line, id, source, self._fingerprinter.scheme.normalise(text), time)
 
     def _id_if_any(self, document: Any) -> str | None:
         try:
@@ -148,7 +176,7 @@ class Reader:
         if dotted := [key for key in document if str(key).startswith("simhash.")]:
             raise InputError(f"the field {dotted[0]!r} is used for the fingerprint: rename yours")
         try:
-            source = json.dumps(document, ensure_ascii=False, allow_nan=False)
+            source = _to_json(document)
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document cannot be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")
@@ -163,10 +191,12 @@ class Reader:
 class StoredReader(Reader):
     """A Reader for a backfill: its StoredLines become StoredDocuments."""
 
-    def read(self, line: Line) -> StoredDocument:
-        """:meth:`Reader.read`, with the version of the stored document."""
-        stored: StoredLine = line  # type: ignore[assignment]
-        document = super().read(line)
+    def _document(
+        self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None, block_keys: tuple[str, ...]
+    ) -> StoredDocument:
+        """Return the document with the version of the stored one."""
+        document = super()._document(checked, fingerprint, keys, block_keys)
+        stored: StoredLine = checked.line  # type: ignore[assignment]
         values = {each.name: getattr(document, each.name) for each in fields(document)}
         return StoredDocument(**values, version=stored.version)
 

@@ -7,6 +7,8 @@ may be interrupted and repeated. A second call after a first one changes nothing
 
 from __future__ import annotations
 
+import logging
+from array import array
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -14,30 +16,38 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Fetch, Link, Refresh, Relink, Scan, ask
+from es_simhash.contract import AtOnce, Candidates, Count, Fetch, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.memory import Memory
+from es_simhash.verbs.pool import NO_TIME, PoolReader
 from es_simhash.verbs.relink import relink
 from es_simhash.verbs.rule import MOST_TEXTS
-from es_simhash.verbs.times import check_times
+from es_simhash.verbs.times import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Flow, Link, Row
+    from es_simhash.verbs.pool import Pool
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
 
     Progress = Callable[[str, int], None]
 
+_log = logging.getLogger("es_simhash")
+
+BYTES = 300
+"""Memory for a document, at most, without the pairs that texts confirm. An id may be 50 bytes long."""
 BATCH = 1_000
-"""Documents whose links are written at once."""
+"""Documents whose links are written together, and whose Rows are fetched together."""
+AT_ONCE = 4
+"""Requests for Rows that the server answers at the same time."""
 LOOK_UPS = 100
 """Documents whose keys are looked up together."""
 LARGEST = 10
@@ -90,6 +100,7 @@ def group(
     filter: Mapping[str, Any] | None = None,
     head: Head = "earliest",
     progress: Progress = no_progress,
+    free_memory: int | None = None,
 ) -> Flow[GroupReport]:
     """Recompute all groups.
 
@@ -97,98 +108,130 @@ def group(
     :param filter: only documents that match it are compared.
     :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
     :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
+    :param free_memory: in bytes; None if it is not known. If it is too little, a warning says so before the reading.
     :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
         message names it. Nothing is written then.
     """
-    rows = yield from _read(filter, progress, rule.time_field)
+    yield from _check_memory(filter, free_memory)
+    pool = yield from _read(rule, filter, progress)
     if rule.window is not None:
-        yield from check_times(rows, rule.window.field)
-    heads, originals, left_out = yield from _links(rows, rule, filter, head, progress)
-    changed = 0
-    conflicts: set[str] = set()
-    named: set[str] = set()
-    changes = _changes(rows, heads.tolist(), originals.tolist())
-    while batch := dict(islice(changes, BATCH)):
-        try:
-            lost = yield from ask(Relink(batch))
-        except StoreError as error:
-            left = len(batch) + sum(1 for _ in changes)
-            done = count_of(changed, "document")
-            report = f"the links of {done} were written, and those of {left:,} were not: group again"
-            raise unfinished(error, report) from error
-        conflicts |= lost
-        changed += len(batch) - len(lost)
-        named.update(id for link in batch.values() for id in (link.group, link.duplicate_of) if id is not None)
-        progress("written", len(batch))
+        without = np.flatnonzero(pool.times == NO_TIME)
+        yield from check_time(pool.id(int(without[0])) if len(without) else None, rule.window.field)
+    heads, originals, left_out = yield from _links(pool, rule, filter, head, progress)
+    positions = pool.changed(heads, originals)
+    changed, conflicts = yield from _write(pool.links(positions, heads, originals), len(positions), progress)
+    named = np.zeros(len(pool), dtype=np.bool_)
+    named[heads[positions]] = True
+    named[originals[positions[originals[positions] >= 0]]] = True
     try:
         yield from ask(Refresh())
-        yield from _repair({row.id: row.digest for row in rows if row.id in named}, rule, filter)
+        yield from _repair(pool, np.flatnonzero(named).tolist(), rule, filter)
     except StoreError as error:
         report = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
         raise unfinished(error, report) from error
-    sizes = np.bincount(heads, minlength=len(rows))
-    reported = np.argsort(-sizes, kind="stable")[: max(LARGEST, int((sizes >= GIANT).sum()))]
+    sizes = np.bincount(heads, minlength=len(pool))
+    groups = np.flatnonzero(sizes > 1)
+    reported = groups[np.argsort(-sizes[groups], kind="stable")]
     return GroupReport(
-        documents=len(rows),
-        groups=int((sizes > 1).sum()),
-        members=int(sizes[sizes > 1].sum()),
+        documents=len(pool),
+        groups=len(groups),
+        members=int(sizes[groups].sum()),
         changed=changed,
-        conflicts=len(conflicts),
-        largest=tuple((rows[i].id, int(sizes[i])) for i in reported.tolist() if sizes[i] > 1),
+        conflicts=conflicts,
+        largest=tuple(
+            (pool.id(i), int(sizes[i])) for i in reported[: max(LARGEST, int((sizes >= GIANT).sum()))].tolist()
+        ),
         left_out=left_out,
     )
 
 
-def _read(filter: Mapping[str, Any] | None, progress: Progress, time_field: str | None) -> Flow[list[Row]]:
-    """Return all Rows in their write order."""
+def _check_memory(filter: Mapping[str, Any] | None, free: int | None) -> Flow[None]:
+    """Warn if the documents are too many for the free memory, in bytes."""
+    if free is None:
+        return
+    count = yield from ask(Count(Scan(fields=())))
+    if filter is not None and count * BYTES > free:  # only then it is worth a pass over the documents
+        count = yield from ask(Count(Scan(filter=filter)))
+    if count * BYTES > free:
+        _log.warning(
+            "group needs about %.1f GB of memory for %s, and %.1f GB are free: leave documents out (--filter), or use "
+            "Spark (docs/spark.md)",
+            count * BYTES / 1e9,
+            count_of(count, "document"),
+            free / 1e9,
+        )
+
+
+def _read(rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress) -> Flow[Pool]:
+    """Return all documents."""
     yield from ask(Refresh())
-    rows: list[Row] = []
-    scan: Scan | None = Scan(filter=filter, time_field=time_field)
+    reader = PoolReader(rule.bits, timed=rule.window is not None)
+    scan: Scan | None = Scan(filter=filter, time_field=rule.time_field)
     while scan is not None:
         page = yield from ask(scan)
-        rows += page.rows
+        reader.add(page.rows)
         progress("read", len(page.rows))
         scan = scan.following(page)
-    return sorted(rows, key=lambda row: (row.written, row.id))
+    return reader.pool()
+
+
+def _write(changes: Iterator[tuple[str, Link]], count: int, progress: Progress) -> Flow[tuple[int, int]]:
+    """Write the links of documents; return how many were written, and how many other programs wrote meanwhile.
+
+    :param count: of the documents.
+    """
+    changed = conflicts = 0
+    while batch := dict(islice(changes, BATCH)):
+        try:
+            lost = yield from ask(Relink(batch))
+        except StoreError as error:
+            left = count - changed - conflicts
+            done = count_of(changed, "document")
+            report = f"the links of {done} were written, and those of {left:,} were not: group again"
+            raise unfinished(error, report) from error
+        conflicts += len(lost)
+        changed += len(batch) - len(lost)
+        progress("written", len(batch))
+    return changed, conflicts
 
 
 def _links(
-    rows: list[Row], rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
+    pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
 ) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
-    """Return for each Row the index of the head of its group, and the index of its original or -1: two arrays (n,).
+    """Return for each document the position of the head of its group, and of its original or -1: two arrays (n,).
 
     The third value is how many pairs of documents that share keys were not compared.
     """
     documents = GroupInput(
-        fingerprints=[row.fingerprint for row in rows],
-        bits=rule.bits,
-        digests=[None if row.digest == rule.blank_digest else row.digest for row in rows],
-        ids=[row.id for row in rows],
-        groups=[row.group for row in rows],
-        times=None if rule.window is None else Times([row.time or 0 for row in rows], rule.window.length),
+        fingerprints=pool.fingerprints,
+        fingerprinted=pool.fingerprinted,
+        texts=pool.texts(rule.blank_digest),
+        names=pool.names,
+        groups=pool.groups,
+        times=None if rule.window is None else Times(pool.times, rule.window.length),
     )
     if rule.texts is None:
         found, left_out = links(documents, rule.max_distance, head)
         return *found, left_out
     if rule.keys:
-        *near, left_out = yield from _pairs_by_keys(rows, rule, filter, progress)
+        *near, left_out = yield from _pairs_by_keys(pool, rule, filter, progress)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
         confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
         left_out = confirmed.left_out
-    yield from _confirm(rows, confirmed, rule.texts, progress)
+    yield from _confirm(pool, confirmed, rule.texts, progress)
     return *confirmed.result(head), left_out
 
 
-def _confirm(rows: list[Row], confirmed: ConfirmedLinks, texts: Texts, progress: Progress) -> Flow[None]:
+def _confirm(pool: Pool, confirmed: ConfirmedLinks, texts: Texts, progress: Progress) -> Flow[None]:
     """Fetch the texts that the links need, until every link is decided."""
     features: dict[int, StoredText] = {}
     while (positions := confirmed.needed()) is not None:
         # Only the texts of one round are held. Texts of the round before that are needed again are not fetched again.
         features = {position: features[position] for position in positions if position in features}
         missing = [position for position in positions if position not in features]
-        stored = yield from texts.stored(rows[position].id for position in missing)
-        features |= {position: stored.get(rows[position].id) for position in missing}
+        stored = yield from texts.stored(map(pool.id, missing))
+        features |= {position: stored.get(pool.id(position)) for position in missing}
         progress("compared", len(missing))
         confirmed.decide(partial(_agree, texts, features))
 
@@ -198,7 +241,7 @@ def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: in
 
 
 def _pairs_by_keys(
-    rows: list[Row], rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
+    pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
 ) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
 
@@ -207,31 +250,35 @@ def _pairs_by_keys(
     :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
     """
     assert rule.texts is not None
-    position = {row.id: index for index, row in enumerate(rows)}
-    distances: dict[tuple[int, int], int] = {}
+    found_pairs = array("q")  # one position, the other one, and the distance
     left_out = 0
-    for start in range(0, len(rows), LOOK_UPS):
-        some = rows[start : start + LOOK_UPS]
-        keys = yield from _stored_keys([row.id for row in some], rule.texts)
-        asking = [row for row in some if row.id in keys]
-        queries = [rule.queries(keys[row.id]) for row in asking]
-        probes = tuple(rule.probe(None, None, each, row.time) for row, each in zip(asking, queries, strict=True))
+    for start in range(0, len(pool), LOOK_UPS):
+        some = range(start, min(start + LOOK_UPS, len(pool)))
+        keys = yield from _stored_keys([pool.id(position) for position in some], rule.texts)
+        asking = [position for position in some if pool.id(position) in keys]
+        queries = [rule.queries(keys[pool.id(position)]) for position in asking]
+        times = map(pool.time, asking)
+        probes = tuple(rule.probe(None, None, each, time) for each, time in zip(queries, times, strict=True))
         request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1, time_field=rule.time_field)
         found = yield from ask(request)
         index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
-        for row, some_queries in zip(asking, queries, strict=True):
+        for position, some_queries in zip(asking, queries, strict=True):
             others = index_of_keys.sharing(some_queries)[0].tolist()
-            for index, distance in rule.allowed(row.fingerprint, found.rows, others):
-                other = found.rows[index]
-                if rule.window is not None and (other.digest == row.digest or not rule.in_window(row.time, other.time)):
+            for index, distance in rule.allowed(pool.fingerprint(position), found.rows, others):
+                row = found.rows[index]
+                if rule.window is not None and (
+                    pool.has_digest(position, row.digest) or not rule.in_window(pool.time(position), row.time)
+                ):
                     continue
-                if other.id in position and other.id != row.id:
-                    one, two = sorted((position[row.id], position[other.id]))
-                    distances[one, two] = rule.bits + 1 if distance is None else distance
+                other = pool.position(row.id)
+                if other is not None and other != position:
+                    bits = rule.bits + 1 if distance is None else distance
+                    found_pairs.extend((min(position, other), max(position, other), bits))
         left_out += sum(found.left_out.values())
         progress("compared", len(some))
-    pairs = np.array(list(distances), dtype=np.int64).reshape(-1, 2)
-    return pairs, np.array(list(distances.values()), dtype=np.int64), left_out
+    every = np.frombuffer(found_pairs, dtype=np.int64).reshape(-1, 3)
+    pairs, last = np.unique(every[::-1, :2], axis=0, return_index=True)
+    return pairs, every[::-1][last, 2], left_out
 
 
 def _stored_keys(ids: Sequence[str], texts: Texts) -> Flow[dict[str, TextKeys]]:
@@ -255,23 +302,18 @@ def _stored_keys(ids: Sequence[str], texts: Texts) -> Flow[dict[str, TextKeys]]:
     return keys
 
 
-def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
+def _repair(pool: Pool, named: list[int], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
     """Repair links to documents that other programs removed, or gave another text, after they were read.
 
-    :param named: the documents that were linked to: by id, the digest that they had.
+    :param named: the positions of the documents that were linked to.
     """
-    ids = iter(named)
-    while batch := tuple(islice(ids, BATCH)):
-        stored = yield from ask(Fetch(batch))
-        gone = [id for id in batch if id not in stored]
-        changed = [id for id in batch if id not in stored or stored[id].digest != named[id]]
+    for start in range(0, len(named), AT_ONCE * BATCH):
+        some = {pool.id(position): position for position in named[start : start + AT_ONCE * BATCH]}
+        ids = list(some)
+        fetches = [Fetch(tuple(ids[first : first + BATCH])) for first in range(0, len(ids), BATCH)]
+        replies: tuple[dict[str, Row], ...] = yield from ask(AtOnce(tuple(fetches)))
+        digests = {id: row.digest for reply in replies for id, row in reply.items()}
+        gone = [id for id in ids if id not in digests]
+        changed = [id for id in ids if id not in digests or not pool.has_digest(some[id], digests[id])]
         if changed and (yield from relink(changed, Memory(), rule, gone=gone, filter=filter)):
             yield from ask(Refresh())
-
-
-def _changes(rows: list[Row], heads: list[int], originals: list[int]) -> Iterator[tuple[str, Link]]:
-    """Yield the id and the right links of each document whose stored links differ from them."""
-    for row, head, original in zip(rows, heads, originals, strict=True):
-        group, duplicate_of = rows[head].id, rows[original].id if original >= 0 else None
-        if (row.group, row.duplicate_of) != (group, duplicate_of):
-            yield row.id, Link(group, duplicate_of, row.version)

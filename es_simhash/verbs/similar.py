@@ -12,7 +12,7 @@ from es_simhash.search.keys import KeyIndex
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
-from es_simhash.verbs.times import check_times
+from es_simhash.verbs.times import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -123,7 +123,7 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
     if not row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again")
     if rule.window is not None:
-        yield from check_times([row], rule.window.field)
+        yield from check_time(row.id if row.time is None else None, rule.window.field)
     own: StoredText = None
     if rule.texts is not None:
         own = (yield from rule.texts.stored([id])).get(id)

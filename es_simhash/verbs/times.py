@@ -9,25 +9,22 @@ from es_simhash.errors import InputError
 from es_simhash.search.times import time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Flow
 
 
-def check_times(rows: Sequence[Row], field: str) -> Flow[None]:
+def check_time(without: str | None, field: str) -> Flow[None]:
     """Check that stored documents have a time.
 
-    :param rows: with the times of the documents.
+    :param without: id of the first document without one; None if all have one.
     :param field: name of the field with the time.
-    :raises InputError: naming the first document without one, and what its field holds.
+    :raises InputError: naming the document, and what its field holds.
     """
-    first = next((row for row in rows if row.time is None), None)
-    if first is None:
+    if without is None:
         return
     reason = f"the store finds no time in field {field!r}"
-    source = (yield from ask(FetchFields((first.id,), (field,)))).get(first.id, {})
+    source = (yield from ask(FetchFields((without,), (field,)))).get(without, {})
     try:
         time_of(source, field)
     except InputError as error:
         reason = str(error)
-    raise InputError(f"document {first.id!r}: {reason}; or leave such documents out (--filter)")
+    raise InputError(f"document {without!r}: {reason}; or leave such documents out (--filter)")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bench import Bench
+    from es_simhash import Fingerprinter
 
 LENGTH = 1_500
 SHINGLE = 5
@@ -22,12 +23,16 @@ SHINGLE = 5
 def fingerprints(bench: Bench) -> None:
     """Time each contender on the same texts. Each starts from the text, and ends with a fingerprint or a signature."""
     some = texts(bench.texts, bench.count, LENGTH, bench.seed)
-    contenders: dict[str, Callable[[str], Any]] = {**ours(bench), **segmenters(bench), **peers(bench)}
+    one_by_one: dict[str, Callable[[str], Any]] = {**ours(bench), **segmenters(bench), **peers(bench)}
+    contenders: dict[str, Callable[[list[str]], Any]] = {
+        name: lambda texts, f=function: list(map(f, texts)) for name, function in one_by_one.items()
+    }
+    contenders |= ours_together(bench)
     for function in contenders.values():
-        function(some[0])  # load the dictionaries
+        function(some[:1])  # load the dictionaries
 
-    def turn(function: Callable[[str], Any]) -> float:
-        return seconds_of(lambda: [function(text) for text in some])
+    def turn(function: Callable[[list[str]], Any]) -> float:
+        return seconds_of(lambda: function(some))
 
     taken = interleaved({name: lambda f=function: turn(f) for name, function in contenders.items()}, bench.rounds)
     rates = {name: [len(some) / each for each in values] for name, values in taken.items()}
@@ -39,18 +44,26 @@ def fingerprints(bench: Bench) -> None:
     aim("fingerprints, × 1e0ng/simhash with jieba", table.ratio(base, "1e0ng/simhash with jieba"), at_least=10)
     aim("fingerprints, share of the rate of rjieba alone", table.ratio(base, "rjieba alone"), at_least=0.4)
     if {"es_simhash, jieba", "es_simhash, rjieba"} <= rates.keys():
-        both = [contenders[f"es_simhash, {name}"] for name in ("jieba", "rjieba")]
-        same = sum(both[0](text).value == both[1](text).value for text in some)
+        both = zip(*(contenders[f"es_simhash, {name}"](some) for name in ("jieba", "rjieba")), strict=True)
+        same = sum(one.value == other.value for one, other in both)
         bench.report.note(f"Both segmenters give the same bits for {same:,} of {len(some):,} texts.")
 
 
 def ours(bench: Bench) -> dict[str, Callable[[str], Any]]:
+    return {f"{name}, one by one": made.fingerprint for name, made in fingerprinters(bench).items()}
+
+
+def ours_together(bench: Bench) -> dict[str, Callable[[list[str]], Any]]:
+    return {name: made.fingerprints for name, made in fingerprinters(bench).items()}
+
+
+def fingerprinters(bench: Bench) -> dict[str, Fingerprinter]:
     from es_simhash import Fingerprinter
 
     found = {}
     for segmenter in ("rjieba", "jieba"):
         if find_spec(segmenter):
-            found[f"es_simhash, {segmenter}"] = Fingerprinter(segmenter=segmenter).fingerprint
+            found[f"es_simhash, {segmenter}"] = Fingerprinter(segmenter=segmenter)
         else:
             bench.report.left_out(segmenter, "it is not installed: it has no wheel for this platform")
     return found

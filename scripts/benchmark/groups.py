@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bench import Bench
 
 BYTES = 1_000
-LIMIT_SECONDS, LIMIT_MEGABYTES = 600, 4_096
+LIMIT_SECONDS, LIMIT_MEGABYTES, LIMIT_BYTES = 600, 4_096, 300
 TASKS = ("group", "group again", "export")
 
 
@@ -38,10 +38,13 @@ def measure(bench: Bench, address: str, where: str) -> None:
     facts: dict[str, dict[str, Any]] = {}
     for name in TASKS:  # the first one writes the links, the second one finds nothing to write
         taken, facts[name] = in_own_process(task, name, address)
+        facts[name]["bytes a document"] = facts[name]["more than at the start, MB"] * 2**20 / bench.count
         seconds[name] = [taken]
     bench.report.add(
         Table(f"{where}: {bench.count:,} documents, one in ten near another", "s", seconds, "export", facts)
     )
+    if bench.count >= 1_000_000:
+        bench.report.aim("group, bytes a document", facts["group"]["bytes a document"], at_most=LIMIT_BYTES)
     if bench.count >= 10_000_000:
         bench.report.aim("group, seconds", seconds["group"][0], at_most=LIMIT_SECONDS)
         bench.report.aim("group, peak MB", float(facts["group"]["peak MB"]), at_most=LIMIT_MEGABYTES)

@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from es_simhash import Fingerprinter, Scheme
 from es_simhash.fingerprinting.encoding import to_array
-from es_simhash.fingerprinting.fingerprinter import aggregate
+from es_simhash.fingerprinting.votes import aggregate
 from es_simhash.fingerprinting.weights import WEIGHTS
 from es_simhash.groups.near_pairs import NearPairs
 from truth import codes

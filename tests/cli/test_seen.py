@@ -135,6 +135,7 @@ def test_stats_as_json_have_the_same_figures(tmp_path: Path) -> None:
 
 
 def test_stats_of_an_unknown_user_say_so(tmp_path: Path) -> None:
+    called(tmp_path, "init")
     done = called(tmp_path, "stats", "--user", "nobody")
     assert (done.code, done.out, done.err) == (0, "", "nobody: no seen items\n")
     (stats,) = called(tmp_path, "stats", "--json", "--user", "nobody").json
@@ -150,7 +151,18 @@ def test_clear_and_remove_delete_all_items_of_one_user_only(tmp_path: Path, verb
     assert (unseen(tmp_path, "ann", "n1"), unseen(tmp_path, "bob", "n1")) == (["n1"], [])
 
 
+@pytest.mark.parametrize("verb", ["forget", "rotate", "stats", "clear", "remove"])
+def test_a_mistyped_file_is_named_and_not_made(tmp_path: Path, verb: str) -> None:
+    called(tmp_path, "init")
+    arguments = [] if verb == "rotate" else ["--user", "ann"]
+    done = called(tmp_path, verb, *arguments, "--store", "sqlite:///mistyped.db", stdin=b"x\n")
+    assert done.code == 1
+    assert "sqlite:///mistyped.db does not exist (there are: es-simhash.db): correct the name" in done.err
+    assert not (tmp_path / "mistyped.db").exists()
+
+
 def test_removing_an_unknown_user_says_so(tmp_path: Path) -> None:
+    called(tmp_path, "init")
     done = called(tmp_path, "remove", "--user", "nobody")
     assert (done.code, done.err) == (0, "nobody: no seen items\n")
 
@@ -423,6 +435,7 @@ MIXED = log(good=["n0"]) + b"".join(
 @pytest.mark.parametrize("verb", ["add", "forget", "rebuild"])
 def test_bad_lines_are_reported_with_their_places_and_skipped(tmp_path: Path, verb: str) -> None:
     (tmp_path / "log.jsonl").write_bytes(MIXED)
+    called(tmp_path, "init")
     done = (seen if verb == "add" else called)(tmp_path, verb, "log.jsonl")
     assert done.code == 3
     reports = done.err.splitlines()

@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from es_simhash.errors import InputError, SchemeError
 from es_simhash.fingerprinting import fingerprinter as module
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, aggregate, fingerprint
+from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
 from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.script import SCRIPTS
 from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
 from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS, tokenize
+from es_simhash.fingerprinting.votes import aggregate, aggregate_all
 from es_simhash.fingerprinting.weights import WEIGHTS, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
 from tests.fingerprinting.test_hashing import PLAIN
@@ -101,6 +102,18 @@ def test_a_feature_alone_gives_its_hash(feature: str, weight: int) -> None:
 @given(weighed=weighed)
 def test_aggregate_equals_its_reference(name: str, bits: int, weighed: dict[str, int]) -> None:
     assert aggregate(weighed, name, bits) == plain_aggregate(weighed, bits, name)
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+@given(texts=st.lists(weighed, max_size=8), few=st.integers(0, 12), together=st.integers(1, 30))
+def test_votes_that_are_added_together_give_what_each_text_gives_alone(
+    bits: int, texts: list[dict[str, int]], few: int, together: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("es_simhash.fingerprinting.votes._FEW", few)
+        patch.setattr("es_simhash.fingerprinting.votes._TOGETHER", together)
+        alone = [plain_aggregate(text, bits) if text else None for text in texts]
+        assert aggregate_all(texts, "murmur3", bits) == alone
 
 
 @given(st.lists(features, min_size=2, max_size=2, unique=True))
@@ -532,7 +545,7 @@ def test_a_text_that_is_counted_and_hashed_in_parts_has_the_same_fingerprint(
     text = "。".join(SENTENCES * 3)
     whole, weights = fingerprinter.fingerprint(text), fingerprinter.weigh(fingerprinter.tokenize(normalise(text)))
     assert len(weights) > 3 * 7
-    monkeypatch.setattr(module, "PART", 7)
+    monkeypatch.setattr("es_simhash.fingerprinting.votes.PART", 7)
     monkeypatch.setattr("es_simhash.fingerprinting.weights.PART", 7)
     assert list(fingerprinter.weigh(fingerprinter.tokenize(normalise(text))).items()) == list(weights.items())
     assert fingerprinter.fingerprint(text) == whole

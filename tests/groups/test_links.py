@@ -6,10 +6,12 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.groups import links as module
 from es_simhash.groups import time_window
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
@@ -78,9 +80,17 @@ def reference_links(
     return [_head(sorted(members[position]), groups, head) for position in range(count)], originals
 
 
-def group_input(texts: list[Any], groups: list[str], times: Times | None = None) -> GroupInput:
-    fingerprints, digests = [value for value, _ in texts], [digest for _, digest in texts]
-    return GroupInput(fingerprints, 64, digests, [str(position) for position in range(len(texts))], groups, times)
+def group_input(texts: list[Any], groups: Sequence[str], times: Times | None = None) -> GroupInput:
+    """Return the texts, pairs (fingerprint or None, digest or None), as arrays. Ids are the positions."""
+    digests = [digest for _, digest in texts]
+    return GroupInput(
+        fingerprints=to_array((value or 0 for value, _ in texts), 64),
+        fingerprinted=np.array([value is not None for value, _ in texts], dtype=np.bool_),
+        texts=np.array([-1 if digest is None else digests.index(digest) for digest in digests], dtype=np.int64),
+        names=np.arange(len(texts)),
+        groups=np.array([int(group) for group in groups], dtype=np.int64),
+        times=times,
+    )
 
 
 def _head(members: list[int], groups: list[str], head: str) -> int:
@@ -96,7 +106,7 @@ def windows(draw: st.DrawFn) -> Times | None:
     length = draw(st.none() | st.sampled_from([0, 1, 5, 10**13]))
     if length is None:
         return None
-    return Times(draw(st.lists(st.integers(-12, 12), min_size=20, max_size=20)), length)
+    return Times(np.array(draw(st.lists(st.integers(-12, 12), min_size=20, max_size=20))), length)
 
 
 def cut(times: Times | None, count: int) -> Times | None:
@@ -145,13 +155,14 @@ def test_confirmed_links_equal_the_reference(
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
     times = cut(times, len(texts))
     documents = group_input(texts, groups, times)
-    kinds = sorted(set(map(str, documents.digests)))
+    digests = [digest for _, digest in texts]
+    kinds = sorted(set(map(str, digests)))
     disagree = {frozenset(pair) for pair in combinations(kinds, 2) if agreeing.random() < 0.5}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_PAIRS_A_REQUEST", pairs_a_request)
         patch.setattr(module, "_PAIRS_A_CHUNK", pairs_a_chunk)
         confirmed = ConfirmedLinks(documents, max_distance)
-        decide_all(confirmed, documents.digests, disagree)
+        decide_all(confirmed, digests, disagree)
         heads, originals = confirmed.result(head)
     expected = reference_links(texts, groups, max_distance, head, disagree, times)
     assert (heads.tolist(), originals.tolist()) == expected
@@ -173,7 +184,7 @@ def decide_all(confirmed: ConfirmedLinks, digests: Sequence[str | None], disagre
 def test_two_texts_that_belong_together_already_are_not_compared() -> None:
     digests = [f"d{n}" for n in range(50)]
     compared: list[tuple[int, int]] = []
-    confirmed = ConfirmedLinks(GroupInput([0] * 50, 64, digests, digests, digests), 3)
+    confirmed = ConfirmedLinks(group_input([(0, digest) for digest in digests], ["0"] * 50), 3)
     while confirmed.needed() is not None:
         confirmed.decide(lambda one, other: compared.append((one, other)) is None)
     assert compared == [(0, n) for n in range(1, 50)]
@@ -181,11 +192,11 @@ def test_two_texts_that_belong_together_already_are_not_compared() -> None:
 
 @pytest.mark.parametrize("head", HEADS)
 def test_blank_texts_are_alone(head: str) -> None:
-    (heads, originals), _ = links(GroupInput([None] * 3, 64, [None] * 3, list("abc"), list("aaa")), 7, head)
+    (heads, originals), _ = links(group_input([(None, None)] * 3, ["0"] * 3), 7, head)
     assert (heads.tolist(), originals.tolist()) == ([0, 1, 2], [-1, -1, -1])
 
 
 def test_an_exact_duplicate_comes_before_an_earlier_text_with_the_same_fingerprint() -> None:
-    documents = GroupInput([7, 7, 7], 64, ["other", "same", "same"], list("abc"), list("abc"))
+    documents = group_input([(7, "other"), (7, "same"), (7, "same")], list("012"))
     (_, originals), _ = links(documents, 3, "earliest")
     assert originals.tolist() == [-1, 0, 1]

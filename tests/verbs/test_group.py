@@ -16,6 +16,7 @@ from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, flip, scan, write
+from es_simhash.verbs.group import BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,6 +108,19 @@ def test_a_filter_limits_what_is_looked_at(store: Store) -> None:
     write(store, entry("a", 0, lang="zh"), entry("b", 0, lang="en"), entry("c", 0, lang="zh"))
     assert Documents(store).group(filter={"term": {"lang": "zh"}}).documents == 2
     assert groups(store) == {"a": "a", "b": "b", "c": "a"}
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_too_little_memory_is_said_before_the_reading(
+    store: Store, lang: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(store, entry("a", 0, lang="zh"), entry("b", 1, lang="zh"), entry("c", 2, lang="en"))
+    monkeypatch.setattr("es_simhash.client.writing_verbs.free_memory", lambda: BYTES)
+    Documents(store).group(filter={"term": {"lang": lang}})
+    said = [record.getMessage() for record in caplog.records if "memory" in record.getMessage()]
+    assert [message.partition(" for ")[2] for message in said] == [
+        "2 documents, and 0.0 GB are free: leave documents out (--filter), or use Spark (docs/spark.md)"
+    ] * (lang == "zh")
 
 
 def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:

@@ -15,7 +15,7 @@ from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
 from es_simhash.stores.elasticsearch.steps import custom_routing, if_version, version_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
-from es_simhash.stores.stored_row import LONGS, stored_row, without_damaged
+from es_simhash.stores.stored_row import LONGS, stored_row, usual_row, without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +28,7 @@ ROW_FIELDS = [f"simhash.{name}" for name in (*LONGS, "digest", "group", "duplica
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too. Such a Row of a search comes without its block keys."""
+_NOTHING = (None,)
 ROW_OPTIONS: dict[str, Any] = {
     "docvalue_fields": ROW_FIELDS,
     "seq_no_primary_term": True,
@@ -48,6 +49,8 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         fields = document["fields"]
         if time_field is not None:
             time = time_from_doc_values(fields.get(time_field, []))
+        if (row := _usual_row(document, fields, time)) is not None:
+            return row
         simhash = _doc_values(fields, time_field)
     else:
         source = document.get("_source", {})
@@ -59,6 +62,21 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         if time_field is not None:
             time = time_or_none(source, time_field)
     return stored_row(document["_id"], simhash, version_of(document), time)
+
+
+def _usual_row(document: dict[str, Any], fields: Mapping[str, list[Any]], time: int | None) -> Row | None:
+    """Return the Row of a hit without keys and with a fingerprint; None for any other hit."""
+    get = fields.get
+    try:
+        [digest], [group], [written] = fields["simhash.digest"], fields["simhash.group"], fields["simhash.written"]
+        [fp], [fp1] = fields["simhash.fp"], get("simhash.fp1", _NOTHING)
+        [duplicate_of] = get("simhash.duplicate_of", _NOTHING)
+    except (KeyError, ValueError):
+        return None
+    if "simhash.keys" in fields or "simhash.length" in fields:
+        return None
+    longs = (fp,) if fp1 is None else (fp, fp1)
+    return usual_row(document["_id"], longs, digest, group, duplicate_of, written, version_of(document), time)
 
 
 def _doc_values(fields: Mapping[str, list[Any]], time_field: str | None = None) -> dict[str, Any]:

@@ -174,8 +174,9 @@ def _scan(request: Scan, database: Database) -> ScanPage:
     size = request.size or _PAGE
     condition, parameters = _scan_condition(request, database)
     columns = row_columns(_bits(database), time_field=request.time_field)
+    source = "source" if request.fields else "''"
     sql = (
-        f"SELECT {columns}, source FROM documents "
+        f"SELECT {columns}, {source} FROM documents "
         f"WHERE written > ? AND written <= ? AND {condition} ORDER BY written LIMIT {size}"
     )
     with database.use() as connection:

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
-from es_simhash.stores.stored_row import LONGS, stored_row
+from es_simhash.stores.stored_row import LONGS, stored_row, usual_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -117,6 +117,10 @@ def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
     id, digest, group, duplicate_of, written, length, keys, time, *longs = values
     version = (written, digest, group, duplicate_of, length)
+    if keys is None:
+        row = usual_row(id, tuple(longs), digest, group, duplicate_of, written, version, time)
+        if row is not None:
+            return row
     stored = {
         "digest": digest,
         "group": group,
