@@ -13,6 +13,8 @@ from es_simhash.sizing.costs import (
     GROUP_MEMORY,
     INGEST,
     INGEST_MEGABYTES,
+    LINK,
+    LINKED,
     ROUND_TRIP,
     WORKER_MEGABYTES,
     WRITE,
@@ -143,7 +145,7 @@ def size_of(
         nodes=nodes,
         nodes_for=nodes_for,
         load_seconds=_load_seconds(pool, way, shards, document, copies, nodes * CORES),
-        group_seconds=pool.documents * GROUP / 1e6,
+        group_seconds=pool.documents * (GROUP + LINKED * LINK) / 1e6,
         ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6,
         group_bytes=pool.documents * GROUP_MEMORY,
         key_widths=[

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from bench import Bench
     from es_simhash.sizing.model import Way
 
-SINGLE, BATCH, TOGETHER = 200, 2_000, 100
+SINGLE, BATCH, TOGETHER = 100, 1_000, 100
 """Look-ups one at a time and in batches, of each round; look-ups of a batch."""
-COUNTED, COUNTED_TOGETHER = 50, 5
+COUNTED, COUNTED_TOGETHER = 40, 3
 """Queries for one and for several fingerprints whose postings and candidates are counted."""
 LIMIT = 1.5
 """By what factor a prediction may be wrong."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bench import Bench
 
 SHARDS = (12, 6, 3, 1)
-SINGLE, BATCH, TOGETHER = 200, 2_000, 100
+SINGLE, BATCH, TOGETHER = 100, 1_000, 100
 HOW: dict[str, dict[str, Any]] = {
     "block keys": {"way": "blocks"},
     "plan": {"way": "plan"},
