@@ -1,24 +1,13 @@
 """What the parts of a look-up, of a write and of ``group`` take: constants that were measured.
 
-Look-ups: Elasticsearch 9.5.3, one shard, and the client, on one machine of two cores (AMD EPYC) that did nothing else; a
-million random fingerprints. The constants are fitted to these figures (``scripts/benchmark --part search``), and give
-each of them within 1.5 times:
-
-- the query plan at max_distance 0 to 7, one at a time: 1.17 to 2.86 ms for 4 to 500 terms; in batches of 100, at 0 to
-  3: 11,497 to 4,085 a second;
-- the plain OR, one at a time: 1.74 ms with 68 candidates;
-- block keys, one at a time: 758 a second; in batches of 100: 10,816; of 500: 16,440;
-- block keys in batches of 100, in 14 Lucene segments and in one: 7,000 and 13,500 a second.
-
-Another machine has other times. Measure yours with ``scripts/benchmark --part model``.
+Those of look-ups are fitted to ``MEASURED``: Elasticsearch 9.5.3, one shard, and the client, on one machine of two cores
+(AMD EPYC) that did nothing else, a million random fingerprints. Another machine has other times: ``scripts/benchmark
+--part model`` measures them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from es_simhash.sizing.model import Work
+from es_simhash.sizing.model import Pool, Work, work
 
 ROUND_TRIP = 1_000.0
 """µs of a request that finds nothing."""
@@ -68,3 +57,25 @@ def core_us(work: Work, lucene: float = 1, *, shards: int = 1) -> float:
         + POSTING * work.postings
         + CANDIDATE * work.returned
     )
+
+
+_MILLION = Pool(1_000_000)
+_BLOCKS = work("blocks", _MILLION), work("blocks", _MILLION, 100)
+MEASURED: tuple[tuple[str, Work, int, int, float], ...] = (
+    ("query plan, 4 terms, one at a time", Work(4, 61, 4.2), 1, 1, 1_170),
+    ("query plan, 40 terms, one at a time", Work(40, 610, 5.5), 1, 1, 1_560),
+    ("query plan, 312 terms, one at a time", Work(312, 4_760, 8.3), 1, 1, 2_200),
+    ("query plan, 500 terms, one at a time", Work(500, 7_630, 10.6), 1, 1, 2_860),
+    ("query plan, 4 terms, k = 0, 100 at once", Work(4, 61, 1.0, 100), 100, 1, 95),
+    ("query plan, 4 terms, k = 1, 100 at once", Work(4, 61, 2.4, 100), 100, 1, 87),
+    ("query plan, 4 terms, k = 2, 100 at once", Work(4, 61, 4.2, 100), 100, 1, 160),
+    ("query plan, 40 terms, k = 3, 100 at once", Work(40, 610, 5.5, 42), 100, 1, 245),
+    ("plain OR, one at a time", Work(4, 61, 68.3), 1, 1, 1_740),
+    ("block keys, one at a time", _BLOCKS[0], 1, 1, 1_319),
+    ("block keys, 100 at once", _BLOCKS[1], 100, 1, 92),
+    ("block keys, 500 at once", _BLOCKS[1], 500, 1, 61),
+    ("block keys, 100 at once, after a merge", _BLOCKS[1], 100, 1, 74),
+    ("block keys, 100 at once, 14 Lucene segments", _BLOCKS[1], 100, 14, 143),
+)
+"""Look-ups that were measured: what they are, their work, look-ups in a request, Lucene segments, µs of each. Where near
+fingerprints were planted, the candidates are those that were counted (docs/measurements.md, docs/keys.md)."""
