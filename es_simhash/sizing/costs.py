@@ -1,8 +1,8 @@
 """What the parts of a look-up, of a write and of ``group`` take: constants that were measured.
 
-Those of look-ups are fitted to ``MEASURED``: Elasticsearch 9.5.3, one shard, and the client, on one machine of two cores
-(AMD EPYC) that did nothing else, a million random fingerprints. Another machine has other times: ``scripts/benchmark
---part model`` measures them.
+Those of look-ups are fitted to ``MEASURED``: Elasticsearch 9.5.3, one shard, and the client, on one machine of two
+cores (AMD EPYC) that did nothing else, a million random fingerprints. Another machine has other times:
+``scripts/benchmark --part model`` measures them.
 """
 
 from __future__ import annotations
@@ -77,5 +77,5 @@ MEASURED: tuple[tuple[str, Work, int, int, float], ...] = (
     ("block keys, 100 at once, after a merge", _BLOCKS[1], 100, 1, 74),
     ("block keys, 100 at once, 14 Lucene segments", _BLOCKS[1], 100, 14, 143),
 )
-"""Look-ups that were measured: what they are, their work, look-ups in a request, Lucene segments, µs of each. Where near
-fingerprints were planted, the candidates are those that were counted (docs/measurements.md, docs/keys.md)."""
+"""Look-ups that were measured: what they are, their work, look-ups in a request, Lucene segments, µs of each. Where
+near fingerprints were planted, the candidates are those that were counted (docs/measurements.md, docs/keys.md)."""
