@@ -75,6 +75,9 @@ PARTS = {
     "writers": Part("seen items with many writers: lost adds", "seen:writers", (2, 10, 25), once=True),
     "hot": Part("ingest of very many near documents", "hot:hot", (2_000, 20_000, 100_000), once=True),
     "confirm": Part("what confirm costs", "confirm:confirm", (200, 2_000, 20_000)),
+    "model": Part("the model of sizes beside an index", "model:model", (1_000, 100_000, 1_000_000), server=True),
+    "shards": Part("1, 3, 6 and 12 shards", "shards:shards", (1_000, 100_000, 1_000_000), server=True),
+    "several": Part("several ingests at once", "several:several", (400, 20_000, 200_000), server=True, once=True),
     "skew": Part("search where segments are crowded", "skew:skew", (2_000, 100_000, 1_000_000)),
 }
 
@@ -131,6 +134,9 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--keys", action="append", default=[], choices=["none", "blocks"], help="of the part ingest; default: both"
     )
+    parser.add_argument(
+        "--index", metavar="NAME", help="of the part model: measure this index, in place of a new one; it is only read"
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the documents a second of ingest (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
@@ -154,7 +160,7 @@ def function_of(part: Part) -> Callable[[Bench], None]:
 def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Report, servers: list[Server]) -> Bench:
     count = arguments.count or part.counts[SIZES.index(arguments.size)]
     rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
-    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys))
+    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys), arguments.index)
     return Bench(count, rounds, folder, report, servers, *given)
 
 

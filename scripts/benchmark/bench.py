@@ -37,6 +37,7 @@ class Bench:
     :param workers: worker processes of ingests.
     :param plot: a file for the picture of the ingest.
     :param keys: ``none`` and ``blocks``, for the part ingest; empty for both.
+    :param existing: the name of an index that the part model measures; None for a new one.
     """
 
     count: int
@@ -49,6 +50,7 @@ class Bench:
     workers: int = 0
     plot: Path | None = None
     keys: tuple[str, ...] = ()
+    existing: str | None = None
 
     @cached_property
     def rng(self) -> random.Random:
