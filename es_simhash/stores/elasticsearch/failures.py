@@ -82,6 +82,10 @@ AWAY = frozenset(
 PASSING = OVERLOAD | AWAY
 """Types of failures that pass, whatever the HTTP status says. A failure with an unknown type and status lasts."""
 
+NO_NODE = "no node found for id"
+"""How the reason of an ``illegal_state_exception`` begins, if a node left the cluster while a search or a point in time
+began. The server has no type for this failure, so it gets that of a node that is not connected."""
+
 BLOCKED = "cluster_block_exception"
 """The type of the failure of a request on a blocked index or cluster."""
 
@@ -126,4 +130,6 @@ def types_of(body: Any) -> Iterator[str]:
         elif isinstance(error, dict):
             if isinstance(kind := error.get("type"), str):
                 yield kind
+                if kind == "illegal_state_exception" and str(error.get("reason")).startswith(NO_NODE):
+                    yield "node_not_connected_exception"
             open_ += (error.get(key) for key in ("root_cause", "caused_by", "failed_shards", "reason"))

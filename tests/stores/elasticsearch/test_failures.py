@@ -13,7 +13,9 @@ from es_simhash.stores.elasticsearch.responses import check_complete, error_from
 GONE = {"type": "node_disconnected_exception", "reason": "[node-2][127.0.0.1:9302][…[phase/fetch/id]] disconnected"}
 BAD_QUERY = {"type": "query_shard_exception", "reason": "no such field"}
 PHASE = {"type": "search_phase_execution_exception", "reason": "", "phase": "fetch", "grouped": True}
+NO_NODE = {"type": "illegal_state_exception", "reason": "no node found for id: fuErS9oaTYmReDYeTslVEA"}
 REPORTS: dict[str, dict[str, Any]] = {
+    "by its id alone": {**NO_NODE, "root_cause": [NO_NODE]},
     "alone": GONE,
     "as the root cause": {**PHASE, "root_cause": [GONE]},
     "as one root cause of two": {**PHASE, "root_cause": [BAD_QUERY, GONE]},
@@ -82,3 +84,8 @@ def test_a_reply_with_failed_shards_is_retried_if_their_failures_pass(reason: An
     with pytest.raises(IncompleteAnswer, match="2 of 3 shards failed") as raised:
         check_complete({"_shards": shards}, "es")
     assert raised.value.retryable == retryable
+
+
+def test_another_illegal_state_lasts() -> None:
+    body = {"error": {"type": "illegal_state_exception", "reason": "no parent found"}, "status": 500}
+    assert not error_from_body(body, 500, "es").retryable
