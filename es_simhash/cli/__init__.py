@@ -35,6 +35,7 @@ from es_simhash.cli.remove import remove
 from es_simhash.cli.report import report
 from es_simhash.cli.seen import seen
 from es_simhash.cli.similar import similar
+from es_simhash.cli.size import size
 from es_simhash.cli.stats import stats
 from es_simhash.errors import SimhashError
 
@@ -82,6 +83,7 @@ for command in (
     backfill,
     copy,
     stats,
+    size,
     compare,
     fingerprint,
     label,

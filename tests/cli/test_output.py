@@ -39,6 +39,7 @@ COMMANDS: list[tuple[Sequence[str], bytes]] = [
     (["idf"], line("a")),
     (["doctor"], b""),
     (["stats"], b""),
+    (["size", "--documents", "1000"], b""),
     (["groups", "show", "farther"], b""),
     (["report", "--out", "report.html"], b""),
     (["label", "--sample", "1"], b"q\n"),

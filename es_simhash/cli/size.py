@@ -1,0 +1,237 @@
+"""``es-simhash size``: how large an index becomes, and how many servers it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from es_simhash.cli.help import Command
+from es_simhash.cli.options import json_option
+from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.fingerprinting.encoding import segment_count
+from es_simhash.search.blocks import LARGEST_DISTANCE
+from es_simhash.search.keys import BLOCKS, KINDS
+from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
+from es_simhash.sizing.chances import TEXTS
+from es_simhash.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
+from es_simhash.sizing.model import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_simhash.sizing.cluster import Size
+    from es_simhash.sizing.model import Work
+
+MOST_DOCUMENTS = 10**12
+_WIDTH = 38
+_WAYS = {
+    "plain": "an OR of the segments",
+    "plan": "the query plan on the segments",
+    "blocks": "block keys",
+    "shingles": "keys of shingles",
+}
+_UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
+_TIMES = ((86_400.0, "days"), (3_600.0, "hours"), (60.0, "minutes"))
+
+
+def _count(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Return a number of documents, such as 50000000, 50,000,000 or 5e7."""
+    if value is None:
+        # Some versions of click call this before they look for required options that are missing.
+        if parameter.required and not context.resilient_parsing:
+            raise click.MissingParameter(ctx=context, param=parameter)
+        return None
+    least = 1 if parameter.required else 0
+    try:
+        number = float(value.replace(",", ""))
+    except ValueError:
+        number = float("nan")
+    if not least <= number <= MOST_DOCUMENTS or number != int(number):
+        raise click.BadParameter(
+            f"{value!r} is not a number of documents: use a whole number from {least} to {MOST_DOCUMENTS:,}, such as "
+            "50000000 or 5e7"
+        )
+    return int(number)
+
+
+@click.command(cls=Command)
+@click.option(
+    "--documents", required=True, callback=_count, metavar="N", help="Documents in the index, such as 50000000 or 5e7."
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, min_open=True, max=1e9),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Documents a second that are looked up and written.",
+)
+@click.option(
+    "--max-distance",
+    type=click.IntRange(0, 15),
+    default=DEFAULT_MAX_DISTANCE,
+    show_default=True,
+    metavar="K",
+    help="Near-duplicates have fingerprints that differ in at most K bits.",
+)
+@click.option(
+    "--keys",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Kinds of keys of the index. With shingles the texts confirm. Repeat the option for both.",
+)
+@click.option("--bits", type=click.Choice(["64", "128"]), default="64", show_default=True, help="Fingerprint width.")
+@click.option(
+    "--source-bytes",
+    type=click.IntRange(0, 10**8),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="Bytes of your own fields of a document in the index, with its text. `es-simhash stats` shows them.",
+)
+@click.option(
+    "--replicas",
+    type=click.IntRange(0, 10),
+    default=1,
+    show_default=True,
+    help="Copies of each shard besides the first.",
+)
+@click.option(
+    "--texts",
+    type=click.Choice(list(TEXTS)),
+    default="newswire",
+    show_default=True,
+    help="How alike documents are that are no duplicates. Measured on reviews, on stories of a newswire, and on pages "
+    "of few templates.",
+)
+@click.option(
+    "--crowd",
+    callback=_count,
+    default="0",
+    show_default=True,
+    metavar="N",
+    help="So many documents have one segment of 16 bits in common, such as the pages of one template.",
+)
+@json_option
+def size(
+    documents: int,
+    rate: float,
+    max_distance: int,
+    keys: tuple[str, ...],
+    bits: str,
+    source_bytes: int,
+    replicas: int,
+    texts: str,
+    crowd: int,
+    as_json: bool,
+) -> None:
+    """Estimate the disk, the nodes and the times of an index.
+
+    The index is one in Elasticsearch; the command opens no store. The figures come from a model that was compared with
+    real indices, and from times that were measured on one machine (docs/sizing.md). So they say which order of size to
+    expect, and which of several choices takes less. Measure the final one on your own servers.
+
+    \b
+    es-simhash size --documents 50000000 --rate 500
+    es-simhash size --documents 5e7 --rate 500 --keys blocks
+    es-simhash size --documents 8e9 --max-distance 3 --keys blocks --json
+    """
+    width = int(bits)
+    if max_distance >= 2 * segment_count(width):
+        raise click.BadParameter(
+            f"{max_distance} is too large for {width} bits: use 0 to {2 * segment_count(width) - 1}",
+            param_hint="'--max-distance'",
+        )
+    if crowd > documents:
+        raise click.BadParameter(
+            f"{crowd:,} of {count_of(documents, 'document')} cannot share a segment: use at most {documents:,}",
+            param_hint="'--crowd'",
+        )
+    pool = Pool(documents, width, max_distance, TEXTS[texts], crowd)
+    found = size_of(pool, rate, keys, source_bytes=source_bytes, replicas=replicas)
+    assumed = list(_assumed(found, pool, rate, keys, texts, replicas, source_bytes))
+    if as_json:
+        print_json({**found.to_dict(), "assumed": assumed})
+        return
+    _show(found, rate)
+    echo("assumed")
+    for line in assumed:
+        echo(f"  {line}")
+
+
+def _show(found: Size, rate: float) -> None:
+    echo(f"look-up by {_WAYS[found.way]}")
+    _show_work(found.look_up)
+    if found.crowded is not None:
+        echo("  of a document of the crowd")
+        _show_work(found.crowded, indent=4)
+    _row("milliseconds of a server's core", _number(found.core_ms))
+    _row("one at a time, milliseconds", _number(found.one_ms))
+    echo("index")
+    _row("bytes of a document", f"{found.document_bytes:,.0f}")
+    for name, each in sorted(found.fields.items(), key=lambda pair: -pair[1]):
+        if each >= 0.5:
+            _row(name, f"{each:,.0f}", indent=4)
+    _row("on disk, with replicas", _bytes(found.disk_bytes))
+    _row("of it read by look-ups and writes", _bytes(found.cache_bytes))
+    _row("shards", f"{found.shards:,}")
+    _row("Lucene segments of a shard", f"{found.lucene_segments:,.0f}")
+    echo("cluster")
+    _row("nodes", f"{found.nodes:,}")
+    for name, number in found.nodes_for.items():
+        _row(f"for the {name}" if name != "rate" else f"for {rate:,.0f} documents a second", f"{number:,}", indent=4)
+    _row("look-ups a second, at most", f"{found.look_ups:,.0f}")
+    echo("time, and memory of the command")
+    _row("ingest by one process", f"{_time(found.load_seconds)}, {_bytes(found.ingest_bytes)}")
+    _row("group", f"{_time(found.group_seconds)}, {_bytes(found.group_bytes)}")
+    echo("other widths of keys: keys of a document, bits, candidates by chance")
+    for name, keys, narrowest, widest, candidates in found.key_widths:
+        bits = str(narrowest) if narrowest == widest else f"{narrowest}-{widest}"
+        echo(f"  {name:<36}{keys:>4}{bits:>7}{_number(candidates):>16}")
+
+
+def _show_work(work: Work, indent: int = 2) -> None:
+    _row("terms", _number(work.terms), indent)
+    _row("postings", _number(work.postings), indent)
+    _row("candidates by chance", _number(work.candidates), indent)
+
+
+def _assumed(
+    found: Size, pool: Pool, rate: float, keys: tuple[str, ...], texts: str, replicas: int, source_bytes: int
+) -> Iterator[str]:
+    """Yield what the figures assume, a line each."""
+    yield f"{count_of(pool.documents, 'document')} of {pool.bits} bits, texts as alike as: {texts}"
+    yield f"max_distance {pool.max_distance}, keys: {', '.join(keys) or 'none'}, {count_of(replicas, 'replica')}"
+    if BLOCKS in keys and pool.max_distance > LARGEST_DISTANCE:
+        yield f"block keys are not used, because max_distance is above {LARGEST_DISTANCE}"
+    yield f"{source_bytes:,} bytes of your own fields, and ids of few characters"
+    yield f"a node: {CORES} cores, half of them busy at the rate; {_bytes(MEMORY)} of memory, half of it for files"
+    yield f"  and {_bytes(DISK)} of disk, {FULL:.0%} full at most"
+    yield "what look-ups and writes read fits into the memory for files, and the index is written to all the time"
+    yield "look-ups in batches of 100; times of a core of AMD EPYC, with Elasticsearch 9.5.3 (docs/sizing.md)"
+
+
+def _row(title: str, value: str, indent: int = 2) -> None:
+    echo(f"{' ' * indent}{title:<{_WIDTH - indent}}{value:>12}")
+
+
+def _number(value: float) -> str:
+    """Return a number with two or more digits."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if value >= 1e-3 else f"{value:.0e}" if value else "0"
+
+
+def _bytes(value: float) -> str:
+    for unit, name in _UNITS:
+        if value >= unit:
+            return f"{_number(value / unit)} {name}"
+    return f"{value:.0f} bytes"
+
+
+def _time(seconds: float) -> str:
+    for unit, name in _TIMES:
+        if seconds >= 2 * unit:
+            return f"{_number(seconds / unit)} {name}"
+    return f"{_number(seconds)} seconds"

@@ -1,0 +1,1 @@
+"""How many servers does it take?"""
