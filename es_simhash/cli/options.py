@@ -41,8 +41,9 @@ def _store_option(default: str) -> AddOption:
         "--store",
         metavar="URL",
         help="The store: sqlite:///path/to.db, http://host:port/index, or opensearch+http://host:port/index. With a "
-        "password: https://user:password@host:port/index. Several hosts: host:port,host:port. A URL without an index "
-        f"means the index {DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+        "password: https://user:password@host:port/index. Several hosts: host:port,host:port. With ?routing=VALUE at "
+        "the end: only the documents of this routing value. A URL without an index means the index "
+        f"{DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
     )
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.client.group_commit import Together
+from es_simhash.client.group_commit import Together, Work
 from es_simhash.contract import Refresh, ask
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
+from es_simhash.search.hamming import hamming_distance
 from es_simhash.verbs.add import Adder, AddOptions, wait_for_search
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Document, Outcome
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.verbs.add import Searched
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -33,6 +38,10 @@ if TYPE_CHECKING:
 RefreshOption = Literal[False, True, "wait_for"]
 KNOWN = 10.0
 """Seconds for which it is known which keys the store has."""
+SEARCHES = 2
+"""The most groups of documents that are looked up at the same time."""
+WRITES = 3
+"""The most groups of documents that are written at the same time."""
 RULES = 100
 """The largest number of rules that are remembered."""
 
@@ -82,6 +91,7 @@ class _Item:
 
     document: Document
     options: AddOptions
+    searched: Searched | None = None
 
 
 class Adding:
@@ -96,6 +106,9 @@ class Adding:
         self._opened: dict[DuplicateRule, _Opened] = {}
         self._adder: Adder | None = None
         self._outdated = False
+        self._lock = threading.Lock()
+        self._searches = Work(self._count_searches, self._search)
+        self._writes = Work(self._count_writes, self._write)
 
     def others_wrote(self, *, refreshed: bool) -> None:
         """Note that another verb of the program wrote documents.
@@ -128,7 +141,7 @@ class Adding:
         documents = [item for item in items if isinstance(item, Document)]
         on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
         options = AddOptions(opened.rule, on_duplicate, request.filter, request.pipeline)
-        added = yield from self._together([_Item(document, options) for document in documents])
+        added = yield from self._add([_Item(document, options) for document in documents])
         if request.refresh is True and any(outcome.stored for outcome in added):
             yield from ask(Refresh())
         elif request.refresh:
@@ -138,14 +151,14 @@ class Adding:
         outcomes = iter(added)
         return [next(outcomes) if isinstance(item, Document) else item for item in items]
 
-    def _together(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
-        replies = (yield from ask(Together(self, items))) if items else []
-        for reply in replies:
-            if isinstance(reply, SimhashError):
-                raise copy(reply) from reply  # several callers may get the same error
-            if isinstance(reply, Exception):
-                raise reply
-        return replies
+    def _add(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
+        searched = yield from together(self._searches, items)
+        items = [replace(item, searched=each) for item, each in zip(items, searched, strict=True)]
+        added: list[Outcome | None] = yield from together(self._writes, items)
+        while again := [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]:
+            others = iter((yield from together(self._writes, again)))
+            added = [each or next(others) for each in added]
+        return [each for each in added if each is not None]
 
     def _open(self, rule: DuplicateRule) -> Flow[_Opened]:
         """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
@@ -165,30 +178,111 @@ class Adding:
 
     # --- what several calls do together ------------------------------------------------------------------------
 
-    def count_together(self, waiting: Iterable[_Item]) -> int:
-        """Return how many of the first documents can be added by one request.
+    def _count_searches(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
+        return count_together(waiting) if len(at_work) < SEARCHES else 0
 
-        They have the same options and different ids. Their number and size are limited, as in an ingest.
+    def _search(self, items: Sequence[_Item]) -> Flow[list[Searched | None]]:
+        """Ask search about documents, while others are written."""
+        if self._adder is None or self._outdated:
+            return [None] * len(items)
+        return (yield from self._adder.search([item.document for item in items], items[0].options))
+
+    def _count_writes(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
+        """Return how many of the first documents can be added by one request, while others are written.
+
+        A document waits for one that is written, and for its outcome, if it depends on it.
         """
-        options: AddOptions | None = None
-        ids: set[str] = set()
-        size = 0
-        for item in waiting:
-            options = options or item.options
-            if item.options != options or item.document.id in ids or len(ids) == BATCH or size > BATCH_SIZE:
-                break
-            ids.add(item.document.id)
-            size += len(item.document.source)
-        return len(ids)
+        written = [item for group in at_work for item in group]
+        if not written:
+            return count_together(waiting)
+        with self._lock:
+            if len(at_work) == WRITES or any(self._must_be_alone(item) for item in written):
+                return 0
+            free = takewhile(lambda item: not (self._must_be_alone(item) or depends(item, written)), waiting)
+            return count_together(free)
 
-    def perform(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
+    def _must_be_alone(self, item: _Item) -> bool:
+        adder = self._adder
+        return (
+            adder is None
+            or self._outdated
+            or adder.is_refresh_due(item.options)
+            or not adder.is_up_to_date(item.document, item.searched)
+        )
+
+    def _write(self, items: Sequence[_Item]) -> Flow[list[Outcome | None]]:
         """Add documents that are added by one request."""
+        return step_by_step(self._write_steps(items), self._lock)
+
+    def _write_steps(self, items: Sequence[_Item]) -> Flow[list[Outcome | None]]:
         options = items[0].options
         if self._adder is None:
             self._adder = Adder(options, self._deadline)
         if self._outdated:
             self._adder.outdated, self._outdated = True, False
-        return (yield from self._adder.add([item.document for item in items], options))
+        return (
+            yield from self._adder.add([item.document for item in items], options, [item.searched for item in items])
+        )
+
+
+def count_together(waiting: Iterable[_Item]) -> int:
+    """Return how many of the first documents can be looked up, or added, by one request.
+
+    They have the same options and different ids. Their number and size are limited, as in an ingest.
+    """
+    options: AddOptions | None = None
+    ids: set[str] = set()
+    size = 0
+    for item in waiting:
+        options = options or item.options
+        if item.options != options or item.document.id in ids or len(ids) == BATCH or size > BATCH_SIZE:
+            break
+        ids.add(item.document.id)
+        size += len(item.document.source)
+    return len(ids)
+
+
+def depends(item: _Item, others: Sequence[_Item]) -> bool:
+    """Return whether a document may be a duplicate of another one, or is added in another way, or has its id."""
+    ours, rule = item.document.fingerprint, item.options.rule
+    for other in others:
+        theirs = other.document.fingerprint
+        distance = hamming_distance(ours.value, theirs.value)
+        if (
+            rule.keys
+            or item.options != other.options
+            or item.document.id == other.document.id
+            or ours.digest == theirs.digest
+            or (distance is not None and distance <= rule.max_distance)
+        ):
+            return True
+    return False
+
+
+def step_by_step(flow: Flow[Any], lock: threading.Lock) -> Flow[Any]:
+    """Perform a flow. No other flow with this lock computes at the same time, only their requests overlap."""
+    step = partial(flow.send, None)
+    while True:
+        with lock:
+            try:
+                request = step()
+            except StopIteration as end:
+                return end.value
+        try:
+            step = partial(flow.send, (yield request))
+        except SimhashError as error:
+            step = partial(flow.throw, error)
+
+
+def together(work: Work, items: Sequence[_Item]) -> Flow[list[Any]]:
+    """Do some work for documents, together with those of other calls, and return the results."""
+    replies = (yield from ask(Together(work, items))) if items else []
+    for reply in replies:
+        if isinstance(reply, SimhashError):
+            raise copy(reply) from reply  # several callers may get the same error
+        if isinstance(reply, Exception):
+            raise reply
+    return replies
 
 
 def raise_for_duplicate(outcome: Outcome) -> None:

@@ -40,6 +40,7 @@ class Documents(SyncClient):
         same with ``opensearch+`` before ``http``, an :class:`elasticsearch.Elasticsearch` or an
         :class:`opensearchpy.OpenSearch` of your own, or None for ``ELASTICSEARCH_URL`` or else an SQLite file.
     :param index: the index, if ``store`` is a client.
+    :param routing: read and write only the documents with this routing value (docs/how-to/tenants.md).
     :param scheme: for a store that is set up now; by default ``Scheme()``. A store that was set up keeps its Scheme:
         leave ``scheme`` out to use it. Another one raises.
     :param segmenter: ``jieba`` or ``rjieba``. They give the same words. The default is the faster one installed.
@@ -58,6 +59,7 @@ class Documents(SyncClient):
         store: str | Elasticsearch | OpenSearch | Store | None = None,
         *,
         index: str | None = None,
+        routing: str | None = None,
         scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
@@ -65,7 +67,7 @@ class Documents(SyncClient):
         **client_options: Any,
     ) -> None:
         patience = Patience(checked_deadline(deadline))
-        opened = open_store(store, index, **client_options)
+        opened = open_store(store, index, routing=routing, **client_options)
         opening = Opening(opened.name, scheme, segmenter, fingerprinter)
         super().__init__(
             opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
@@ -114,6 +116,7 @@ class AsyncDocuments(AsyncClient):
         store: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None = None,
         *,
         index: str | None = None,
+        routing: str | None = None,
         scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
@@ -121,7 +124,7 @@ class AsyncDocuments(AsyncClient):
         **client_options: Any,
     ) -> None:
         patience = Patience(checked_deadline(deadline))
-        opened = open_async_store(store, index, **client_options)
+        opened = open_async_store(store, index, routing=routing, **client_options)
         opening = Opening(opened.name, scheme, segmenter, fingerprinter)
         super().__init__(
             opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=True), patience

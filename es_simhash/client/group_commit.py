@@ -1,8 +1,9 @@
-"""Group commit: calls that come while another one is at work wait, and then go to the store together.
+"""Group commit: calls that come while others are at work wait, and then go to the store together.
 
-The first call that finds nobody at work does the work for all that wait. So ten threads that add a document each need
-one look-up and one write, not ten; and each call knows what the calls before it wrote. The idea is the group commit of
-databases (D. J. DeWitt et al., "Implementation Techniques for Main Memory Database Systems", SIGMOD 1984).
+The work says which calls can be done together, and which groups at the same time. A call that finds that a group can
+begin does the work for the group. So ten threads that add a document each need fewer than ten look-ups and writes, and
+each call knows what the calls before it wrote. The idea is the group commit of databases (D. J. DeWitt et al.,
+"Implementation Techniques for Main Memory Database Systems", SIGMOD 1984).
 
 In a thread the caller itself does the work. In an event loop a task does it: then a caller that is cancelled does not
 stop the others.
@@ -14,7 +15,7 @@ import asyncio
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Request
 from es_simhash.errors import StoreError
@@ -35,17 +36,18 @@ class Call:
     done: bool = False
 
 
-class Work(Protocol):
-    """What is done for several calls at once."""
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What is done for several calls at once.
 
-    def count_together(self, waiting: Iterable[Any]) -> int:
-        """Return how many of the first calls can be done together, one at least.
+    :param count: returns how many of the first calls can be done together now; 0 if they must wait for a group that is
+        at work. Its parameters are the arguments of the calls that wait, and those of each group that is at work. If
+        there is no such group, the count is not 0.
+    :param perform: returns the result of each call.
+    """
 
-        :param waiting: their arguments.
-        """
-
-    def perform(self, arguments: Sequence[Any]) -> Flow[Sequence[Any]]:
-        """Return the result of each call."""
+    count: Callable[[Iterable[Any], Sequence[Sequence[Any]]], int]
+    perform: Callable[[Sequence[Any]], Flow[Sequence[Any]]]
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,36 @@ class Together(Request["list[Any]"]):
     arguments: Sequence[Any]
 
 
+class _Queue:
+    """The calls that wait, and the groups of calls that are at work."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._waiting: deque[Call] = deque()
+        self._at_work: list[list[Call]] = []
+
+    def wait(self, request: Together) -> list[Call]:
+        """Return the calls of a request. They wait from now on."""
+        calls = [Call(argument) for argument in request.arguments]
+        self._waiting.extend(calls)
+        return calls
+
+    def begin(self) -> list[Call]:
+        """Return the next group. It is at work from now on. The group is empty if none can begin."""
+        if not self._waiting:
+            return []
+        at_work = [[call.argument for call in group] for group in self._at_work]
+        count = self._work.count((call.argument for call in self._waiting), at_work)
+        group = [self._waiting.popleft() for _ in range(count)]
+        if group:
+            self._at_work.append(group)
+        return group
+
+    def end(self, group: list[Call]) -> None:
+        """Take a group from those that are at work."""
+        self._at_work = [other for other in self._at_work if other is not group]
+
+
 class GroupCommit:
     """Answers Together in a program with threads.
 
@@ -67,34 +99,33 @@ class GroupCommit:
 
     def __init__(self, run: Callable[[Flow[Any]], Any]) -> None:
         self._run = run
-        self._waiting: deque[Call] = deque()
+        self._queues: dict[Work, _Queue] = {}
         self._changed = threading.Condition()
-        self._at_work = False
 
     def answer(self, request: Together) -> list[Any]:
         """Return the reply to Together."""
-        calls = [Call(argument) for argument in request.arguments]
+        work = request.work
         with self._changed:
-            self._waiting.extend(calls)
-        while (some := self._next(calls, request.work)) is not None:
+            queue = self._queues.setdefault(work, _Queue(work))
+            calls = queue.wait(request)
+        while group := self._next(calls, queue):
             try:
-                with _Finished(some) as finished:
-                    finished.results = self._run(request.work.perform([call.argument for call in some]))
+                with _Finished(group) as finished:
+                    finished.results = self._run(work.perform([call.argument for call in group]))
             finally:
                 with self._changed:
-                    self._at_work = False
+                    queue.end(group)
                     self._changed.notify_all()
         return replies(calls)
 
-    def _next(self, calls: Sequence[Call], work: Work) -> list[Call] | None:
-        """Wait until these calls are done, and return None; or until nobody is at work, and return what is to do."""
+    def _next(self, calls: Sequence[Call], queue: _Queue) -> list[Call]:
+        """Wait until these calls are done, and return nothing; or until a group can begin, and return that."""
         with self._changed:
             while not all(call.done for call in calls):
-                if not self._at_work:
-                    self._at_work = True
-                    return take(self._waiting, work)
+                if group := queue.begin():
+                    return group
                 self._changed.wait()
-        return None
+        return []
 
 
 class AsyncGroupCommit:
@@ -105,27 +136,32 @@ class AsyncGroupCommit:
 
     def __init__(self, run: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
         self._run = run
-        self._waiting: deque[Call] = deque()
-        self._at_work: asyncio.Task[None] | None = None
+        self._queues: dict[Work, _Queue] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def answer(self, request: Together) -> list[Any]:
         """Return the reply to Together."""
-        calls = [Call(argument) for argument in request.arguments]
-        self._waiting.extend(calls)
+        queue = self._queues.setdefault(request.work, _Queue(request.work))
+        calls = queue.wait(request)
         while not all(call.done for call in calls):
-            if self._at_work is None or self._at_work.done():
-                self._at_work = asyncio.create_task(self._work(request.work))
-            await asyncio.shield(self._at_work)
+            if group := queue.begin():
+                task = asyncio.create_task(self._perform(request.work, queue, group))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         return replies(calls)
 
     async def finish(self) -> None:
         """Wait until no task is at work."""
-        if self._at_work is not None and not self._at_work.done():
-            await asyncio.shield(self._at_work)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
-    async def _work(self, work: Work) -> None:
-        with _Finished(take(self._waiting, work)) as finished:
-            finished.results = await self._run(work.perform([call.argument for call in finished.calls]))
+    async def _perform(self, work: Work, queue: _Queue, group: list[Call]) -> None:
+        try:
+            with _Finished(group) as finished:
+                finished.results = await self._run(work.perform([call.argument for call in group]))
+        finally:
+            queue.end(group)
 
 
 class _Finished:
@@ -150,12 +186,6 @@ class _Finished:
                 )
             call.done = True
         return isinstance(error, Exception)
-
-
-def take(waiting: deque[Call], work: Work) -> list[Call]:
-    """Remove and return the calls at the front that can be done together; none if none wait."""
-    count = work.count_together(call.argument for call in waiting) if waiting else 0
-    return [waiting.popleft() for _ in range(count)]
 
 
 def replies(calls: Sequence[Call]) -> list[Any]:

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from es_simhash.verbs.rule import ResolvedRule
 
 
+def keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
+    """Return the kinds of keys of a store that is set up for a run by this rule."""
+    return () if rule.confirm is None else (SHINGLES,)
+
+
 class Opening:
     """The Fingerprinter that the caller chose. If the caller chose none: the one for the Scheme of the store.
 

@@ -239,10 +239,12 @@ class Found:
     :param left_out: for the index of a Probe, how many documents were left out, because ``most`` or
         ``per_fingerprint`` others come before them. Probes without such documents are not named. A store may count
         documents that the filter or ``one_per_digest`` excludes, and it may stop counting at 500.
+    :param ids: those of the request's ``ids`` that a document has.
     """
 
     rows: list[Row]
     left_out: Mapping[int, int] = field(default_factory=dict)
+    ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -270,6 +272,8 @@ class Candidates(Request[Found]):
         finds: those written first. None for all. ``left_out`` counts the others, unless it is 1: then the first stands
         for all of them. Digests are not limited. None if Probes have times.
     :param time_field: the field with the time, for Rows with their times. A Probe with times needs it.
+    :param ids: say which of these ids a document has. Its filter and fingerprint do not matter. As a search, this does
+        not see what was just written.
     """
 
     probes: tuple[Probe, ...]
@@ -282,6 +286,7 @@ class Candidates(Request[Found]):
     most: int = 20
     per_fingerprint: int | None = None
     time_field: str | None = None
+    ids: tuple[str, ...] = ()
 
     def fingerprints(self, probes: Sequence[Probe]) -> list[int]:
         """Return the fingerprints to look for, of some of the Probes."""
@@ -325,7 +330,7 @@ class Written:
     :param refused: the reason, for each id that the store refuses.
     :param searchable: Candidates already finds what was written.
     :param busy: ids that were not written because the store was too busy. Ask again later.
-    :param conflicts: ids that were not written because their document changed since it was read.
+    :param conflicts: ids that were not written because their document changed since it was read, or exists.
     """
 
     refused: Mapping[str, str]
@@ -341,11 +346,14 @@ class Write(Request[Written]):
     :param bits: width of the fingerprints.
     :param pipeline: name of an ingest pipeline of the server; None for the index's own. An embedded store gets
         none.
+    :param create: of the ids, those that no document should have. If one has it nevertheless, it stays, and the id is
+        a conflict. A store whose replies may get lost reports none if this Write is performed again.
     """
 
     entries: tuple[Entry, ...]
     bits: int
     pipeline: str | None = None
+    create: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Below as many bits as there are segments, two near fingerprints have a segment in common (the pigeonhole principle). So
 the index keeps, for each segment, its values in order, each with the position of its fingerprint. It looks up the
 segments of a fingerprint there, and compares the fingerprint with those that it finds. At larger distances, or where
-very many fingerprints have a segment in common, it compares each with each.
+very many fingerprints have a segment in common, it compares each with each. It does so for a few fingerprints, too.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _POSITION_BITS = np.uint64(32)
 _WORTHWHILE = 16
 """Fingerprints with a common segment are compared one by one if they are less than one of so many of all pairs."""
+_FEW = 20_000
+"""Up to so many pairs are compared at once: this takes less time than to put new fingerprints in order."""
 
 
 class SegmentIndex:
@@ -36,6 +38,8 @@ class SegmentIndex:
         self._values = to_array([], bits) if bits == 64 else np.zeros((0, bits // 64), dtype=np.uint64)
         # The highest bits are the number and the value of a segment, the lowest are a position. Sorted.
         self._segments = np.zeros(0, dtype=np.uint64)
+        self._sorted = 0
+        """The fingerprints whose segments are there. Those that came later follow when they are needed."""
 
     def __len__(self) -> int:
         return len(self._values)
@@ -45,12 +49,15 @@ class SegmentIndex:
 
         :param fingerprints: unsigned, of the width of the index.
         """
-        if not fingerprints:
+        if fingerprints:
+            self._values = np.concatenate([self._values, to_array(fingerprints, self._bits)])
+
+    def _sort(self) -> None:
+        if self._sorted == len(self):
             return
-        new = to_array(fingerprints, self._bits)
-        positions = np.arange(len(self), len(self) + len(new), dtype=np.uint64)
-        entries = _segments(new) << _POSITION_BITS | positions[:, None]
-        self._values = np.concatenate([self._values, new])
+        positions = np.arange(self._sorted, len(self), dtype=np.uint64)
+        entries = _segments(self._values[self._sorted :]) << _POSITION_BITS | positions[:, None]
+        self._sorted = len(self)
         # A stable sort merges what is sorted already with what is new.
         self._segments = np.sort(np.concatenate([self._segments, np.sort(entries.ravel())]), kind="stable")
 
@@ -64,7 +71,8 @@ class SegmentIndex:
         if not asked or not len(self) or max_distance < 0:
             return set()
         ours = to_array(asked, self._bits)
-        if max_distance < segment_count(self._bits):
+        if max_distance < segment_count(self._bits) and len(ours) * len(self) > _FEW:
+            self._sort()
             segments = _segments(ours)
             starts = np.searchsorted(self._segments, segments.ravel() << _POSITION_BITS)
             ends = np.searchsorted(self._segments, (segments.ravel() + np.uint64(1)) << _POSITION_BITS)

@@ -1,6 +1,7 @@
 """From an address to a store: ``sqlite:///path``, or ``http(s)://[user:password@]host:port[,host:port…]/index``.
 
-``opensearch+http(s)://…`` is an index of an OpenSearch, and ``http(s)://…`` one of an Elasticsearch.
+``opensearch+http(s)://…`` is an index of an OpenSearch, and ``http(s)://…`` one of an Elasticsearch. ``?routing=VALUE``
+at the end means the documents of this routing value alone.
 
 Several hosts are nodes of one cluster. The client sends each request to one of them, and to another one if that host
 does not answer in time. All have the same scheme, credentials, path and options.
@@ -23,6 +24,7 @@ from urllib.parse import unquote, urlsplit
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.stores.clients import ELASTICSEARCH, OPENSEARCH, product_of
+from es_simhash.stores.elasticsearch.routing import Routing
 from es_simhash.stores.sqlite import AsyncSqliteStore, SqliteStore
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ USERS_INDEX = "es-simhash-users"
 An ingested document with the id of a user would remove the user's seen items.
 """
 
+_ROUTING = "?routing="
 _FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
 _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
@@ -50,6 +53,7 @@ def open_store(
     index: str | None = None,
     *,
     default_index: str = DEFAULT_INDEX,
+    routing: str | None = None,
     **options: Any,
 ) -> Store:
     """Return the store at an address, or on a client of the caller. A store is returned as it is.
@@ -59,10 +63,11 @@ def open_store(
     :param address: None for :func:`default_address`.
     :param index: name of the index. Use it if ``address`` is a client, or a URL without an index.
     :param default_index: the index, if neither ``address`` nor ``index`` names one.
+    :param routing: the store reads and writes the documents with this routing value alone.
     :param options: options of :class:`elasticsearch.Elasticsearch`, or of :class:`opensearchpy.OpenSearch`.
     :raises InputError: if the address or an option is invalid.
     """
-    return cast("Store", _open(address, index, default_index, options, is_async=False))
+    return cast("Store", _open(address, index, default_index, routing, options, is_async=False))
 
 
 def open_async_store(
@@ -70,24 +75,29 @@ def open_async_store(
     index: str | None = None,
     *,
     default_index: str = DEFAULT_INDEX,
+    routing: str | None = None,
     **options: Any,
 ) -> AsyncStore:
     """Return an async store, as :func:`open_store` returns a sync one."""
-    return cast("AsyncStore", _open(address, index, default_index, options, is_async=True))
+    return cast("AsyncStore", _open(address, index, default_index, routing, options, is_async=True))
 
 
 _USERS = ("Documents and SeenItems", "AsyncDocuments and AsyncSeenItems")
 """The classes of es_simhash that need a sync client, and those that need an async client, for messages."""
 
 
-def _open(address: Any, index: str | None, default_index: str, options: dict[str, Any], *, is_async: bool) -> Any:
+def _open(
+    address: Any, index: str | None, default_index: str, routing: str | None, options: dict[str, Any], *, is_async: bool
+) -> Any:
     if isinstance(address, str | None):
-        address = _address_or_default(address)
-        if (path := _sqlite_path(address, index, options)) is not None:
+        address, routing = _routing_of(_address_or_default(address), routing)
+        if (path := _sqlite_path(address, index, routing, options)) is not None:
             return AsyncSqliteStore(path) if is_async else SqliteStore(path)
         server = _parse_url(address, index, default_index, options)
-        return _index_store(server, is_async=is_async)
+        return _index_store(server, _checked_routing(routing), is_async=is_async)
     if hasattr(address, "perform"):
+        if routing is not None:
+            raise InputError("routing is given with a store that is open: open it with its routing")
         return address
     if (found := product_of(address)) is None:
         raise InputError(f"no store is known for {address!r}: {_FORMS}, or pass a client")
@@ -103,10 +113,25 @@ def _open(address: Any, index: str | None, default_index: str, options: dict[str
     module.check_host(host)
     index = _checked_index(index)
     name = f"{product.prefix}{host}/{index}"
-    return _store_class(is_async)(address, index, name, product.dialect_of(module), owned=False)
+    value = _checked_routing(routing)
+    return _store_class(is_async)(address, index, name, product.dialect_of(module), owned=False, routing=value)
 
 
-def _index_store(server: _Server, *, is_async: bool) -> Any:
+def _routing_of(address: str, routing: str | None) -> tuple[str, str | None]:
+    """Return an address without its routing, and the routing of the store."""
+    address, named, value = address.partition(_ROUTING)
+    if not named:
+        return address, routing
+    if routing is not None:
+        raise InputError(f"the address names the routing {unquote(value)!r}, and routing={routing!r} is given too")
+    return address, unquote(value)
+
+
+def _checked_routing(routing: str | None) -> Routing | None:
+    return None if routing is None else Routing(routing)
+
+
+def _index_store(server: _Server, routing: Routing | None, *, is_async: bool) -> Any:
     """Return the store on an index of a server, with a client of its own."""
     product = server.product
     module, client_class = product.load(), product.client_class(is_async=is_async)
@@ -118,7 +143,8 @@ def _index_store(server: _Server, *, is_async: bool) -> Any:
         # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
         raise InputError(f"the client for {server.name} can't be made: {error}") from error
     name = f"{server.name}/{server.index}"
-    return _store_class(is_async)(client, server.index, name, product.dialect_of(module), owned=True)
+    dialect = product.dialect_of(module)
+    return _store_class(is_async)(client, server.index, name, dialect, owned=True, routing=routing)
 
 
 def _store_class(is_async: bool) -> Any:
@@ -147,7 +173,7 @@ def _address_or_default(address: str | None) -> str:
     return address or default_address()
 
 
-def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> str | None:
+def _sqlite_path(address: str, index: str | None, routing: str | None, options: dict[str, Any]) -> str | None:
     """Return the path of the file; None if the address is not ``sqlite:…``."""
     if not address.startswith("sqlite:"):
         return None
@@ -156,8 +182,8 @@ def _sqlite_path(address: str, index: str | None, options: dict[str, Any]) -> st
         raise InputError(
             f"{_without_secrets(address)!r} names no file: use sqlite:///path/to.db (sqlite:////path from the root)"
         )
-    if index is not None or options:
-        names = ", ".join([*(["index"] if index is not None else []), *options])
+    named = {"index": index, "routing": routing}
+    if names := ", ".join([*(name for name, value in named.items() if value is not None), *options]):
         raise InputError(
             f"{names} given with {_without_secrets(address)!r}: use these with Elasticsearch or OpenSearch only"
         )

@@ -25,7 +25,7 @@ class Product:
     :param prefix: of the scheme of an address.
     :param package: has the client.
     :param distribution: of the package, for pip.
-    :param majors: the major versions of it that can be used.
+    :param versions: its first version that can be used, and the first one after it that cannot.
     :param classes: names of the sync and of the async class of the client.
     :param module: has the Dialect and the functions ``client_options``, ``check_host`` and ``client_hosts``.
     :param dialect: name of the Dialect in that module.
@@ -35,7 +35,7 @@ class Product:
     prefix: str
     package: str
     distribution: str
-    majors: range
+    versions: tuple[tuple[int, int], tuple[int, int]]
     classes: tuple[str, str]
     module: str
     dialect: str
@@ -44,15 +44,16 @@ class Product:
     def load(self) -> Any:
         """Return the module with the Dialect.
 
-        :raises InputError: if the client is not installed, or has another major version.
+        :raises InputError: if the client is not installed, or too old or too new.
         """
         try:
+            installed = version(self.distribution)
+            first, after = self.versions
+            if not first <= tuple(map(int, installed.split(".")[:2])) < after:
+                raise InputError(f"{self.distribution} {installed} is installed, which can't be used: {self.install}")
             import_module(self.package)
         except ImportError as error:
             raise InputError(f"the store needs the client {self.distribution}: {self.install}") from error
-        installed = version(self.distribution)
-        if int(installed.partition(".")[0]) not in self.majors:
-            raise InputError(f"{self.distribution} {installed} is installed, which can't be used: {self.install}")
         return import_module(self.module)
 
     def client_class(self, *, is_async: bool) -> Any:
@@ -72,7 +73,7 @@ ELASTICSEARCH = Product(
     "",
     "elasticsearch",
     "elasticsearch",
-    range(8, 10),
+    ((8, 0), (10, 0)),
     ("Elasticsearch", "AsyncElasticsearch"),
     "es_simhash.stores.elasticsearch.client",
     "ELASTICSEARCH",
@@ -82,7 +83,7 @@ OPENSEARCH = Product(
     OPENSEARCH_PREFIX,
     "opensearchpy",
     "opensearch-py",
-    range(2, 4),
+    ((2, 8), (4, 0)),
     ("OpenSearch", "AsyncOpenSearch"),
     "es_simhash.stores.elasticsearch.opensearch",
     "OPENSEARCH",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from es_simhash.contract import Annotate, Fetch, FetchFields, Link, Probe, Refresh, Relink, Remove
+from es_simhash.contract import Annotate, Fetch, FetchFields, Link, Probe, Refresh, Relink, Remove, Write
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.testing.documents import candidates, entry, near, scan, write
 from es_simhash.testing.suite import Suite
@@ -54,6 +54,15 @@ class DocumentsContract(Suite):
         assert {row.id for row in near(store, 1, 0)} == set()
         assert {row.id for row in candidates(store, [Probe(None, "d")], 0)} == set()
         assert {row.id for row in near(store, 1 << 40, 0)} == {"a"}
+
+    def test_a_document_that_exists_is_not_created(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 1))
+        entries = (entry("a", 2), entry("b", 3), entry("c", 4))
+        written = store.perform(Write(entries, DEFAULT.bits, create=frozenset("ab")))
+        assert written.conflicts == {"a"}
+        rows = store.perform(Fetch(("a", "b", "c")))
+        assert {id: row.fingerprint for id, row in rows.items()} == {"a": 1, "b": 3, "c": 4}
 
     def test_fields_of_documents_are_fetched_as_last_written(self) -> None:
         store = self.ready()

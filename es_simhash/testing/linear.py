@@ -162,9 +162,11 @@ class LinearStore:
         return {id: _select_fields(source, request.fields) for id, source in found.items()}
 
     def _write(self, request: Write) -> Written:
+        conflicts = request.create & self._rows.keys()
         for entry in request.entries:
-            self._put(entry.row, entry.source)
-        return Written({}, searchable=not self._lagging)
+            if entry.row.id not in conflicts:
+                self._put(entry.row, entry.source)
+        return Written({}, searchable=not self._lagging, conflicts=conflicts)
 
     def _annotate(self, request: Annotate) -> Written:
         conflicts = set()
@@ -219,7 +221,7 @@ class LinearStore:
             reply = self._candidates_in_times(replace(request, probes=probes), times)
             found |= {row.id: row if request.with_keys else _without_keys(row) for row in reply.rows}
             left_out |= {numbers[number]: count for number, count in reply.left_out.items()}
-        return Found(list(found.values()), left_out)
+        return Found(list(found.values()), left_out, frozenset(self._searchable.keys() & set(request.ids)))
 
     def _candidates_in_times(self, request: Candidates, times: tuple[int, int] | None) -> Found:
         """Return the reply to a request whose Probes all have the same times."""

@@ -63,6 +63,13 @@ class SearchContract(Suite):
         assert store.perform(Annotate((changed,), 128)).conflicts == frozenset()
         assert store.perform(Fetch(("none",)))["none"].fingerprint == 5
 
+    def test_a_search_says_which_ids_exist(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 1), entry("新", None))
+        request = Candidates((Probe(7, "d"),), 3, 64, filter={"ids": {"values": []}}, ids=("a", "b", "新"))
+        assert store.perform(request).ids == {"a", "新"}
+        assert store.perform(replace(request, probes=())).ids == {"a", "新"}
+
     def test_a_batch_of_probes_finds_what_each_finds_alone(self) -> None:
         store = self.ready()
         rng = random.Random(2)

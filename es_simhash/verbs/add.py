@@ -16,22 +16,22 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import AtOnce, Candidates, Entry, Fetch, Probe, Write, ask
+from es_simhash.contract import Candidates, Entry, Fetch, Probe, Write, ask
 from es_simhash.drive import Pause
 from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
-from es_simhash.verbs.ingest import Ingest, LookedUp, differs
-from es_simhash.verbs.outcome import Document
+from es_simhash.verbs.ingest import Ingest, LookedUp, candidates_request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Flow, Row, Written
     from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.verbs.memory import Memory
+    from es_simhash.verbs.outcome import Document, Outcome
     from es_simhash.verbs.rule import ResolvedRule
 
 OLDEST = 10.0
@@ -58,10 +58,25 @@ class AddOptions:
     pipeline: str | None = None
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What search found for a document that it does not find itself.
+
+    :param memory: of the Adder, before the search.
+    :param rows: by id, the Rows that may be near it or near documents that were looked up together with it.
+    :param left_out: how many documents were left out.
+    """
+
+    memory: Memory
+    rows: Mapping[str, Row]
+    left_out: int
+
+
 class Adder(Ingest):
     """Adds documents, a few at a time, and remembers what search does not find yet.
 
-    It is not safe for threads: one batch is added after another.
+    Batches that do not depend on each other may be added at the same time: their documents are not near each other,
+    and search has said all about them. Batches with other documents, and with other options, are added alone.
 
     :param options: of the first documents.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
@@ -70,6 +85,9 @@ class Adder(Ingest):
     def __init__(self, options: AddOptions, deadline: float) -> None:
         super().__init__(options.rule, options.on_duplicate, options.filter, deadline)
         self._options = options
+        self._create: set[str] = set()
+        self._searchable = False
+        """Search finds at once what is written. So each write empties the memory, and makes a search out of date."""
         self._sources: dict[str, str] = {}
         self._characters = 0
         self._since: float | None = None
@@ -81,41 +99,82 @@ class Adder(Ingest):
         """It wrote documents that search may not find yet."""
         return self._unrefreshed
 
-    def add(self, documents: Sequence[Document], options: AddOptions) -> Flow[list[Outcome]]:
+    def search(self, documents: Sequence[Document], options: AddOptions) -> Flow[list[Searched | None]]:
+        """Ask search about documents, before it is their turn to be added. Other ones may be added meanwhile.
+
+        :returns: what search finds for each; None if that would be of no use.
+        """
+        if self._searchable or self.is_refresh_due(options):
+            return [None] * len(documents)
+        memory = self._memory
+        request = candidates_request(documents, options.rule, options.filter)
+        try:
+            found = yield from ask(replace(request, ids=tuple(document.id for document in documents)))
+        except (TooManyCandidates, TooLarge):  # perhaps because of one of them
+            return [None] * len(documents)
+        rows = {row.id: row for row in found.rows}
+        return [
+            None if document.id in found.ids else Searched(memory, rows, found.left_out.get(index, 0))
+            for index, document in enumerate(documents)
+        ]
+
+    def add(
+        self, documents: Sequence[Document], options: AddOptions, searched: Sequence[Searched | None]
+    ) -> Flow[list[Outcome | None]]:
         """Add documents with different ids, and return their Outcomes.
 
+        :param searched: of each document, from :meth:`search`.
+        :returns: None for a document that another program has stored since then. Add it again, without ``searched``.
         :raises StoreError: if the store fails for longer than the deadline. It may have written some of the documents.
         """
-        if self._is_refresh_due(options):
-            yield from self._refresh()
-            self.outdated = False
         done = False
         try:
+            if self.is_refresh_due(options):
+                yield from self._refresh()
+                self.outdated = False
             self._use(options)
-            looked_up = yield from self.look_up(documents)
+            looked_up = self._from_search(documents, searched)
+            if looked_up is not None:
+                self._create |= looked_up.left_out.keys()
+            looked_up = looked_up or (yield from self.look_up(documents))
             decisions = yield from self.decide(looked_up)
             outcomes = yield from self.write(looked_up, decisions)
             done = True
         finally:
             self.outdated |= not done
-        return outcomes
+            self._create.difference_update(document.id for document in documents)
+            self.conflicts.clear()
+        outcome_of = {outcome.id: outcome for outcome in outcomes}
+        return [outcome_of.get(document.id) for document in documents]
 
-    def look_up(self, items: Sequence[Document | Outcome], unwritten: LookedUp | None = None) -> Flow[LookedUp]:
-        """Ask for the stored versions and for the candidates at once. That suffices unless a document is an update."""
-        documents = [item for item in items if isinstance(item, Document)]
-        fetch = Fetch(tuple(document.id for document in documents), self._rule.time_field)
+    def is_up_to_date(self, document: Document, searched: Searched | None) -> bool:
+        """Return whether search has said all about a document: it is not stored, and not changed since then.
+
+        Search found other documents as they are now, or as the memory knows them.
+        """
         memory = self._memory
-        try:
-            stored, found = yield from ask(AtOnce((fetch, self._candidates_request(documents))))
-        except (TooManyCandidates, TooLarge):
-            return (yield from super().look_up(items))
-        updates = any(document.id in stored and differs(document, stored[document.id]) for document in documents)
-        if updates or any(row.id in memory.hidden for row in found.rows):
-            return (yield from super().look_up(items))
-        left_out = {documents[index].id: count for index, count in found.left_out.items()}
-        return LookedUp(items, stored, found.rows, memory, left_out)
+        return (
+            searched is not None
+            and searched.memory is memory  # otherwise there was a refresh
+            and document.id not in memory.rows
+            and searched.rows.keys().isdisjoint(memory.hidden)
+        )
 
-    def _is_refresh_due(self, options: AddOptions) -> bool:
+    def _from_search(self, documents: Sequence[Document], searched: Sequence[Searched | None]) -> LookedUp | None:
+        """Return what search found for documents; None if the store must be asked again."""
+        rows: dict[str, Row] = {}
+        left_out: dict[str, int] = {}
+        for document, each in zip(documents, searched, strict=True):
+            if each is None or not self.is_up_to_date(document, each):
+                return None
+            rows |= each.rows
+            left_out[document.id] = each.left_out
+        if not rows.keys().isdisjoint(left_out):  # another program has stored one of them
+            return None
+        return LookedUp(documents, {}, list(rows.values()), self._memory, left_out)
+
+    def is_refresh_due(self, options: AddOptions) -> bool:
+        """Return whether the store must be refreshed before documents are added."""
         if self.outdated:
             return True
         if not self._unrefreshed:
@@ -135,7 +194,11 @@ class Adder(Ingest):
 
     def _request(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
         entries = tuple(Entry(row, documents[row.id].source) for row in rows)
-        return ask(Write(entries, self._rule.bits, self._options.pipeline))
+        create = frozenset(row.id for row in rows if row.id in self._create)
+        written = yield from ask(Write(entries, self._rule.bits, self._options.pipeline, create))
+        self._searchable = written.searchable
+        self._create -= create - written.busy  # they may be written again, with another link
+        return written
 
     def _check_refused(self, written: Written, sent: int) -> None:
         """Do nothing: each caller gets the reason of its own document."""

@@ -179,7 +179,7 @@ class Ingest:
         """Return the candidates for documents."""
         if not documents:
             return _Candidates([], {}, {})
-        request = self._candidates_request(documents)
+        request = candidates_request(documents, self._rule, self._filter)
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self._filter is not None
         try:
@@ -193,24 +193,6 @@ class Ingest:
         one = yield from self._candidates(documents[:middle], hidden)
         two = yield from self._candidates(documents[middle:], hidden)
         return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
-
-    def _candidates_request(self, documents: Sequence[Document]) -> Candidates:
-        """Return the request for what may be near documents."""
-        rule = self._rule
-        probes = tuple(
-            rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
-            for each in documents
-        )
-        return Candidates(
-            probes,
-            rule.search_distance,
-            rule.bits,
-            self._filter,
-            one_per_digest=True,
-            per_fingerprint=rule.per_fingerprint,
-            time_field=rule.time_field,
-            blocks=rule.blocks,
-        )
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -500,6 +482,26 @@ class Ingest:
     def _forget(self) -> None:
         # A new object: a batch that is being looked up holds the old one.
         self._memory = Memory()
+
+
+def candidates_request(
+    documents: Sequence[Document], rule: ResolvedRule, filter: Mapping[str, Any] | None
+) -> Candidates:
+    """Return the request for what may be near documents."""
+    probes = tuple(
+        rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
+        for each in documents
+    )
+    return Candidates(
+        probes,
+        rule.search_distance,
+        rule.bits,
+        filter,
+        one_per_digest=True,
+        per_fingerprint=rule.per_fingerprint,
+        time_field=rule.time_field,
+        blocks=rule.blocks,
+    )
 
 
 def _row_of(document: Document, digest: str, group: str, duplicate_of: str | None, written: int) -> Row:

@@ -4,11 +4,12 @@
     python scripts/benchmark --part bloom --part embedded                     some parts
     python scripts/benchmark --store http://localhost:9200 --size full --json full.json > full.md
     python scripts/benchmark --part ingest --count 10000000 --store http://localhost:9200
+    python scripts/benchmark --part search --store http://localhost:9200 --store opensearch+http://localhost:9201
 
 The other libraries are in the dependency group `bench`. Install them into an environment of their own:
 
     python3 -m venv bench-env && bench-env/bin/pip install --upgrade pip
-    bench-env/bin/pip install '.[async]' --group bench
+    bench-env/bin/pip install '.[async,opensearch]' --group bench
 
 A library that is not installed, or cannot be loaded, is named and left out. In each round the contenders take turns, so
 a busy machine slows all of them. Tables begin with the ratios: these should hold on other machines. Then come the
@@ -29,12 +30,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import Bench, TooSmall
+from bench import Bench
 from header import cores, header
 from report import Report
+from servers import TooSmall, servers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from servers import Server
 
 SIZES = ("tiny", "small", "full")
 ROUNDS = {"tiny": 1, "small": 3, "full": 5}
@@ -60,8 +64,9 @@ class Part:
 PARTS = {
     "fingerprints": Part("text to fingerprint", "fingerprints:fingerprints", (20, 200, 1_000)),
     "embedded": Part("search in a file or in memory", "embedded:embedded", (2_000, 100_000, 1_000_000)),
-    "search": Part("search in Elasticsearch", "search:search", (2_000, 100_000, 1_000_000), server=True),
+    "search": Part("search in a server", "search:search", (2_000, 100_000, 1_000_000), server=True),
     "ingest": Part("ingest beside parallel_bulk", "ingest:ingest", (1_000, 20_000, 1_000_000), server=True, once=True),
+    "add": Part("one document at a time", "add:add", (500, 20_000, 20_000), server=True),
     "groups": Part("group all documents", "groups:groups", (2_000, 100_000, 1_000_000), once=True),
     "bloom": Part("Bloom filters: times", "bloom:speed", (1_000, 10_000, 10_000)),
     "bloom-errors": Part("Bloom filters: false positives", "bloom:errors", (500, 10_000, 10_000), once=True),
@@ -79,22 +84,18 @@ PARTS = {
 
 def main() -> None:
     arguments = parsed()
-    client = None
-    if arguments.store:
-        from elasticsearch import Elasticsearch
-
-        client = Elasticsearch(arguments.store, request_timeout=60)
-    report = Report(header(client), arguments.json)
+    servers = servers_of(arguments.store)
+    report = Report(header(servers), arguments.json)
     too_small = False
     for name in arguments.part or PARTS:
         part = PARTS[name]
-        if part.server and not arguments.store:
+        if part.server and not servers:
             report.left_out(f"the part {name}", "it needs a server: --store http://localhost:9200")
             continue
         report.heading(name, part.what)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                function_of(part)(bench_of(part, arguments, Path(folder), report))
+                function_of(part)(bench_of(part, arguments, Path(folder), report, servers))
             except TooSmall as error:
                 report.left_out(f"the part {name}", str(error))
                 too_small = True
@@ -117,7 +118,14 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--size", choices=SIZES, default="small", help="default: %(default)s")
     parser.add_argument("--count", type=positive, metavar="N", help="documents, in place of those of --size")
     parser.add_argument("--rounds", type=positive, metavar="N", help="default: 1, 3 or 5, by --size")
-    parser.add_argument("--store", metavar="URL", help="address of an Elasticsearch, without an index")
+    parser.add_argument(
+        "--store",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="address of an Elasticsearch, or opensearch+http://… of an OpenSearch, without an index; if it is "
+        "repeated, search and ingest compare the servers, and the other parts use the first one",
+    )
     parser.add_argument("--texts", type=Path, metavar="FILE", help="texts for fingerprints and confirm, as JSON lines")
     parser.add_argument(
         "--workers", type=int, default=cores(), help="worker processes of ingests; default: %(default)s"
@@ -149,12 +157,17 @@ def function_of(part: Part) -> Callable[[Bench], None]:
     return function
 
 
-def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Report) -> Bench:
+def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Report, servers: list[Server]) -> Bench:
     count = arguments.count or part.counts[SIZES.index(arguments.size)]
     rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
+<<<<<<< HEAD
     store = arguments.store.rstrip("/") if arguments.store else None
     given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys), arguments.index)
     return Bench(count, rounds, folder, report, store, *given)
+=======
+    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys))
+    return Bench(count, rounds, folder, report, servers, *given)
+>>>>>>> main
 
 
 if __name__ == "__main__":

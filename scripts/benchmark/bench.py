@@ -7,7 +7,7 @@ import random
 import statistics
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from itertools import cycle
@@ -15,21 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
     from types import ModuleType
 
-    from elasticsearch import Elasticsearch
-
     from report import Report, Values
+    from servers import Server
 
 T = TypeVar("T")
-
-INDEX = "es-simhash-benchmark"
-"""The names of all indices begin with it."""
-
-
-class TooSmall(Exception):
-    """The server is too small for the size that was asked for."""
 
 
 @dataclass
@@ -39,7 +32,7 @@ class Bench:
     :param count: documents, items or texts.
     :param rounds: how often each contender has its turn.
     :param folder: an empty folder for files, which is removed at the end.
-    :param store: URL of an Elasticsearch; None for none.
+    :param servers: those that are measured. Most parts need the first one only.
     :param texts: a file of JSON lines with texts; None for texts that are made.
     :param workers: worker processes of ingests.
     :param plot: a file for the picture of the ingest.
@@ -51,7 +44,7 @@ class Bench:
     rounds: int
     folder: Path
     report: Report
-    store: str | None = None
+    servers: list[Server] = field(default_factory=list)
     texts: Path | None = None
     seed: int = 1
     workers: int = 0
@@ -63,12 +56,20 @@ class Bench:
     def rng(self) -> random.Random:
         return random.Random(self.seed)
 
-    @cached_property
-    def client(self) -> Elasticsearch:
-        from elasticsearch import Elasticsearch
+    @property
+    def store(self) -> str | None:
+        """The address of the first server; None if there is none."""
+        return self.servers[0].store if self.servers else None
 
-        assert self.store is not None
-        return Elasticsearch(self.store, request_timeout=600)
+    @property
+    def where(self) -> str:
+        """What keeps the documents, for titles."""
+        return self.servers[0].kind if self.servers else "SQLite"
+
+    @property
+    def client(self) -> Any:
+        """The official client of the first server."""
+        return self.servers[0].client
 
     def peer(self, module: str, package: str | None = None) -> ModuleType | None:
         """Return another library, or None with a line in the report: it is not installed, or cannot be loaded."""
@@ -81,46 +82,13 @@ class Bench:
             self.report.left_out(package, f"it cannot be loaded: {error}")
         return None
 
-    @contextmanager
-    def index(self, name: str) -> Iterator[str]:
-        """Yield the name of an index that does not exist. It is deleted at the end."""
-        index = f"{INDEX}-{name}"
-        self.client.indices.delete(index=index, ignore_unavailable=True)
-        try:
-            yield index
-        finally:
-            self.client.indices.delete(index=index, ignore_unavailable=True)
+    def index(self, name: str) -> AbstractContextManager[str]:
+        """:meth:`Server.index` of the first server."""
+        return self.servers[0].index(name)
 
-    def room(self, documents: int, bytes_each: int, heap: int = 0) -> None:
-        """Check that the server has room, before anything is loaded.
-
-        :param bytes_each: on the disk for a document, with what merges need meanwhile.
-        :param heap: bytes of heap that the smallest data node must have.
-        :raises TooSmall: the message says what is missing.
-        """
-        free, largest_heap = server_room(self.client)
-        if free < documents * bytes_each:
-            raise TooSmall(
-                f"{documents:,} documents need {documents * bytes_each / 1e9:,.1f} GB on the server's disk, and "
-                f"{free / 1e9:,.1f} GB are free: make room, or choose a smaller --size or --count"
-            )
-        if largest_heap < heap:
-            raise TooSmall(
-                f"{documents:,} documents need a heap of {heap / 2**30:.1f} GB, and a node has "
-                f"{largest_heap / 2**30:.1f} GB: start it with more (ES_JAVA_OPTS=-Xmx), or choose a smaller --count"
-            )
-
-
-def server_room(client: Elasticsearch) -> tuple[int, int]:
-    """Return the free bytes of the server's data nodes before their disks are too full to write, and the smallest heap.
-
-    Elasticsearch stops writing to a disk that is 95 % full.
-    """
-    nodes = client.nodes.stats(metric=["fs", "jvm"])["nodes"].values()
-    data = [node for node in nodes if any(role.startswith("data") for role in node.get("roles", ["data"]))]
-    totals = [node["fs"]["total"] for node in data]
-    free = sum(max(0, each["available_in_bytes"] - each["total_in_bytes"] // 20) for each in totals)
-    return free, min(node["jvm"]["mem"]["heap_max_in_bytes"] for node in data)
+    def room(self, documents: int, bytes_each: int) -> None:
+        """:meth:`Server.room` of the first server."""
+        self.servers[0].room(documents, bytes_each)
 
 
 def interleaved(tasks: Mapping[str, Callable[[], float]], rounds: int) -> Values:

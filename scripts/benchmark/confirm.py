@@ -42,7 +42,7 @@ def confirm(bench: Bench) -> None:
     tasks = {name: lambda n=name: ingest(bench, documents, n, outcomes) for name in SETTINGS}
     values = interleaved(tasks, bench.rounds)
     characters = sum(len(document["text"]) for document in documents) // len(documents)
-    where = "Elasticsearch" if bench.store else "SQLite"
+    where = bench.where
     title = f"{where}: {len(documents):,} documents of {characters:,} characters, {bench.workers} worker processes"
     bench.report.add(Table(title, "s", values, "max_distance 3", outcomes))
 

@@ -30,7 +30,7 @@ def groups(bench: Bench) -> None:
     with bench.index("groups") as index:
         address = f"{bench.store}/{index}"
         fill(open_store(address, request_timeout=600), list(values_of(bench)))
-        measure(bench, address, "Elasticsearch")
+        measure(bench, address, bench.where)
 
 
 def measure(bench: Bench, address: str, where: str) -> None:

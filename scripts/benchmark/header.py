@@ -11,36 +11,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from elasticsearch import Elasticsearch
+    from collections.abc import Sequence
 
-OURS = ("es-simhash", "elasticsearch", "numpy", "mmh3", "jieba", "rjieba", "rapidfuzz")
+    from servers import Server
+
+OURS = ("es-simhash", "elasticsearch", "opensearch-py", "numpy", "mmh3", "jieba", "rjieba", "rapidfuzz")
 PEERS = (
     "datasketch", "duckdb", "faiss-cpu", "gaoya", "pybloom-live", "pyprobables", "rbloom", "rensa", "simhash",
     "sqlite-vec", "apsw", "usearch",
 )  # fmt: skip
 
 
-def header(client: Elasticsearch | None) -> dict[str, Any]:
+def header(servers: Sequence[Server]) -> dict[str, Any]:
     """Return the lines of the header by their names."""
-    lines = {
+    return {
         "time": time.strftime("%Y-%m-%d %H:%M %z"),
         "machine": f"{platform.system()} {platform.machine()}, {processor()}, {cores()} cores, {memory()}",
         "load at the start": " ".join(f"{each:.1f}" for each in os.getloadavg()),
         "Python": f"{platform.python_version()}, SQLite {sqlite3.sqlite_version}",
         "libraries": versions(OURS),
         "other libraries": versions(PEERS) or "none",
-        "server": "none",
+        "server": "; ".join(server.description() for server in servers) or "none",
     }
-    if client is not None:
-        lines["server"] = server(client)
-    return lines
-
-
-def server(client: Elasticsearch) -> str:
-    info = client.info()["version"]
-    nodes = client.nodes.stats(metric="jvm")["nodes"].values()
-    heaps = ", ".join(f"{node['jvm']['mem']['heap_max_in_bytes'] / 2**30:.1f} GB" for node in nodes)
-    return f"Elasticsearch {info['number']}, Lucene {info['lucene_version']}, {len(nodes)} node(s), heap {heaps}"
 
 
 def versions(packages: tuple[str, ...]) -> str:

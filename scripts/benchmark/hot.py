@@ -59,7 +59,7 @@ def hot(bench: Bench) -> None:
         curves.append([name, *busy])
         if kind != "calm":
             bench.report.aim(f"ingest of {name}: last part by the first", ratios[-1], at_most=2)
-    bench.report.add(Facts(f"Ingest into {'Elasticsearch' if bench.store else 'SQLite'}, without workers", rows))
+    bench.report.add(Facts(f"Ingest into {bench.where}, without workers", rows))
     size = part_of(bench.count)
     parts = ["s of the processor", *(f"{(number + 1) * size:,}" for number in range(len(curves[0]) - 1))]
     bench.report.add(Facts("Parts of the documents", [parts, *curves]))

@@ -1,4 +1,4 @@
-"""Ingest into Elasticsearch beside the client's parallel_bulk: rates, their fall, and where the time goes."""
+"""Ingest into a server beside the client's parallel_bulk: rates, their fall, and where the time goes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from bench import Bench
+    from servers import Server
 
 WORDS = 20
 BYTES = 2_000
@@ -56,28 +57,37 @@ class Timed:
 
 def ingest(bench: Bench) -> None:
     """Ingest synthetic short documents that come through a pipe, and write the same documents by parallel_bulk."""
-    bench.room(bench.count, BYTES)
+    for server in bench.servers:
+        server.room(bench.count, BYTES)
     facts: dict[str, dict[str, Any]] = {}
     kinds = {name: keys for name, keys in KINDS.items() if not bench.keys or (keys or ["none"])[0] in bench.keys}
-    tasks = {name: lambda n=name, k=keys: run(bench, n, k, facts) for name, keys in kinds.items()}
-    tasks |= {BULK[name]: lambda k=keys: bulk_ours(bench, k) for name, keys in kinds.items()}
-    rates = interleaved({**tasks, BARE: lambda: bulk_bare(bench)}, bench.rounds)
-    first = BULK[next(iter(kinds))]
+    bulk_of: dict[str, str] = {}
+    tasks: dict[str, Any] = {}
+    for name, keys in kinds.items():
+        for server in bench.servers:
+            ours = server.named(name)
+            bulk_of[ours] = server.named(BULK[name])
+            tasks[ours] = lambda s=server, n=ours, k=keys: run(bench, s, n, k, facts)
+    for name, keys in kinds.items():
+        tasks |= {server.named(BULK[name]): lambda s=server, k=keys: bulk_ours(bench, s, k) for server in bench.servers}
+    tasks |= {server.named(BARE): lambda s=server: bulk_bare(bench, s) for server in bench.servers}
+    rates = interleaved(tasks, bench.rounds)
+    first = next(iter(bulk_of.values()))
     title = f"{bench.count:,} documents of {WORDS} words, {bench.workers} worker processes"
     table = Table(title, "documents a second", rates, first, facts)
     bench.report.add(table)
     if bench.plot:
-        draw(bench.plot, {name: facts[name]["curve, s"] for name in kinds}, bench.count)
-    share = max(table.ratio(name, BULK[name]) for name in kinds)
+        draw(bench.plot, {name: facts[name]["curve, s"] for name in bulk_of}, bench.count)
+    share = max(table.ratio(name, bulk) for name, bulk in bulk_of.items())
     bench.report.aim("ingest, share of the rate of parallel_bulk with the same fields", share, at_least=0.25)
-    kept = max(facts[name]["last by first"] for name in kinds)
+    kept = max(facts[name]["last by first"] for name in bulk_of)
     bench.report.aim("ingest, rate of the last tenth by that of the first", kept, at_least=0.8)
     if bench.count >= 10_000_000:
-        seconds = bench.count / max(max(rates[name]) for name in kinds)
+        seconds = bench.count / max(max(rates[name]) for name in bulk_of)
         bench.report.aim(f"ingest of {bench.count:,} documents, seconds", seconds, at_most=2_400)
 
 
-def run(bench: Bench, name: str, keys: list[str], facts: dict[str, dict[str, Any]]) -> float:
+def run(bench: Bench, server: Server, name: str, keys: list[str], facts: dict[str, dict[str, Any]]) -> float:
     """Ingest all documents. Return the documents a second."""
     from es_simhash import Documents
     from es_simhash.lines import raw_lines
@@ -87,14 +97,14 @@ def run(bench: Bench, name: str, keys: list[str], facts: dict[str, dict[str, Any
     times: list[float] = []
     every = min(bench.count, max(BATCH, bench.count // POINTS))
     main = workers = 0.0
-    with bench.index("ingest") as index, corpus(bench.count, WORDS) as pipe:
-        store = Timed(open_store(f"{bench.store}/{index}", request_timeout=120))
+    with server.index("ingest") as index, corpus(bench.count, WORDS) as pipe:
+        store = Timed(open_store(f"{server.store}/{index}", request_timeout=120))
         with Documents(store, deadline=600) as documents:
             documents.setup(keys=keys)
-            bench.client.indices.put_settings(index=index, settings=SETTINGS)
+            server.change(index, SETTINGS)
             gc.freeze()
             gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
-            server, own = server_seconds(bench), time.process_time()
+            used, own = server.seconds(), time.process_time()
             began = time.perf_counter()
             outcomes = documents.ingest(raw_lines(required(pipe.stdout), "pipe"), workers=bench.workers)
             for number, outcome in enumerate(outcomes, 1):
@@ -104,7 +114,7 @@ def run(bench: Bench, name: str, keys: list[str], facts: dict[str, dict[str, Any
                     now = memory(pipe.pid)
                     main, workers = max(main, now[0]), max(workers, now[1])
             seconds = time.perf_counter() - began
-            server, own = server_seconds(bench) - server, time.process_time() - own
+            used, own = server.seconds() - used, time.process_time() - own
     tenth = len(times) // 10 + 1
     first, last = rate(times, slice(tenth), every), rate(times, slice(-tenth, None), every)
     facts[name] = {
@@ -114,7 +124,7 @@ def run(bench: Bench, name: str, keys: list[str], facts: dict[str, dict[str, Any
         "look-ups, s": store.seconds["Candidates"],
         "writes, s": store.seconds["Write"],
         "µs of the main process": 1e6 * own / bench.count,
-        "µs of the server": 1e6 * server / bench.count,
+        "µs of the server": 1e6 * used / bench.count,
         "main, MB": main,
         "workers, MB": workers,
         "outcomes": ", ".join(f"{outcome} {number:,}" for outcome, number in counts.items()),
@@ -146,16 +156,16 @@ def draw(file: Path, curves: dict[str, list[float]], count: int) -> None:
     figure.savefig(file)
 
 
-def bulk_bare(bench: Bench) -> float:
+def bulk_bare(bench: Bench, server: Server) -> float:
     def lines(stream: IO[bytes]) -> Iterator[tuple[str, str]]:
         for line in stream:
             yield f'{{"index":{{"_id":"{json.loads(line)["id"]}"}}}}', line.decode().rstrip()
 
     with corpus(bench.count, WORDS) as pipe:
-        return bulk(bench, lines(required(pipe.stdout)), keys=None)
+        return bulk(bench, server, lines(required(pipe.stdout)), keys=None)
 
 
-def bulk_ours(bench: Bench, keys: list[str]) -> float:
+def bulk_ours(bench: Bench, server: Server, keys: list[str]) -> float:
     """Write documents with the fields of an ingest, which are made before the time is taken."""
     prepared = bench.folder / f"bulk-{len(keys)}.jsonl"
     if not prepared.exists():
@@ -166,7 +176,7 @@ def bulk_ours(bench: Bench, keys: list[str]) -> float:
             yield action.rstrip(), next(stream).rstrip()
 
     with prepared.open(encoding="utf-8") as stream:
-        return bulk(bench, lines(stream), keys)
+        return bulk(bench, server, lines(stream), keys)
 
 
 def prepare(bench: Bench, file: Path, keys: list[str]) -> None:
@@ -185,37 +195,26 @@ def prepare(bench: Bench, file: Path, keys: list[str]) -> None:
             lines.write(f'{{"index":{{"_id":"{id}"}}}}\n{document}\n')
 
 
-def bulk(bench: Bench, operations: Iterator[tuple[str, str]], keys: list[str] | None) -> float:
+def bulk(bench: Bench, server: Server, operations: Iterator[tuple[str, str]], keys: list[str] | None) -> float:
     """Write documents by parallel_bulk, into an index with or without our fields. Return the documents a second."""
-    from elasticsearch.helpers import parallel_bulk
-
     from es_simhash import Documents
 
-    with bench.index("bulk") as index:
+    with server.index("bulk") as index:
         if keys is None:
-            bench.client.indices.create(index=index)
+            server.create(index)
         else:
-            with Documents(bench.client, index=index) as documents:
+            with Documents(server.client, index=index) as documents:
                 documents.setup(keys=keys)
-        bench.client.indices.put_settings(index=index, settings=SETTINGS)
+        server.change(index, SETTINGS)
         began = time.perf_counter()
-        for ok, item in parallel_bulk(
-            bench.client, operations, thread_count=4, chunk_size=500, index=index, expand_action_callback=lambda o: o
-        ):
-            assert ok, item
-        bench.client.indices.refresh(index=index)
+        server.parallel_bulk(index, operations, 4, 500)
+        server.client.indices.refresh(index=index)
         return bench.count / (time.perf_counter() - began)
 
 
 def required(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None
     return stream
-
-
-def server_seconds(bench: Bench) -> float:
-    """Return the processor time of all nodes."""
-    nodes = bench.client.nodes.stats(metric="process")["nodes"].values()
-    return sum(node["process"]["cpu"]["total_in_millis"] for node in nodes) / 1000
 
 
 def memory(without: int) -> tuple[float, float]:

@@ -1,20 +1,24 @@
-"""Search in Elasticsearch: our clauses beside the plain OR, the server's own bit vectors, and an empty search."""
+"""Search in Elasticsearch and OpenSearch: our clauses beside the plain OR, bit vectors, and an empty search."""
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bench import TooSmall, fingerprints_near, latencies
+from bench import fingerprints_near, latencies
 from embedded import fill
 from es_simhash.stores.address import open_store
 from report import Table
+from servers import TooSmall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from bench import Bench
+    from servers import Server
 
 BATCH = 100
 BYTES, HNSW_HEAP = 1_500, 1_000
@@ -40,79 +44,115 @@ class Pool:
 
 def search(bench: Bench) -> None:
     """Search one at a time and in batches, within 3 and within 7 bits."""
-    bench.room(bench.count, BYTES)
+    for server in bench.servers:
+        server.room(bench.count, BYTES)
     pool = pool_of(bench.count, bench)
-    with bench.index("search") as ours, bench.index("flat") as flat, bench.index("hnsw") as hnsw:
-        load(bench, ours, pool.values)
-        vectors = {"dense_vector flat": flat}
-        load_vectors(bench, flat, pool.values, "flat")
-        try:
-            bench.room(bench.count, 0, bench.count * HNSW_HEAP)
-            load_vectors(bench, hnsw, pool.values, "hnsw")
-            vectors["dense_vector HNSW"] = hnsw
-        except TooSmall as error:
-            bench.report.left_out("dense_vector HNSW", str(error))
+    with ExitStack() as stack:
+        indices = [Indices(server, stack.enter_context(server.index("search"))) for server in bench.servers]
+        for each in indices:
+            load(each.server, each.ours, pool.values)
+            if not each.server.is_opensearch:
+                add_vectors(bench, each, pool.values, stack)
         for k in (3, 7):
-            searches = searches_of(bench, ours, vectors, k)
+            searches = searches_on(indices, k)
             for size in (1, BATCH):
                 measure(bench, pool, searches, k, size)
-        by_distance(bench, pool, ours)
+        by_distance(bench, pool, indices[0])
+
+
+def add_vectors(bench: Bench, indices: Indices, values: Sequence[int], stack: ExitStack) -> None:
+    """Fill the indices with bit vectors. One that needs too much heap is left out."""
+    server = indices.server
+    for name, kind in VECTORS.items():
+        try:
+            server.room(bench.count, BYTES, bench.count * HNSW_HEAP if kind == "hnsw" else 0)
+        except TooSmall as error:
+            bench.report.left_out(name, str(error))
+            continue
+        indices.vectors[name] = stack.enter_context(server.index(kind))
+        load_vectors(server, indices.vectors[name], values, kind)
 
 
 def measure(bench: Bench, pool: Pool, searches: dict[str, Any], k: int, size: int) -> None:
-    facts = {name: recall_of(each, pool, k, size) for name, each in searches.items() if name != FLOOR}
-    base = FLOOR if size == 1 else "plan"
+    named = bench.servers[0].named
+    facts = {name: recall_of(each, pool, k, size) for name, each in searches.items() if not name.endswith(FLOOR)}
+    base = named(FLOOR if size == 1 else "plan")
     how = "one at a time" if size == 1 else f"{size} at a time"
-    table = Table(
-        f"{len(pool.values):,} fingerprints, within {k} bits, {len(pool.queries)} queries, {how}",
-        "ms a query",
-        latencies(searches, pool.queries, size, bench.rounds),
-        base,
-        facts,
-    )
+    values = latencies(searches, pool.queries, size, bench.rounds)
+    for name, each in facts.items():
+        each["queries a second"] = 1_000 / statistics.median(values[name])
+    title = f"{len(pool.values):,} fingerprints, within {k} bits, {len(pool.queries)} queries, {how}"
+    table = Table(title, "ms a query", values, base, facts)
     bench.report.add(table)
-    recall = min(each["recall"] for name, each in facts.items() if name in OURS)
+    recall = min(each["recall"] for name, each in facts.items() if name.endswith(OURS))
     bench.report.aim(f"search within {k} bits, {how}: recall", recall, at_least=1)
-    best = "block keys" if k == 3 else "plan"
+    best = named("block keys" if k == 3 else "plan")
     if size == 1:
         limit = 1.5 if k == 3 else 2.5
         bench.report.aim(f"search within {k} bits by {best}, × an empty search", table.ratio(best), at_most=limit)
     elif k == 3:
-        times = table.ratio("plain OR", "block keys")
+        times = table.ratio(named("plain OR"), best)
         bench.report.aim(f"search in batches of {size} by {best}, × the plain OR", times, at_least=10)
 
 
-def by_distance(bench: Bench, pool: Pool, index: str) -> None:
-    """Compare the query plan at each distance."""
+def by_distance(bench: Bench, pool: Pool, indices: Indices) -> None:
+    """Compare the query plan at each distance, on the first server."""
     searches, facts = {}, {}
+    floor = indices.server.named(FLOOR)
     for k in range(8):
-        every = searches_of(bench, index, {}, k)
+        every = searches_on([Indices(indices.server, indices.ours)], k)
         name = f"within {k} bits"
-        searches[name] = every["plan"]
-        facts[name] = recall_of(every["plan"], pool, k, 1)
-    searches[FLOOR] = every[FLOOR]
+        searches[name] = every[indices.server.named("plan")]
+        facts[name] = recall_of(searches[name], pool, k, 1)
+    searches[floor] = every[floor]
     title = f"{len(pool.values):,} fingerprints, the plan, {len(pool.queries)} queries, one at a time"
     values = latencies(searches, pool.queries, 1, bench.rounds)
-    bench.report.add(Table(title, "ms a query", values, FLOOR, facts))
+    bench.report.add(Table(title, "ms a query", values, floor, facts))
 
 
 FLOOR = "empty search"
 OURS = ("block keys", "plan")
+VECTORS = {"dense_vector flat": "flat", "dense_vector HNSW": "hnsw"}
 
 
-def searches_of(bench: Bench, ours: str, vectors: dict[str, str], k: int) -> dict[str, Callable[[Sequence[int]], Any]]:
-    """Return the searches, each of one query or of a batch."""
-    store = open_store(f"{bench.store}/{ours}", request_timeout=600)
+@dataclass
+class Indices:
+    """The indices of a server.
+
+    :param vectors: by the name of the contender, an index with bit vectors.
+    """
+
+    server: Server
+    ours: str
+    vectors: dict[str, str] = field(default_factory=dict)
+
+
+def searches_on(indices: Sequence[Indices], k: int) -> dict[str, Callable[[Sequence[int]], Any]]:
+    """Return the searches on all servers, each of one query or of a batch. The same ones stand side by side."""
+    of_each = [searches_of(each, k) for each in indices]
+    kinds = dict.fromkeys(kind for searches in of_each for kind in searches)
+    pairs = [
+        (each.server.named(kind), searches.get(kind))
+        for kind in kinds
+        for each, searches in zip(indices, of_each, strict=True)
+    ]
+    return {name: search for name, search in pairs if search is not None}
+
+
+def searches_of(indices: Indices, k: int) -> dict[str, Callable[[Sequence[int]], Any]]:
+    """Return the searches on one server."""
+    server, ours = indices.server, indices.ours
+    store = open_store(f"{server.store}/{ours}", request_timeout=600)
     found: dict[str, Callable[[Sequence[int]], Any]] = {}
     if k <= 3:
         found["block keys"] = lambda queries: by_store(store, queries, k, blocks=True)
     found["plan"] = lambda queries: by_store(store, queries, k, blocks=False)
     if k <= 3:
-        found["plain OR"] = lambda queries: plain(bench, ours, queries)
-    for name, index in vectors.items():
-        found[name] = lambda queries, i=index: by_vectors(bench, i, queries, k)
+        found["plain OR"] = lambda queries: plain(server, ours, queries)
+    for name, index in indices.vectors.items():
+        found[name] = lambda queries, i=index: by_vectors(server, i, queries, k)
     nothing = {"query": {"match_none": {}}, "size": 0}
-    found[FLOOR] = lambda queries: raw(bench, ours, [nothing] * len(queries))
+    found[FLOOR] = lambda queries: server.searches(ours, [nothing] * len(queries))
     return found
 
 
@@ -137,9 +177,9 @@ def by_store(store: Any, queries: Sequence[int], k: int, *, blocks: bool) -> Fou
     return [{row.fingerprint for row in store.perform(Candidates(probes, k, 64, blocks=blocks)).rows}]
 
 
-def plain(bench: Bench, index: str, queries: Sequence[int]) -> Found:
+def plain(server: Server, index: str, queries: Sequence[int]) -> Found:
     options = {"size": LIMIT, "sort": ["_doc"]}
-    return values_of(raw(bench, index, [{**plain_search(query), **options} for query in queries]))
+    return values_of(server.searches(index, [{**plain_search(query), **options} for query in queries]))
 
 
 def plain_search(query: int) -> dict[str, Any]:
@@ -150,23 +190,14 @@ def plain_search(query: int) -> dict[str, Any]:
     return {"query": {"bool": {"filter": [plain_clause(query)]}}, **fields}
 
 
-def by_vectors(bench: Bench, index: str, queries: Sequence[int], k: int) -> Found:
+def by_vectors(server: Server, index: str, queries: Sequence[int], k: int) -> Found:
     """Search for the nearest vectors, those within k bits alone."""
 
     def one(query: int) -> dict[str, Any]:
         return {"field": "fp", "query_vector": f"{query:016x}", "k": NEAREST, "num_candidates": 100, "similarity": k}
 
     options = {"size": NEAREST, "_source": False, "docvalue_fields": VALUE, "track_total_hits": False}
-    return values_of(raw(bench, index, [{"knn": one(query), **options} for query in queries]))
-
-
-def raw(bench: Bench, index: str, searches: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    lines = [line for search in searches for line in ({"index": index}, search)]
-    responses = bench.client.msearch(searches=lines)["responses"]
-    for each in responses:
-        if "error" in each:
-            raise RuntimeError(each["error"])
-    return responses
+    return values_of(server.searches(index, [{"knn": one(query), **options} for query in queries]))
 
 
 def values_of(responses: Sequence[dict[str, Any]]) -> Found:
@@ -187,32 +218,21 @@ def pool_of(count: int, bench: Bench) -> Pool:
     return Pool(values, queries, near)
 
 
-def load(bench: Bench, index: str, values: Sequence[int]) -> None:
+def load(server: Server, index: str, values: Sequence[int]) -> None:
     """Fill an index with block keys, in one Lucene segment."""
-    store = open_store(f"{bench.store}/{index}", request_timeout=600)
+    store = open_store(f"{server.store}/{index}", request_timeout=600)
     fill(store, values, ("blocks",))
     store.close()
-    merge(bench, index)
+    server.merge(index)
 
 
-def load_vectors(bench: Bench, index: str, values: Sequence[int], kind: str) -> None:
+def load_vectors(server: Server, index: str, values: Sequence[int], kind: str) -> None:
     """Fill an index with bit vectors, in one Lucene segment."""
-    from elasticsearch.helpers import parallel_bulk
-
     vector = {"type": "dense_vector", "element_type": "bit", "dims": 64, "index_options": {"type": kind}}
     fields = {"fp": vector, "simhash.fp": {"type": "long", "index": False}}
-    bench.client.indices.create(index=index, mappings={"dynamic": False, "properties": fields})
+    server.create(index, mappings={"dynamic": False, "properties": fields})
     lines = (
         ('{"index":{}}', f'{{"fp":"{value:016x}","simhash.fp":{value - (value >> 63 << 64)}}}') for value in values
     )
-    for ok, item in parallel_bulk(
-        bench.client, lines, thread_count=2, chunk_size=2_000, index=index, expand_action_callback=lambda line: line
-    ):
-        assert ok, item
-    merge(bench, index)
-
-
-def merge(bench: Bench, index: str) -> None:
-    """Merge an index to one Lucene segment."""
-    bench.client.options(request_timeout=3_600).indices.forcemerge(index=index, max_num_segments=1)
-    bench.client.indices.refresh(index=index)
+    server.parallel_bulk(index, lines, 2, 2_000)
+    server.merge(index)

@@ -35,7 +35,7 @@ def unseen(bench: Bench) -> None:
         return
     with bench.index("users") as index:
         store = f"{bench.store}/{index}"
-        table = of_unseen(bench, store, "Elasticsearch", lambda: bench.client.get(index=index, id="ann"))
+        table = of_unseen(bench, store, bench.where, lambda: bench.client.get(index=index, id="ann"))
         ratio = table.ratio("unseen", "bare get")
         bench.report.aim(f"unseen of {bench.count:,} candidates, × a bare get", ratio, at_most=1.3)
 
@@ -130,7 +130,7 @@ def control(bench: Bench, index: str) -> list[Any]:
     from es_simhash import BloomFilter
 
     client = bench.client
-    client.index(index=index, id="user", document={"other": BloomFilter(1_000, 0.01).to_bytes().hex()})
+    bench.servers[0].put(index, "user", {"other": BloomFilter(1_000, 0.01).to_bytes().hex()})
 
     def stored() -> BloomFilter:
         source = client.get(index=index, id="user")["_source"]
@@ -140,7 +140,7 @@ def control(bench: Bench, index: str) -> list[Any]:
         for n in range(bench.count):
             bloom = stored()
             bloom.add(f"{writer}-{n}")
-            client.index(index=index, id="user", document={"other": bloom.to_bytes().hex()})
+            bench.servers[0].put(index, "user", {"other": bloom.to_bytes().hex()})
 
     began = time.perf_counter()
     with ThreadPoolExecutor(16) as pool:

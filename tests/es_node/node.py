@@ -95,7 +95,7 @@ RELEASES = {
     "8": Release("8.19.3", range(21, 100), 21, "2.19.0"),
     "9": Release("9.5.3", range(21, 100), 21, "2.26.1"),
     "opensearch": Release("2.19.3", range(11, 22), 11, "2.21.0", clustered=True, product="opensearch"),
-    "opensearch-3": Release("3.3.2", range(21, 100), 21, "2.21.0", clustered=True, product="opensearch"),
+    "opensearch-3": Release("3.9.0", range(21, 100), 21, "2.25.3", clustered=True, product="opensearch"),
 }
 NEWEST = RELEASES["9"]
 RELEASE_VARIABLE = "ES_SIMHASH_TEST_RELEASE"

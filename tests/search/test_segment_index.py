@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from es_simhash.search import segment_index
 from es_simhash.search.segment_index import SegmentIndex
 
 
@@ -23,10 +24,14 @@ def fingerprints(draw: st.DrawFn, bits: int) -> list[list[int]]:
     return lists
 
 
+@pytest.mark.parametrize("few", [0, segment_index._FEW])
 @pytest.mark.parametrize("bits", [64, 128])
-@settings(max_examples=50)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_near_fingerprints_are_those_of_a_comparison_of_each_with_each(bits: int, data: st.DataObject) -> None:
+def test_near_fingerprints_are_those_of_a_comparison_of_each_with_each(
+    bits: int, few: int, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+) -> None:
+    monkeypatch.setattr(segment_index, "_FEW", few)
     *added, asked = data.draw(fingerprints(bits))
     max_distance = data.draw(st.integers(-1, bits // 8 - 1))
     index, stored = SegmentIndex(bits), []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import random
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents
-from es_simhash.contract import Write
+from es_simhash.contract import Write, Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
+from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.verbs import add as flow
 from tests.verbs.test_ingest import LONG, Refusing, text, texts
@@ -217,6 +220,78 @@ def test_two_ids_at_the_same_time_are_a_document_and_its_update() -> None:
     assert Counter(o.outcome for o in outcomes)["new"] == 1
     assert {o.outcome for o in outcomes} <= {"new", "updated", "unchanged"}
     assert row.duplicate_of is None
+
+
+def test_what_another_program_added_at_the_same_moment_is_updated_and_not_replaced_unseen() -> None:
+    store = LinearStore(lagging=True)
+    with Documents(store) as one, Documents(store) as other:
+        one.setup()
+        assert [each.add({"id": id, "text": id}).outcome for each, id in ((one, "1"), (other, "2"))] == ["new", "new"]
+        one.add_many([{"id": "a", "text": TEXT}, {"id": "b", "text": OTHER}])
+        outcomes = [
+            other.add({"id": "a", "text": TEXT}),
+            other.add({"id": "b", "text": f"{OTHER} 又"}),
+            *other.add_many([{"id": "c", "text": OTHER}, {"id": "d", "text": TEXT}, {"id": "d", "text": OTHER}]),
+        ]
+        assert [o.outcome for o in outcomes] == ["unchanged", "updated", "near_duplicate", "new", "updated"]
+
+
+class Gated(LinearStore):
+    """A lagging store. The Write of the document ``held`` begins when ``gate`` is set, or refuses it."""
+
+    def __init__(self, *, refuse: bool = False) -> None:
+        super().__init__(lagging=True)
+        self.gate, self.waits = threading.Event(), threading.Event()
+        self._refuse = refuse
+
+    def perform(self, request: Request[Any]) -> Any:
+        if isinstance(request, Write) and any(each.row.id == "held" for each in request.entries):
+            self.waits.set()
+            assert self.gate.wait(30)
+            if self._refuse:
+                return Written({"held": "too wide"}, searchable=False)
+        return super().perform(request)
+
+
+@pytest.mark.parametrize("refuse", [False, True])
+def test_a_document_waits_for_one_that_is_written_if_it_may_be_its_duplicate_and_only_then(refuse: bool) -> None:
+    store = Gated(refuse=refuse)
+    with Documents(store) as documents, ThreadPoolExecutor(3) as threads:
+        documents.setup()
+        documents.add({"id": "first", "text": "一"})
+        held = threads.submit(documents.add, {"id": "held", "text": TEXT})
+        assert store.waits.wait(30)
+        assert documents.add({"id": "free", "text": OTHER}).outcome == "new"
+        same_text = threads.submit(documents.add, {"id": "copy", "text": TEXT})
+        same_id = threads.submit(documents.add, {"id": "held", "text": TEXT})
+        time.sleep(0.2)
+        assert not any(each.done() for each in (same_text, same_id))
+        store.gate.set()
+        assert held.result().outcome == ("failed" if refuse else "new")
+        assert same_id.result().outcome == ("failed" if refuse else "unchanged")
+        copy = same_text.result()
+        assert (copy.outcome, copy.duplicate_of) == (("new", None) if refuse else ("exact_duplicate", "held"))
+
+
+def test_of_documents_near_each_other_that_are_added_at_once_no_two_are_new() -> None:
+    rng = random.Random(5)
+    words = [f"词{n}" for n in range(60)]
+    bases = [rng.sample(words, 40) for _ in range(8)]
+    some = [[*rng.choice(bases), f"尾{rng.randrange(9)}"] for _ in range(120)]
+    with Documents(Slow()) as documents, ThreadPoolExecutor(10) as threads:
+        items = [{"id": n, "text": " ".join(each)} for n, each in enumerate(some)]
+        outcomes = list(threads.map(lambda each: documents.add(each, max_distance=5), items))
+        rows = documents.fetch([o.id for o in outcomes if o.outcome == "new" and o.id])
+        stored = {row.id: row for row in documents.export()}
+    values = [row.fingerprint for row in rows.values() if row.fingerprint is not None]
+    assert all((a ^ b).bit_count() > 5 for a, b in itertools.combinations(values, 2))
+    assert 1 < len(values) < len(some)
+    for outcome in outcomes:
+        if outcome.duplicate_of is not None:
+            ours, original = (stored[id].fingerprint for id in (str(outcome.id), outcome.duplicate_of))
+            assert ours is not None
+            assert original is not None
+            assert (ours ^ original).bit_count() == outcome.distance
 
 
 # --- faults ------------------------------------------------------------------------------------------------------
@@ -435,3 +510,29 @@ def test_elasticsearch_gives_one_new_and_nine_copies_and_search_finds_them_when_
         documents.add({"id": "hidden", "text": OTHER})
         assert len(documents.similar(OTHER)) == 2
         assert [o.outcome for o in documents.add_many([{"id": "again", "text": OTHER}])] == ["exact_duplicate"]
+
+
+@pytest.mark.elasticsearch
+def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_conflict(
+    elasticsearch_url: str, index_name: str
+) -> None:
+    store = open_store(f"{elasticsearch_url}/{index_name}")
+    performed: list[Request[Any]] = []
+    perform = store.perform
+
+    def lose_replies(request: Request[Any]) -> Any:
+        reply = perform(request)
+        performed.append(request)
+        if isinstance(request, Write) and performed.count(request) == 1:
+            raise StoreUnavailable("the reply got lost")
+        return reply
+
+    store.perform = lose_replies  # type: ignore[method-assign]
+    with Documents(store) as documents:
+        documents.setup()
+        assert [documents.add({"id": id, "text": text}).outcome for id, text in (("a", TEXT), ("b", OTHER))] == [
+            "new",
+            "new",
+        ]
+    writes = [request for request in performed if isinstance(request, Write)]
+    assert [len(request.create) for request in writes] == [0, 0, 1, 1]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Request
     from es_simhash.drive import Pause
     from es_simhash.errors import SimhashError
+    from es_simhash.stores.elasticsearch.routing import Routing
 
 R = TypeVar("R")
 
@@ -152,9 +153,11 @@ class Server:
     """What is known about a server.
 
     :param checked: it is the product that the Dialect names, and its index can be used.
+    :param equal_scores: in a keyword field each term has the score 1, unless the mapping says ``use_similarity``.
     """
 
     checked: bool = False
+    equal_scores: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,11 +170,13 @@ class Index:
     :param count: an estimate of the number of documents, for the planner.
     :param server: what is known about the server.
     :param members: the indices behind the name.
+    :param routing: of all documents that the store reads and writes; None if they have none.
     """
 
     index: str
     name: str
     dialect: Dialect
+    routing: Routing | None = None
     count: DocumentCount = field(default_factory=DocumentCount, compare=False)
     server: Server = field(default_factory=Server, compare=False)
     members: Members = field(default_factory=Members, compare=False)
@@ -183,7 +188,15 @@ class Index:
         :param parameters: of the query string.
         """
         path = f"/{quote(self.index, safe='')}"
-        return Call(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
+        call = Call(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
+        return self.routed(call, action)
+
+    def routed(self, call: Call, action: str) -> Call:
+        """Return a Call with the routing of the store.
+
+        :param action: the end of its path.
+        """
+        return call if self.routing is None else self.routing.of_call(call, action)
 
 
 Handler: TypeAlias = "Callable[[Any, Index], Steps[Any]]"

@@ -26,7 +26,7 @@ from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
 from es_simhash.stores.elasticsearch.rollover import make_alias, make_template
-from es_simhash.stores.elasticsearch.rows import index_operation, to_row, update_operation
+from es_simhash.stores.elasticsearch.rows import to_row, update_operation, write_operation
 from es_simhash.stores.elasticsearch.steps import (
     CONFLICT,
     bulk,
@@ -77,21 +77,36 @@ def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[st
 
 
 def _write(request: Write, index: Index) -> Steps[Written]:
-    operations = [(entry.row.id, index_operation(entry, request.bits)) for entry in request.entries]
+    actions = dict.fromkeys(request.create, "create")
+    operations = [
+        (entry.row.id, write_operation(entry, request.bits, actions.get(entry.row.id, "index")))
+        for entry in request.entries
+    ]
     if stored_in := (yield from indices_of([id for id, _ in operations], index)):
         operations = [
-            (id, ({"index": {"_id": id, **stored_in.get(id, {})}}, document)) for id, (_, document) in operations
+            (id, ({actions.get(id, "index"): {"_id": id, **stored_in.get(id, {})}}, document))
+            for id, (_, document) in operations
         ]
-    return (yield from _written(operations, index, {} if request.pipeline is None else {"pipeline": request.pipeline}))
+    options = {} if request.pipeline is None else {"pipeline": request.pipeline}
+    written = yield from _written(operations, index, options)
+    return (yield from _without_own(written, [entry.row for entry in request.entries], index))
 
 
 def _annotate(request: Annotate, index: Index) -> Steps[Written]:
     operations = [(row.id, update_operation(row, request.bits, index)) for row in request.rows]
     written = yield from _written(operations, index)
+    return (yield from _without_own(written, request.rows, index))
+
+
+def _without_own(written: Written, rows: Sequence[Row], index: Index) -> Steps[Written]:
+    """Return what was written, without conflicts with this program's own former attempt, whose response got lost.
+
+    :param rows: as they were to be written.
+    """
     if not written.conflicts:
         return written
     stored = yield from _fetch(Fetch(tuple(sorted(written.conflicts))), index)
-    conflicts = {row.id for row in request.rows if row.id in written.conflicts and not _equal(row, stored.get(row.id))}
+    conflicts = {row.id for row in rows if row.id in written.conflicts and not _equal(row, stored.get(row.id))}
     return replace(written, conflicts=frozenset(conflicts))
 
 
@@ -124,7 +139,7 @@ def _written(
     conflicts: set[str] = set()
     for (id, _), item in zip(operations, body["items"], strict=True):
         ((kind, result),) = item.items()
-        if kind == "update" and result["status"] in CONFLICT:
+        if (kind == "update" and result["status"] in CONFLICT) or (kind == "create" and result["status"] == 409):
             conflicts.add(id)
         elif passes(result, result["status"]):
             busy.add(id)
@@ -156,7 +171,8 @@ def _written_in_halves(
 def _remove(request: Remove, index: Index) -> Steps[set[str]]:
     if not request.ids:
         return set()
-    stored_in = yield from indices_of([id for id in request.ids if id not in request.versions], index)
+    without_version = [id for id in request.ids if id not in request.versions]
+    stored_in = yield from indices_of(without_version, index, always=index.routing is not None)
     operations = [
         {"delete": {"_id": id, **stored_in.get(id, {}), **if_version(request.versions.get(id), index)}}
         for id in request.ids

@@ -13,10 +13,10 @@ from es_simhash.stores.elasticsearch.index_faults import unblock
 from es_simhash.stores.elasticsearch.mapping import (
     DOCUMENTS,
     SEEN,
-    check_routing_not_required,
     check_source,
 )
 from es_simhash.stores.elasticsearch.responses import check_complete
+from es_simhash.stores.elasticsearch.routing import check_routing_not_required
 from es_simhash.stores.elasticsearch.steps import check_routing, check_source_mode, read_mappings
 
 if TYPE_CHECKING:
@@ -127,9 +127,11 @@ def _source(found: _Found, index: Index) -> Steps[Check]:
 
 def _routing(found: _Found, index: Index) -> Steps[Check]:
     for name, mapping in found.mappings.items():
-        check_routing_not_required(mapping, name)
+        check_routing_not_required(mapping, name, index.routing)
     if found.closed:
         return Check("routing", "not tried", "the index is closed")
+    if index.routing is not None:
+        return Check("routing", "ok", f"every request has the routing {index.routing.value!r}")
     yield from check_routing(index)
     return Check("routing", "ok", "not required, and no document has its own")
 
@@ -243,7 +245,7 @@ def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> S
         )
         return Check("template", "problem", text)
     check_source(template.mapping, f"of the template {template.name}")
-    check_routing_not_required(template.mapping, f"of the template {template.name}")
+    check_routing_not_required(template.mapping, f"of the template {template.name}", index.routing)
     has_ours = "simhash" in template.mapping.get("properties", {})
     if rolls_over and not has_ours:
         text = "the index after the next rollover has no fields for fingerprints: run `es-simhash init --template`"

@@ -33,7 +33,8 @@ def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError 
         return StoreError(f"{name}: the index is closed ({reason}): open it (POST {_index(name)}/_open), then repeat")
     if kind == "routing_missing_exception":
         return StoreError(
-            f"{name}: the index requires routing ({reason}), which es_simhash does not support: use another index"
+            f"{name}: the index requires routing ({reason}): name the value with routing='…' (at the end of the "
+            "address: ?routing=…), or use another index"
         )
     if kind == "security_exception" and status == 403:
         return AccessDenied(
@@ -64,4 +65,4 @@ def _unblock(reason: str, name: str) -> str:
 
 def _index(name: str) -> str:
     """Return the index that a store's name ends with."""
-    return name.rpartition("/")[2]
+    return name.partition("?")[0].rpartition("/")[2]

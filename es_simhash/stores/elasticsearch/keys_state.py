@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import CompleteKeys, DescribeKeys, KeysState, SetUpKeys
 from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError, NotSetUp
+from es_simhash.search.keys import BLOCKS, SHINGLES
 from es_simhash.stores.elasticsearch.calls import handler
+from es_simhash.stores.elasticsearch.key_scores import lacks_scores
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
 from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.steps import read_mappings
@@ -28,7 +30,8 @@ _States = dict[str, KeysState]
 
 
 def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
-    states = _states((yield from read_mappings(index)) or {})
+    mappings = (yield from read_mappings(index)) or {}
+    states = _states(mappings)
     if len({state.kinds for state in states.values()}) > 1:
         found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
         raise NotSetUp(
@@ -36,6 +39,11 @@ def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
             f"{index.name}` with these keys, then a backfill of all documents"
         )
     kinds = next(iter(states.values()), KeysState()).kinds
+    if SHINGLES in kinds and lacks_scores(DOCUMENTS, mappings.values(), index):
+        raise NotSetUp(
+            f"the mapping of {index.name} is not that of OpenSearch 3, so rare keys would not come first: run "
+            f"`es-simhash init --store {index.name}`"
+        )
     return KeysState(kinds, complete=all(state.complete for state in states.values()))
 
 
@@ -53,7 +61,8 @@ def _set_up_keys(request: SetUpKeys, index: Index) -> Steps[str]:
 
 def _complete_keys(request: CompleteKeys, index: Index) -> Steps[None]:
     def change(states: _States) -> Steps[_States]:
-        yield from ()
+        if index.routing is not None and (yield from _lacks_keys(states, index)):
+            return {}  # documents with another routing, which this backfill has not read
         return {name: replace(state, complete=True) for name, state in states.items() if not state.complete}
 
     yield from _change(change, index)
@@ -73,7 +82,7 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[
     changed = False
     while True:
         mappings = (yield from read_mappings(index)) or {}
-        if DOCUMENTS.stored(mappings, index.name) is None:
+        if DOCUMENTS.stored(mappings, index.name, index.routing) is None:
             raise NotSetUp(f"{index.name} is not set up: run `es-simhash init --store {index.name}`")
         states = yield from change(_states(mappings))
         if not states:
@@ -94,10 +103,28 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[
 
 def _is_empty(index: Index) -> Steps[bool]:
     """Return whether the index has no fingerprinted document."""
+    return not (yield from _count({"exists": {"field": "simhash.digest"}}, index))
+
+
+def _lacks_keys(states: _States, index: Index) -> Steps[bool]:
+    """Return whether a document of the index lacks keys that it should have."""
+    kinds = {kind for state in states.values() for kind in state.kinds}
+    fields = {SHINGLES: ("simhash.digest", "simhash.length"), BLOCKS: ("simhash.fp", "simhash.blocks")}
+    lacking = [
+        {"bool": {"filter": [{"exists": {"field": has}}], "must_not": [{"exists": {"field": lacks}}]}}
+        for kind, (has, lacks) in fields.items()
+        if kind in kinds
+    ]
+    return bool((yield from _count({"bool": {"should": lacking, "minimum_should_match": 1}}, index)))
+
+
+def _count(query: dict[str, Any], index: Index) -> Steps[int]:
+    """Return how many documents of the index match, whatever their routing is."""
     check_complete((yield index.call("POST", "_refresh")), index.name)
-    body = yield index.call("POST", "_count", {"query": {"exists": {"field": "simhash.digest"}}})
+    body = yield replace(index, routing=None).call("POST", "_count", {"query": query})
     check_complete(body, index.name)
-    return not body["count"]
+    count: int = body["count"]
+    return count
 
 
 def _states(mappings: Mapping[str, Mapping[str, Any]]) -> _States:

@@ -13,9 +13,12 @@ from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import scheme_mismatch, seen_mismatch
 from es_simhash.errors import FilterMismatch, NotSetUp, SchemeMismatch, SimhashError, Unsupported
 from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.stores.elasticsearch.routing import check_routing_not_required
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from es_simhash.stores.elasticsearch.routing import Routing
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 META = "es_simhash"
@@ -65,18 +68,19 @@ class Part(Generic[C]):
             "_meta": {**meta, META: {**our_meta(existing), **ours["_meta"][META]}},
         }
 
-    def stored(self, mappings: Mapping[str, Mapping[str, Any]], name: str) -> C | None:
+    def stored(self, mappings: Mapping[str, Mapping[str, Any]], name: str, routing: Routing | None = None) -> C | None:
         """Return the configuration of the index, or of all indices behind an alias; None if it was not set up.
 
         :param mappings: mapping by index name.
         :param name: of the store, for messages.
+        :param routing: of the store.
         :raises Unsupported: if an index cannot be used: no whole ``_source``, required routing, other types.
         :raises NotSetUp: if only some of the indices were set up, or if the field exists without a configuration.
         :raises SimhashError: the error for a mismatch, if the indices have different configurations.
         """
         for index, mapping in mappings.items():
             check_source(mapping, index)
-            check_routing_not_required(mapping, index)
+            check_routing_not_required(mapping, index, routing)
         return self.agreed(mappings, name)
 
     def agreed(self, mappings: Mapping[str, Mapping[str, Any]], name: str) -> C | None:
@@ -166,18 +170,6 @@ def check_source(mapping: Mapping[str, Any], index: str) -> None:
         raise Unsupported(
             f"the index {index} has {left_out[0]} in its `_source`: a partial update, as group and backfill make, "
             "would remove the fields that are not in `_source`; reindex it into an index with the whole `_source`"
-        )
-
-
-def check_routing_not_required(mapping: Mapping[str, Any], index: str) -> None:
-    """Check that documents can be read and written by their ids.
-
-    :raises Unsupported: if not.
-    """
-    if mapping.get("_routing", {}).get("required"):
-        raise Unsupported(
-            f"the index {index} requires routing: es_simhash reads and writes documents by their ids alone; reindex it "
-            "into an index without routing"
         )
 
 

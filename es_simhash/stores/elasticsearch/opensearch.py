@@ -3,6 +3,7 @@
 - A point in time has other paths. OpenSearch before 3.3 has no ``_shard_doc``. So hits are sorted by ``_doc``, of which
   each shard has the same values.
 - The client does not check which product answers. So the store asks once, with ``GET /``.
+- OpenSearch 3 gives the keys of documents scores only if the mapping says so (:mod:`.key_scores`).
 - The failures of a node, a shard and a cluster manager have other names (:mod:`.failures` has those of both servers).
 
 This is the only module of the store that imports the client.
@@ -48,7 +49,9 @@ INVALID = (ImproperlyConfigured,)
 """What the client raises for invalid options, beside the errors of Python."""
 _OLDEST = (2, 4)
 """The first version with points in time."""
-_SERVERLESS = re.compile(r"\.aoss\.[^/]*amazonaws\.com", re.IGNORECASE)
+_EQUAL_SCORES = (3, 0)
+"""The first version that scores each term of a keyword field with 1."""
+_SERVERLESS = re.compile(r"\.aoss(-fips)?\.[^/]*(amazonaws\.com|on\.aws)", re.IGNORECASE)
 _NDJSON = {"content-type": "application/x-ndjson"}
 
 
@@ -189,6 +192,7 @@ def _check_product(index: Index) -> Steps[None]:
         raise WrongServer(
             f"{index.name} is OpenSearch {found}, which has no points in time: use OpenSearch 2.4 or later"
         )
+    index.server.equal_scores = version >= _EQUAL_SCORES
 
 
 OPENSEARCH = Dialect(

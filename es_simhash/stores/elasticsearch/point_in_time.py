@@ -68,7 +68,7 @@ def read_page(
     }
     if reading.after is not None:
         search["search_after"] = reading.after
-    body = yield Call("POST", "/_search", search, WHOLE)
+    body = yield index.routed(Call("POST", "/_search", search, WHOLE), "_search")
     check_complete(body, index.name)
     hits: list[dict[str, Any]] = body["hits"]["hits"]
     reading = replace(reading, id=body["pit_id"])

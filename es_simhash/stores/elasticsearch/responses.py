@@ -35,6 +35,8 @@ def error_from_body(body: Any, status: int, name: str) -> SimhashError:
         return unavailable(body, status, reason(body) if _error(body) else "", name)
     if status == 400 and {kind, _root_type(body)} & _BAD_QUERY:
         return InputError(f"{name} does not understand the query: {reason(body)}: check the filter")
+    if "no handler found for uri" in reason(body):
+        return StoreError(f"{name} does not know this request")
     return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")
 
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import NotSetUp, StoreError, Unsupported
 from es_simhash.stores.elasticsearch.calls import Call
+from es_simhash.stores.elasticsearch.key_scores import with_scores
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import META
 from es_simhash.stores.elasticsearch.steps import read_mappings
@@ -29,7 +30,7 @@ def make_alias(index: Index, mapping: dict[str, Any]) -> Steps[bool]:
     mappings = yield from read_mappings(index)
     is_new = False
     if mappings is None:
-        body = {"aliases": {index.index: {"is_write_index": True}}, "mappings": mapping}
+        body = {"aliases": {index.index: {"is_write_index": True}}, "mappings": with_scores(mapping, index)}
         try:
             yield Call("PUT", f"/{quote(f'{index.index}-000001', safe='')}", body)
             is_new = True
@@ -63,7 +64,7 @@ def make_template(part: Part[C], config: C, index: Index) -> Steps[None]:
     template |= {key: value for key, value in templates.get(name, {}).items() if "_date" not in key}  # the server's own
     inner = template.get("template", {})
     former = inner.get("mappings", {})
-    ours = part.addition(former, config)
+    ours = with_scores(part.addition(former, config), index)
     meta = {**ours["_meta"], META: {**ours["_meta"][META], **newest["_meta"][META]}}
     if keys := meta[META].get(KEY):
         meta[META][KEY] = {**keys, "complete": True}  # a new index has no document that lacks keys

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
-from es_simhash.stores.elasticsearch.steps import custom_routing, if_version, version_of
+from es_simhash.stores.elasticsearch.routing import check_routing_of
+from es_simhash.stores.elasticsearch.steps import if_version, version_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row, without_damaged
 
@@ -115,20 +116,22 @@ def usable_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | 
 def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | None) -> list[Row]:
     """Return the Rows of hits.
 
-    :raises Unsupported: if a document has custom routing.
+    :raises Unsupported: if a document has another routing than the store.
     """
+    check_routing_of(hits, index)
     for hit in hits:
-        if "_routing" in hit:
-            raise custom_routing(f"document {hit['_id']!r} of {index.name}")
         index.members.add(hit["_index"])
     return [to_row(hit, time_field) for hit in hits]
 
 
-def index_operation(entry: Entry, bits: int) -> tuple[Any, Any]:
-    """Return the lines of a bulk request that write a document."""
+def write_operation(entry: Entry, bits: int, action: str) -> tuple[Any, Any]:
+    """Return the lines of a bulk request that write a document.
+
+    :param action: ``index`` or ``create``.
+    """
     # The source is JSON already. So it is not parsed: our object is put in front of its first field.
     simhash = _simhash(entry.row, bits)
-    return f'{{"index":{{"_id":{_quoted(entry.row.id)}}}}}', f'{{"simhash":{simhash},{entry.source[1:]}'
+    return f'{{"{action}":{{"_id":{_quoted(entry.row.id)}}}}}', f'{{"simhash":{simhash},{entry.source[1:]}'
 
 
 def update_operation(row: Row, bits: int, index: Index) -> tuple[Any, Any]:

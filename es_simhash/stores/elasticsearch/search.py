@@ -69,26 +69,31 @@ def _candidates(request: Candidates, index: Index) -> Steps[Found]:
     while (again := excluding_damaged(request, found)) is not None:
         request = again
         more = yield from _find(request, index)
-        found = Found([*more.rows, *(row for row in found.rows if row.damaged)], more.left_out)
+        found = replace(more, rows=[*more.rows, *(row for row in found.rows if row.damaged)])
         if not any(row.damaged for row in more.rows):
             break
-    return Found(without_damaged(found.rows), found.left_out)
+    return Found(without_damaged(found.rows), found.left_out, found.ids)
 
 
 def _find(request: Candidates, index: Index) -> Steps[Found]:
     """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
+    ids: set[str] = set()
     left_out: Counter[int] = Counter()
     crowds: dict[int | None, int] = {}
     look_up, batches = yield from _probe_batches(request, index)
     ranges = yield from ranges_of(request, index)
-    asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int]]]
+    asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int] | None]]
     asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges, look_up)]
     asked += [(_key_search(request, some, ranges), None, numbers) for some, numbers in request.key_queries().items()]
+    asked += [(_search_of_ids(some), None, None) for some in chunks(request.ids, TERMS)]
     for some in chunks(asked, SEARCHES):
         bodies = yield from _multi_search([search for search, _, _ in some], index)
         for (search, probes, sharing), body in zip(some, bodies, strict=True):
             hits = body["hits"]["hits"]
+            if sharing is None:
+                ids.update(hit["_id"] for hit in hits)
+                continue
             if probes is None:
                 if len(hits) > request.most:
                     left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - request.most))
@@ -101,7 +106,12 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
                     crowds |= some_crowds  # two searches may find one fingerprint
             rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     left_out.update(request.left_out_of(crowds))
-    return Found(list(rows.values()), dict(left_out))
+    return Found(list(rows.values()), dict(left_out), frozenset(ids))
+
+
+def _search_of_ids(ids: Sequence[str]) -> dict[str, Any]:
+    """Return the body of a search for the documents that have one of these ids."""
+    return {"query": with_ids(ids), "size": len(ids), "_source": False, "sort": ["_doc"], "track_total_hits": False}
 
 
 def _crowded(

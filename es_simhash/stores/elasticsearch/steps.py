@@ -9,12 +9,13 @@ from es_simhash.errors import (
     AccessDenied,
     NotSetUp,
     StoreError,
-    Unsupported,
     WrongServer,
 )
 from es_simhash.stores.elasticsearch.calls import WHOLE, Call
+from es_simhash.stores.elasticsearch.key_scores import lacks_scores, with_scores
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
+from es_simhash.stores.elasticsearch.routing import check_routing_of, custom_routing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,20 +38,22 @@ again. So it is no conflict if the stored document already is as it should becom
 def describe(part: Part[C], index: Index) -> Steps[C | None]:
     """Return the configuration of a part of the index; None if the part was not set up."""
     mappings = yield from read_mappings(index)
-    stored = None if mappings is None else part.stored(mappings, index.name)
+    stored = None if mappings is None else part.stored(mappings, index.name, index.routing)
     if stored is not None:
         yield from check_routing(index)
     return stored
 
 
 def check_routing(index: Index) -> Steps[None]:
-    """Check that no document has custom routing.
+    """Check that no document has custom routing, if the store has none.
 
     Such a document is not found by its id alone. A write by its id would make a second document in another shard.
 
     :raises Unsupported: if a document has.
     :raises StoreUnavailable: if the server is too busy. The caller asks again.
     """
+    if index.routing is not None:
+        return
     search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "_source": False, "track_total_hits": False}
     try:
         body = yield index.call("POST", "_search", search, **WHOLE)
@@ -59,14 +62,6 @@ def check_routing(index: Index) -> Steps[None]:
         return
     for hit in body["hits"]["hits"]:
         raise custom_routing(f"document {hit['_id']!r} of {index.name}")
-
-
-def custom_routing(what: str) -> Unsupported:
-    """Return the error for a document that has custom routing."""
-    return Unsupported(
-        f"{what} has custom routing: es_simhash reads and writes documents by their ids alone; reindex it into an "
-        "index without routing"
-    )
 
 
 def check_source_mode(index: Index) -> Steps[None]:
@@ -94,20 +89,22 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     mappings = yield from read_mappings(index)
     if mappings is None:
         try:
-            yield index.call("PUT", "", {"mappings": part.mapping(config, new)})
+            yield index.call("PUT", "", {"mappings": with_scores(part.mapping(config, new), index)})
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
             return (yield from set_up(part, config, index, new))  # another program was faster
         index.server.checked = False  # the cluster chose settings of the index
         return "created"
-    if part.stored(mappings, index.name) == config:
+    unchanged = part.stored(mappings, index.name, index.routing) == config
+    if unchanged and not lacks_scores(part, mappings.values(), index):
         return "unchanged"
     part.check(mappings, config, index.name)
     yield from check_routing(index)
     yield from check_source_mode(index)
     for each, mapping in mappings.items():
-        yield replace(index, index=each).call("PUT", "_mapping", part.addition(mapping, config, new))
+        addition = with_scores(part.addition(mapping, config, new), index)
+        yield replace(index, index=each).call("PUT", "_mapping", addition)
     part.check((yield from read_mappings(index)) or {}, config, index.name)
     return "added"
 
@@ -153,15 +150,17 @@ def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: In
     return found
 
 
-def indices_of(ids: Sequence[str], index: Index) -> Steps[dict[str, dict[str, str]]]:
+def indices_of(ids: Sequence[str], index: Index, *, always: bool = False) -> Steps[dict[str, dict[str, str]]]:
     """Return by id the index that has a document, as a part of an operation of a bulk request.
 
     Documents that are not stored are left out. If there is only one index, the result is empty. An operation on an
     alias goes to its newest index. So an operation on a document in an older index must name that index.
+
+    :param always: read the documents even if there is only one index: so it is known that none has another routing.
     """
-    if not index.members.several:
+    if not (index.members.several or always):
         return {}
-    found = yield from _get(ids, {"_source": "false"}, index)
+    found = yield from _get(ids, {"_source": "false", "stored_fields": "_routing"}, index)
     return {document["_id"]: {"_index": document["_index"]} for document in found}
 
 
@@ -178,12 +177,14 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[l
             members.set((yield index.call("GET", "_alias")))  # the alias has rolled over since it was asked
     if members.several:
         asked = [{"_index": name, "_id": id} for name in members.names for id in ids]
-        body = yield Call("POST", "/_mget", {"docs": asked}, selection)
+        body = yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget")
     for document in body["docs"]:
         if "error" in document:
             raise error_from_body(document, 500, index.name)
     # If several indices have an id, the newest one counts.
-    return list({document["_id"]: document for document in body["docs"] if document["found"]}.values())
+    found = list({document["_id"]: document for document in body["docs"] if document["found"]}.values())
+    check_routing_of(found, index)
+    return found
 
 
 def with_ids(ids: Sequence[str]) -> dict[str, Any]:

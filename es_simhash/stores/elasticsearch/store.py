@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Request
     from es_simhash.stores.elasticsearch.calls import Call, Dialect
+    from es_simhash.stores.elasticsearch.routing import Routing
 
 R = TypeVar("R")
 
@@ -26,14 +27,18 @@ class _Base:
     :param name: the address without credentials, for messages.
     :param dialect: of the server and the client.
     :param owned: close the client together with the store.
+    :param routing: of all documents.
     """
 
     embedded = False
 
-    def __init__(self, client: Any, index: str, name: str, dialect: Dialect, *, owned: bool) -> None:
+    def __init__(
+        self, client: Any, index: str, name: str, dialect: Dialect, *, owned: bool, routing: Routing | None = None
+    ) -> None:
+        name += "" if routing is None else routing.in_address
         self.name, self.dialect = name, dialect
         self._client = client
-        self._index = Index(index, name, dialect)
+        self._index = Index(index, name, dialect, routing)
         self._owned = owned
 
     def _send(self, call: Call) -> Any:

@@ -44,6 +44,7 @@ from es_simhash.stores.sqlite.schema import (
     long_columns,
     read_config,
     row_columns,
+    stored_ids,
     tables,
     to_row,
 )
@@ -246,11 +247,16 @@ def _select_fields(source: str, fields: tuple[str, ...] | None) -> dict[str, Any
 
 
 def _write(request: Write, database: Database) -> Written:
+    conflicts: frozenset[str] = frozenset()
     with database.transaction() as connection:
+        if request.create:
+            conflicts = stored_ids(request.create, connection)
+            entries = tuple(entry for entry in request.entries if entry.row.id not in conflicts)
+            request = replace(request, entries=entries)
         if (written := _insert_new(request, connection)) is None:
             written = [_insert(entry.row, entry.source, request.bits, connection) for entry in request.entries]
         _insert_keys([entry.row for entry in request.entries], written, connection)
-    return Written(refused={}, searchable=True)
+    return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
 def _annotate(request: Annotate, database: Database) -> Written:

@@ -21,6 +21,7 @@ from es_simhash.stores.stored_row import LONGS, stored_row, usual_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from sqlite3 import Connection
 
     from es_simhash.contract import Row
 
@@ -139,6 +140,12 @@ def _read_keys(keys: Any) -> Any:
         return json.loads(keys)
     except (TypeError, ValueError, RecursionError):
         return [None]
+
+
+def stored_ids(ids: Iterable[str], connection: Connection) -> frozenset[str]:
+    """Return those of these ids that a document has."""
+    sql = "SELECT id FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return frozenset(id for (id,) in connection.execute(sql, [id_list(ids)]))
 
 
 def id_list(ids: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from es_simhash.contract import Found
 from es_simhash.search.times import TimeRanges
 from es_simhash.stores.sqlite.fingerprints import near_crowds, same_fingerprint
 from es_simhash.stores.sqlite.key_search import KeySearch, condition_of
-from es_simhash.stores.sqlite.schema import row_columns, to_row
+from es_simhash.stores.sqlite.schema import row_columns, stored_ids, to_row
 from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ def find_candidates(request: Candidates, database: Database) -> Found:
         found = Found([*more.rows, *(row for row in found.rows if row.damaged)], more.left_out)
         if not any(row.damaged for row in more.rows):
             break
-    return Found(without_damaged(found.rows), found.left_out)
+    if not request.ids:
+        return Found(without_damaged(found.rows), found.left_out)
+    with database.use() as connection:
+        return Found(without_damaged(found.rows), found.left_out, stored_ids(request.ids, connection))
 
 
 def _find(request: Candidates, database: Database) -> Found:

@@ -13,7 +13,7 @@ from es_simhash import AsyncDocuments, Documents, SeenItems
 from es_simhash.contract import Scan
 from es_simhash.errors import InputError, Unsupported, WrongServer
 from es_simhash.stores.elasticsearch import scan, search
-from tests.faults import BATCH, MAX_DISTANCE, contents_of, later, news
+from tests.faults import BATCH, MAX_DISTANCE, later, news
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,29 +34,67 @@ def sharded(client: OpenSearch, index: str, shards: int = 3) -> str:
     return index
 
 
-def flow(documents: Documents) -> list[Any]:
+class Called:
+    """An AsyncDocuments that is used by calls: each awaits on one event loop."""
+
+    def __init__(self, documents: AsyncDocuments) -> None:
+        self._documents, self._loop = documents, asyncio.new_event_loop()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._documents, name)
+        return lambda *args, **options: self._loop.run_until_complete(self._listed(method(*args, **options)))
+
+    @staticmethod
+    async def _listed(result: Any) -> Any:
+        return [each async for each in result] if hasattr(result, "__aiter__") else await result
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._documents.close())
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+
+def flow(documents: Any) -> list[Any]:
     """Return what the verbs of a program reply, one after another."""
     first = news(60, seed=4)
+    copy = [{"id": f"copy {document['id']}", "text": document["text"]} for document in first[:9]]
     replies: list[Any] = [documents.setup(keys=["shingles", "blocks"])]
     replies += documents.ingest(first, **RULE)
     replies += documents.ingest(later(first, seed=5), **RULE)
+    replies += [documents.add(copy[0], refresh=True), documents.add_many(copy, on_duplicate="skip", refresh="wait_for")]
     replies += [documents.similar(first[0]["text"], confirm=0.5), documents.similar_to("7", max_distance=7)]
-    replies += [documents.group(max_distance=3), sorted(contents_of(documents).items())]
+    replies += [documents.similar_many([each["text"] for each in copy], max_distance=3), documents.keys()]
+    replies += [documents.group(max_distance=3), contents(documents), list(documents.groups()), documents.members("7")]
+    replies += [documents.review(max_distance=3), documents.stats().documents, documents.sources(["7", "none"])]
     replies += [documents.remove(["3", "4", "none"]), documents.remove_matching({"ids": {"values": ["5"]}})]
+    replies += [documents.remove_duplicates(documents.duplicates(max_distance=3), max_distance=3)]
     replies += [sorted(o.id for o in documents.backfill("text", again=True)), documents.missing()]
-    replies += [sorted(contents_of(documents).items()), sorted(map(str, documents.sample_pairs(20, seed=1)))]
+    replies += [contents(documents), sorted(map(str, documents.sample_pairs(20, seed=1)))]
     return replies
 
 
+def contents(documents: Any) -> list[Any]:
+    return sorted((row.id, row.fingerprint, row.group, row.duplicate_of) for row in documents.export())
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
 def test_every_verb_on_several_shards_replies_as_on_sqlite(
-    client: OpenSearch, make_opensearch_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    client: OpenSearch,
+    opensearch_url: str,
+    make_opensearch_index: Callable[[], str],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
 ) -> None:
     monkeypatch.setattr(scan, "PAGE", 7)
     monkeypatch.setattr(search, "PAGE", 20)
     with Documents("sqlite:///:memory:") as reference:
         expected = flow(reference)
     before = open_points_in_time(client)
-    found = flow(Documents(client, index=sharded(client, make_opensearch_index())))
+    address = f"opensearch+{opensearch_url}/{sharded(client, make_opensearch_index())}"
+    documents: Any = Documents(address) if kind == "sync" else Called(AsyncDocuments(address))
+    found = flow(documents)
+    assert not [check for check in documents.doctor().checks if check.status == "problem"]
+    documents.close()
     assert found[0] == "added"
     assert found[1:] == expected[1:]
     assert open_points_in_time(client) <= before

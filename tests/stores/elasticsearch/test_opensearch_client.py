@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import json
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -20,67 +17,15 @@ from es_simhash import AsyncDocuments, Documents
 from es_simhash.errors import AccessDenied, InputError, SimhashError, StoreError, StoreUnavailable, WrongServer
 from es_simhash.stores import clients
 from es_simhash.stores.clients import OPENSEARCH
+from tests.stores.elasticsearch.recorder import INFO, set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.stores.elasticsearch.recorder import Recorder
 
-INFO = {"version": {"distribution": "opensearch", "number": "2.19.3"}, "tagline": "The OpenSearch Project"}
 ELASTICSEARCH_7_10 = {
     "version": {"number": "7.10.2", "build_flavor": "default"},
     "tagline": "You Know, for Search",
 }
-MISSING = {"error": {"type": "index_not_found_exception", "reason": "no such index [news]"}, "status": 404}
-
-
-class Recorder:
-    """A server that records its requests. Its answers are given by method and path."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
-        self.answers: dict[str, tuple[int, Any]] = {"GET /": (200, INFO)}
-        recorder = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                recorder.asked.append((self.command, self.path, headers, body))
-                status, answer = recorder.answers.get(
-                    f"{self.command} {self.path}",
-                    (404, MISSING) if "/_mapping" in self.path or "/_settings" in self.path else (200, {}),
-                )
-                data = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "text/html" if isinstance(answer, str) else "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            do_PUT = do_POST = do_DELETE = do_GET
-
-            def log_message(self, format: str, *args: object) -> None: ...
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    @property
-    def address(self) -> str:
-        return f"opensearch+http://127.0.0.1:{self.server.server_port}/news"
-
-
-@pytest.fixture
-def recorder() -> Iterator[Recorder]:
-    recorder = Recorder()
-    with recorder.server as server:
-        threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
-        yield recorder
-        server.shutdown()
-
-
-def set_up(address: str, **options: Any) -> None:
-    with Documents(address, deadline=0, **options) as documents:
-        documents.setup()
 
 
 # --- authentication ------------------------------------------------------------------------------------------------
@@ -156,6 +101,7 @@ def test_the_options_of_the_command_line_have_the_names_of_the_client() -> None:
 
 
 AOSS = "opensearch+https://abc123.eu-west-1.aoss.amazonaws.com:443/news"
+AOSS_ON_AWS = "opensearch+https://abc123.aoss.eu-west-1.on.aws:443/news"
 BAD_OPTIONS: dict[str, tuple[str, dict[str, Any], str]] = {
     "an API key": ("opensearch+http://a:9200/news", {"api_key": "k"}, "OpenSearch takes no API key"),
     "a mistyped name": ("opensearch+http://a:9200/news", {"http_auht": 1}, "has no option 'http_auht'"),
@@ -163,6 +109,7 @@ BAD_OPTIONS: dict[str, tuple[str, dict[str, Any], str]] = {
     "no port": ("opensearch+https://a/news", {}, "write opensearch+https://a:9200/… (or :443)"),
     "a scheme in each host": ("opensearch+http://a:1,opensearch+http://b:1/news", {}, "write it once"),
     "serverless": (AOSS, {}, "is a serverless collection, which has no refresh"),
+    "serverless, by its newer name": (AOSS_ON_AWS, {}, "is a serverless collection, which has no refresh"),
 }
 
 
@@ -181,10 +128,11 @@ def test_a_client_of_a_serverless_collection_is_refused() -> None:
 
 
 def test_a_client_that_is_missing_or_of_another_major_version_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(clients, "version", lambda name: "4.0.1")
-        with pytest.raises(InputError, match=r"opensearch-py 4.0.1 is installed, .*: pip install 'es-simhash"):
-            OPENSEARCH.load()
+    for version in ("1.1.0", "2.7.1", "4.0.1"):
+        with monkeypatch.context() as patch:
+            patch.setattr(clients, "version", lambda name, version=version: version)
+            with pytest.raises(InputError, match=rf"opensearch-py {version} is installed, .*: pip install 'es-simhash"):
+                OPENSEARCH.load()
     monkeypatch.setitem(sys.modules, "opensearchpy", None)
     with pytest.raises(InputError, match=r"needs the client opensearch-py: pip install 'es-simhash\[opensearch\]'"):
         Documents("opensearch+http://a:9200/news")
