@@ -160,14 +160,8 @@ def function_of(part: Part) -> Callable[[Bench], None]:
 def bench_of(part: Part, arguments: argparse.Namespace, folder: Path, report: Report, servers: list[Server]) -> Bench:
     count = arguments.count or part.counts[SIZES.index(arguments.size)]
     rounds = arguments.rounds or (1 if part.once else ROUNDS[arguments.size])
-<<<<<<< HEAD
-    store = arguments.store.rstrip("/") if arguments.store else None
     given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys), arguments.index)
-    return Bench(count, rounds, folder, report, store, *given)
-=======
-    given = (arguments.texts, arguments.seed, arguments.workers, arguments.plot, tuple(arguments.keys))
     return Bench(count, rounds, folder, report, servers, *given)
->>>>>>> main
 
 
 if __name__ == "__main__":
