@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from es_simhash.verbs.seen import SeenReport, SeenStats
     from es_simhash.verbs.similar import Match
     from es_simhash.verbs.stats import Stats
+    from es_simhash.verbs.write_links import LinksReport
 
 __version__ = "0.1.0"
 
@@ -94,6 +95,7 @@ __all__ = [
     "InputError",
     "LabelledPair",
     "Line",
+    "LinksReport",
     "Match",
     "NearMiss",
     "NearQuery",
@@ -187,6 +189,7 @@ _MODULES = {
     "verbs.seen": ["SeenReport", "SeenStats"],
     "verbs.similar": ["Match"],
     "verbs.stats": ["Stats"],
+    "verbs.write_links": ["LinksReport"],
 }
 """The public names that each module defines."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

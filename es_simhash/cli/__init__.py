@@ -94,27 +94,29 @@ for command in (
     cli.add_command(command)
 
 
-def main() -> None:
+def main(command: click.Command = cli, name: str = "es-simhash") -> None:
     """Run the command line. An error of the library is one line on standard error.
 
     So is an error of standard output, such as a full disk. If the reader of a pipe has ended, nothing is said.
+
+    :param name: of the command, for messages.
     """
     try:
-        code = _run()
+        code = _run(command, name)
     except OSError as error:  # input files have errors of their own, so this is the output
         code = _output_error(error)
     sys.exit(code)
 
 
-def _run() -> int:
+def _run(command: click.Command, name: str) -> int:
     """Run the command, and return its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not have all characters of an id
     show_log_lines()
     try:
-        code = cli.main(prog_name="es-simhash", standalone_mode=False)
+        code = command.main(prog_name=name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt) as error:
-        echo("es-simhash: interrupted", err=True)
+        echo(f"{name}: interrupted", err=True)
         second = error.__cause__ or error
         return second.exit_code if isinstance(second, Stopped) else INTERRUPTED
     except click.ClickException as error:
@@ -122,7 +124,7 @@ def _run() -> int:
         error.show()
         return error.exit_code
     except SimhashError as error:
-        echo(f"es-simhash: {error}", err=True)
+        echo(f"{name}: {error}", err=True)
         return STOPPED_BY_ERROR
     return code or 0
 

@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import click
 from tqdm import tqdm
 
 from es_simhash.cli.help import Command
-from es_simhash.cli.options import filter_option, store_options
+from es_simhash.cli.options import filter_option, store_options, text_field_option
 from es_simhash.cli.output import print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from es_simhash.client import Documents
+    from es_simhash.contract import Row
+
+FIELDS = ("text", "written", "version", "scheme")
+
+
+def _parse(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return the names of fields that are separated by commas."""
+    names = tuple(name.strip() for name in value.split(",")) if value is not None else ()
+    for name in names:
+        if name not in FIELDS:
+            raise click.BadParameter(f"there is no field {name!r}: use {', '.join(FIELDS)}")
+    return names
 
 
 @click.command(cls=Command)
 @filter_option("Export only documents that match this query clause.")
+@click.option(
+    "--fields",
+    metavar="NAMES",
+    callback=_parse,
+    help=f"Add fields, separated by commas: {', '.join(FIELDS)}. The Spark job reads them. written is the write order, "
+    "version is that of the stored document.",
+)
+@text_field_option("For --fields text: field that holds the text.")
 @store_options
 @scheme_options
-def export(filter: dict[str, Any] | None, **store: Any) -> None:
+def export(filter: dict[str, Any] | None, fields: tuple[str, ...], text_field: list[str], **store: Any) -> None:
     """Print the fingerprints of all stored documents as JSON lines. The order is not defined.
 
     Each line is {"id", "fingerprint", "digest", "group", "duplicate_of"}. The fingerprint is in hex. It is null if the
@@ -26,16 +52,33 @@ def export(filter: dict[str, Any] | None, **store: Any) -> None:
     \b
     es-simhash export --store http://localhost:9200/news > fingerprints.jsonl
     es-simhash export --filter '{"term": {"lang": "zh"}}'
+    es-simhash export --fields text,written,version,scheme > documents.jsonl
     """
     with open_documents(**store) as documents:
-        digits = documents.fingerprinter().scheme.bits // 4
-        for row in tqdm(documents.export(filter=filter), unit=" documents", disable=None, leave=False):
+        scheme = documents.fingerprinter().scheme
+        exported = _rows(documents, filter, text_field, with_text="text" in fields)
+        for row, text in tqdm(exported, unit=" documents", disable=None, leave=False):
+            more = {
+                "text": text,
+                "written": row.written,
+                "version": json.dumps(row.version, ensure_ascii=False),
+                "scheme": scheme.version,
+            }
             print_json(
                 {
                     "id": row.id,
-                    "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:0{digits}x}",
+                    "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:0{scheme.bits // 4}x}",
                     "digest": row.digest,
                     "group": row.group,
                     "duplicate_of": row.duplicate_of,
+                    **{name: more[name] for name in fields},
                 }
             )
+
+
+def _rows(
+    documents: Documents, filter: dict[str, Any] | None, text_field: list[str], *, with_text: bool
+) -> Iterable[tuple[Row, str | None]]:
+    if with_text:
+        return documents.export_texts(text_field=text_field, filter=filter)
+    return ((row, None) for row in documents.export(filter=filter))

@@ -13,6 +13,7 @@ from es_simhash.cli.options import filter_option, json_option, quiet_option, rul
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.groups.links import HEADS
+from es_simhash.input import read_parts
 from es_simhash.verbs.group import GIANT
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     help="Which member becomes the head of a group and gives it its name: the earliest written, the latest written, or "
     "kept: the present head of most members.",
 )
+@click.option(
+    "--from",
+    "file",
+    metavar="FILE",
+    help="Write the groups of this file, Parquet or JSON lines, in place of computing them. The Spark job makes it. A "
+    "document that was changed since it was exported stays as it is.",
+)
 @json_option
 @quiet_option
 @store_options
@@ -39,6 +47,7 @@ def group(
     rule: DuplicateRule,
     filter: dict[str, Any] | None,
     head: Any,
+    file: str | None,
     as_json: bool,
     quiet: bool,
     **store: Any,
@@ -54,7 +63,11 @@ def group(
     \b
     es-simhash group --store http://localhost:9200/news
     es-simhash group --confirm 0.8 --json
+    es-simhash group --from links.parquet --confirm 0.8
     """
+    if file is not None:
+        _write_links(file, rule, filter, as_json, quiet, store)
+        return
     bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
     with open_documents(**store) as documents, bar:
         report = documents.group(filter=filter, head=head, progress=show_stages(bar), rule=rule)
@@ -71,6 +84,22 @@ def group(
     for head, size in report.largest:
         if size >= GIANT:
             echo(f"very large group: {head} has {size:,} members. Is it a template, or a chain of small changes?")
+
+
+def _write_links(
+    path: str, rule: DuplicateRule, filter: dict[str, Any] | None, as_json: bool, quiet: bool, store: dict[str, Any]
+) -> None:
+    bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
+    with open_documents(**store) as documents, bar:
+        report = documents.write_links(read_parts(path), filter=filter, progress=show_stages(bar), rule=rule)
+    if as_json and not quiet:
+        print_json(asdict(report))
+    if not as_json and not quiet:
+        echo(f"{count_of(report.documents, 'document')}, updated the group or the original of {report.changed:,}")
+        if report.conflicts:
+            echo(
+                f"skipped {count_of(report.conflicts, 'document')} that another program changed since: group them again"
+            )
 
 
 def show_stages(bar: tqdm[Any]) -> Progress:

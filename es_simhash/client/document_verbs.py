@@ -15,7 +15,7 @@ from es_simhash.client.writing_verbs import WritingVerbs
 from es_simhash.contract import Fetch, Refresh, Scan, ask
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.search.keys import SHINGLES
-from es_simhash.similarity.text_fields import field_names
+from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
 from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
 from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from es_simhash.client.arguments import Time
     from es_simhash.client.drivers import Stream
     from es_simhash.client.near_query import NearQuery
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Flow, Row, ScanPage
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
@@ -158,21 +158,45 @@ class DocumentVerbs(WritingVerbs):
         check_optional_filter(filter)
 
         def rows(performer: Performer) -> Iterator[Sequence[Row]]:
-            performer.perform(self._opening.check())
-            performer.perform(ask(Refresh()))
-            scan: Scan | None = Scan(filter=filter)
-            count = 0
-            while scan is not None:
-                try:
-                    page = performer.perform(ask(scan))
-                except StoreError as error:
-                    report = f"{count_of(count, 'document')} exported, others are missing: export again"
-                    raise unfinished(error, report) from error
+            for page in self._pages(performer, Scan(filter=filter)):
                 yield page.rows
-                count += len(page.rows)
-                scan = scan.following(page)
 
         return rows
+
+    def export_texts(
+        self, *, text_field: str | Sequence[str] = "text", filter: Mapping[str, Any] | None = None
+    ) -> Stream[tuple[Row, str | None]]:
+        """Return the pairs (what :meth:`export` returns, text) of every document, in no particular order.
+
+        :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
+            object. The text of a document without one is None.
+        :param filter: only documents that match this filter.
+        """
+        fields = field_names(text_field)
+        check_optional_filter(filter)
+
+        def pairs(performer: Performer) -> Iterator[Sequence[tuple[Row, str | None]]]:
+            for page in self._pages(performer, Scan(filter=filter, fields=fields)):
+                both = zip(page.rows, page.sources, strict=True)
+                # A page with fields also has the documents that were never fingerprinted.
+                yield [(row, text_or_none(source, fields)) for row, source in both if row.digest]
+
+        return pairs
+
+    def _pages(self, performer: Performer, scan: Scan) -> Iterator[ScanPage]:
+        performer.perform(self._opening.check())
+        performer.perform(ask(Refresh()))
+        more: Scan | None = scan
+        count = 0
+        while more is not None:
+            try:
+                page = performer.perform(ask(more))
+            except StoreError as error:
+                report = f"{count_of(count, 'document')} exported, others are missing: export again"
+                raise unfinished(error, report) from error
+            yield page
+            count += len(page.rows)
+            more = more.following(page)
 
     def sample_pairs(
         self,

@@ -17,13 +17,14 @@ from es_simhash.client.free_memory import free_memory
 from es_simhash.client.opening import keys_of_new_store
 from es_simhash.client.runs import Runs
 from es_simhash.contract import Count, Locate, Scan, ask
-from es_simhash.errors import NotSetUp
+from es_simhash.errors import InputError, NotSetUp
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.verbs import setup
 from es_simhash.verbs.group import check_head, group, no_progress
 from es_simhash.verbs.remove import remove, remove_matching
+from es_simhash.verbs.write_links import new_link, write_links
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from es_simhash.verbs.group import GroupReport, Head, Progress
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
+    from es_simhash.verbs.write_links import LinksReport, NewLink
 
 
 def never() -> bool:
@@ -273,3 +275,44 @@ class WritingVerbs(AddVerbs):
     ) -> Flow[GroupReport]:
         resolved = yield from self._opening.resolve(rule)
         return (yield from self._runs.change(group(resolved, filter, head, progress, free_memory())))
+
+    def write_links(
+        self,
+        links: Iterable[Any],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        progress: Progress = no_progress,
+        **rule: Unpack[RuleOptions],
+    ) -> Flow[LinksReport]:
+        """Write groups and originals that another program computed, such as the Spark job.
+
+        A document that was changed since it was exported stays as it is. Links to documents that were changed or
+        removed since are repaired at the end. Memory: some 200 bytes a document.
+
+        :param links: dicts with the fields ``id``, ``group``, ``duplicate_of`` (or None), ``version``, ``digest`` and
+            ``scheme``; Lines from ``read_file``; or a data frame. The Spark job writes them.
+        :param filter: only documents that match this filter become originals in the repair.
+        :param progress: is called with ``written`` and how many.
+        :param rule: the rule of the job, as for :meth:`ingest`.
+        :raises InputError: for a link without one of the fields. Links before it may be written.
+        :raises SchemeMismatch: if the links were computed under another Scheme.
+        """
+        check_optional_filter(filter)
+        return self._write_links(Source(links), self._rule(rule), filter, progress)
+
+    def _write_links(
+        self, source: Source, rule: DuplicateRule, filter: Mapping[str, Any] | None, progress: Progress
+    ) -> Flow[LinksReport]:
+        resolved = yield from self._opening.resolve(rule)
+        scheme = (yield from self._opening.fingerprinter()).scheme.version
+
+        def take() -> list[NewLink]:
+            lines = source.take()
+            if not lines and source.error is not None:
+                raise source.error
+            for line in lines:
+                if line.problem is not None:
+                    raise InputError(f"{line.place}: {line.problem}")
+            return [new_link(line.document, line.place, scheme) for line in lines]
+
+        return (yield from self._runs.change(write_links(take, resolved, filter, progress)))

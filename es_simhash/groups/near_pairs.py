@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,22 @@ _SLICE = 1_000_000
 """Pairs that are made or compared at once, so that memory does not grow with them."""
 _WORD = (1 << 64) - 1
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplication loses no bit of the word
+
+
+class Costs(NamedTuple):
+    """Nanoseconds.
+
+    :param sort: to sort one fingerprint once.
+    :param compare: to compare one with another.
+    """
+
+    sort: float
+    compare: float
+
+
+HERE = Costs(60, 40)
+"""In this process. A comparison takes 16 ns, but it is counted as 40 ns: real fingerprints are not uniform, so more of
+them are compared."""
 
 
 class NearPairs:
@@ -117,7 +133,7 @@ class NearPairs:
         :param distinct: the 64-bit words of the fingerprints, the highest first; arrays of shape (n,).
         """
         if self._max_distance > 0:
-            for masks in _masks(self._max_distance, len(distinct), len(distinct[0])):
+            for masks in block_masks(self._max_distance, len(distinct), len(distinct[0])):
                 yield from self._equal_under(distinct, masks)
 
     def _equal_under(self, distinct: list[NDArray[np.uint64]], masks: list[np.uint64]) -> Iterator[Pairs]:
@@ -206,27 +222,27 @@ def kinds_of(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArra
     return (np.minimum.reduceat(order, starts) if len(starts) else order), kinds
 
 
-def _masks(max_distance: int, words: int, count: int) -> list[list[np.uint64]]:
+def block_masks(max_distance: int, words: int, count: int, costs: Costs = HERE) -> list[list[np.uint64]]:
     """Return a mask for each choice of m equal blocks, with the cheapest m.
 
     :param words: 64-bit words of a fingerprint.
     :param count: the number of fingerprints.
+    :param costs: of sorting and of comparing, which choose m.
     :returns: for each choice one mask a word, the highest word first.
     """
     bits = 64 * words
-    equal = min(range(1, 5), key=lambda equal: _nanoseconds(bits, max_distance, equal, count))
+    equal = min(range(1, 5), key=lambda equal: _nanoseconds(bits, max_distance, equal, count, costs))
     edges = np.linspace(0, bits, max_distance + equal + 1).round().astype(int).tolist()
     blocks = [(1 << end) - (1 << start) for start, end in pairwise(edges)]
     chosen = map(sum, combinations(blocks, equal))
     return [[np.uint64(mask >> 64 * word & _WORD) for word in reversed(range(words))] for mask in chosen]
 
 
-def _nanoseconds(bits: int, max_distance: int, equal: int, count: int) -> float:
+def _nanoseconds(bits: int, max_distance: int, equal: int, count: int, costs: Costs) -> float:
     """Return about how many nanoseconds the search takes with ``equal`` equal blocks.
 
-    It takes 60 ns to sort one fingerprint once. The number of comparisons is that of uniformly random fingerprints. A
-    comparison takes 16 ns, but it is counted as 40 ns: real fingerprints are not uniform, so more of them are compared.
+    The number of comparisons is that of uniformly random fingerprints.
     """
     blocks = max_distance + equal
     comparisons: float = count * count / 2 / 2.0 ** (bits * equal / blocks)
-    return comb(blocks, equal) * (60 * count + 40 * comparisons)
+    return comb(blocks, equal) * (costs.sort * count + costs.compare * comparisons)

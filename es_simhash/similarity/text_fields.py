@@ -51,6 +51,14 @@ def text_of(document: Mapping[str, Any], fields: tuple[str, ...]) -> str:
     return "\n".join(texts.values())
 
 
+def text_or_none(document: Mapping[str, Any], fields: tuple[str, ...]) -> str | None:
+    """Return :func:`text_of`, or None for a document without a text."""
+    try:
+        return text_of(document, fields)
+    except InputError:
+        return None
+
+
 def field_value(document: Mapping[str, Any], field: str) -> Any:
     """Return the value of a field, or None. A dot may be part of the name, or lead into an object."""
     if field in document:

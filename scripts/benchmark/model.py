@@ -30,7 +30,6 @@ from random_index import (
     together_of,
 )
 from report import Facts
-from search import merge, raw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,12 +66,12 @@ def model(bench: Bench) -> None:
     pool = Pool(bench.count, texts=texts)
     with loaded(bench, ("blocks", "shingles")) as index:
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
-        merge(bench, index)
+        bench.servers[0].merge(index)
         compare_bytes(bench, index, pool, ("blocks", "shingles"))
         compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
         compare_group(bench, index, pool)
     with loaded(bench, ("grams",)) as index:
-        merge(bench, index)
+        bench.servers[0].merge(index)
         compare_all(bench, index, ("grams",), pool)
 
 
@@ -195,7 +194,7 @@ def postings_of(bench: Bench, index: str, clauses: Sequence[dict[str, Any]]) -> 
 def hits(bench: Bench, index: str, queries: Sequence[dict[str, Any]]) -> int:
     """Return the sum of the hits of the queries."""
     searches = [{"query": query, "size": 0, "track_total_hits": True} for query in queries]
-    return sum(body["hits"]["total"]["value"] for body in raw(bench, index, searches))
+    return sum(body["hits"]["total"]["value"] for body in bench.servers[0].searches(index, searches))
 
 
 def has_blocks(bench: Bench, index: str) -> bool:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from bench import latencies
 from random_index import BYTES, TENANTS, load, queries_of, search_of, together_of
 from report import Facts
-from search import merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +38,7 @@ def shards(bench: Bench) -> None:
                 fewer = {"index.number_of_shards": count, "index.number_of_replicas": 0}
                 bench.client.indices.shrink(index=names[SHARDS[0]], target=index, settings=fewer)
                 bench.client.cluster.health(index=index, wait_for_status="green", timeout="10m")
-            merge(bench, index)
+            bench.servers[0].merge(index)
         for how, options in HOW.items():
             rows += measure(bench, names, how, options)
     title = f"{bench.count:,} documents on one node, each shard one Lucene segment"

@@ -1,12 +1,22 @@
-"""The progress bar of ``es-simhash group``."""
+"""The progress bar of ``es-simhash group``, and groups that come from a file."""
 
 from __future__ import annotations
 
+import json
 from io import StringIO
+from typing import TYPE_CHECKING, Any
 
+from click.testing import CliRunner
 from tqdm import tqdm
 
+from es_simhash import Documents
+from es_simhash.cli import cli
 from es_simhash.cli.group import show_stages
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
 
 
 def test_the_progress_bar_starts_again_at_zero_with_each_stage() -> None:
@@ -24,3 +34,45 @@ def test_a_progress_bar_that_is_not_shown_raises_nothing() -> None:
         progress = show_stages(bar)
         progress("read", 1)
         progress("written", 1)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments)
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_an_export_with_fields_is_written_back_by_group_from(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/news.db"
+    texts = ["市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水", "地铁三号线今日开通试运营，线路全长三十一公里"]
+    with Documents(store) as documents:
+        documents.add_many([{"id": f"d{n}", "body": text} for n, text in enumerate(texts)], text_field="body")
+    fields = ("--fields", "text, written,version,scheme", "--text-field", "body", "--store", store)
+    exported = lines(run("export", *fields))
+    assert [each["text"] for each in exported] == texts
+    assert exported[0]["written"] < exported[1]["written"]
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "_SUCCESS").touch()
+    for n, each in enumerate(exported):
+        link = each | {"group": "d0", "duplicate_of": "d0" if each["id"] == "d1" else None}
+        (links / f"part-{n}.json").write_text(json.dumps(link, ensure_ascii=False), encoding="utf-8")
+    written = run("group", "--from", str(links), "--store", store)
+    assert (written.exit_code, written.stdout) == (0, "2 documents, updated the group or the original of 1\n")
+    assert [each["group"] for each in lines(run("export", "--store", store))] == ["d0", "d0"]
+    with Documents(store) as documents:
+        documents.add({"id": "d1", "body": texts[1] + "，日均客流五十万人次"}, text_field="body")
+    skipped = run("group", "--from", str(links), "--store", store).stdout
+    assert skipped.endswith("skipped 1 document that another program changed since: group them again\n")
+
+
+def test_a_file_or_a_field_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    store = ("--store", f"sqlite:///{tmp_path}/news.db")
+    assert (
+        "there is no field 'body': use text, written, version, scheme"
+        in run("export", "--fields", "body", *store).stderr
+    )
+    for path, message in {"missing": "No such file or directory", ".": "has no files"}.items():
+        assert message in str(run("group", "--from", str(tmp_path / path), *store).exception)

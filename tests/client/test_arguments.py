@@ -54,12 +54,14 @@ VALID: dict[str, tuple[Any, ...]] = {
     "remove": (["a"],),
     "remove_matching": ({"term": {"lang": "zh"}},),
     "group": (),
+    "write_links": ([],),
     "similar": ("a text",),
     "similar_many": (["a text"],),
     "similar_to": ("a",),
     "near_query": ("a text",),
     "fetch": (["a"],),
     "export": (),
+    "export_texts": (),
     "sample_pairs": (5,),
     "doctor": (),
     "stats": (),
@@ -83,11 +85,18 @@ WITH_RULE = [
     "remove",
     "remove_matching",
     "group",
+    "write_links",
     "similar",
     "similar_many",
     "similar_to",
 ]
-WITH_FILTER = [*(verb for verb in WITH_RULE if verb != "near_query"), "missing", "export", "sample_pairs"]
+WITH_FILTER = [
+    *(verb for verb in WITH_RULE if verb != "near_query"),
+    "missing",
+    "export",
+    "export_texts",
+    "sample_pairs",
+]
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"max_distance": -1}, "max_distance is -1: use 0 to 15 at 128 bits"),

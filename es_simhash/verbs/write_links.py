@@ -1,0 +1,152 @@
+"""The verb that writes groups and originals which another program computed, such as the Spark job.
+
+A link is written if its document still has the version that the other program read. A document that was changed since
+stays as it is. At the end links to documents that were removed or changed are repaired, as by ``group``. The verb may
+be interrupted and repeated.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Fetch, Link, Refresh, Relink, ask
+from es_simhash.errors import InputError, SchemeMismatch, StoreError, count_of, unfinished
+from es_simhash.values import value
+from es_simhash.verbs.memory import Memory
+from es_simhash.verbs.relink import relink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from es_simhash.contract import Flow, Row
+    from es_simhash.verbs.group import Progress
+    from es_simhash.verbs.rule import ResolvedRule
+
+BATCH = 1_000
+"""Documents that are checked together."""
+COLUMNS = ("id", "group", "duplicate_of", "version", "digest", "scheme")
+"""The fields of a link, as the Spark job writes them."""
+_MAY_BE_NULL = "duplicate_of"
+
+
+@value
+class NewLink:
+    """The group and the original of a document.
+
+    :param group: the id of the head of its group.
+    :param duplicate_of: the id of its original, or None.
+    :param version: of the document, for which this was computed.
+    :param digest: the digest that the document had.
+    """
+
+    id: str
+    group: str
+    duplicate_of: str | None
+    version: Any
+    digest: str
+
+
+@dataclass(frozen=True)
+class LinksReport:
+    """The result of ``write_links``.
+
+    :param documents: the number of links that were read.
+    :param changed: the number of documents whose group or original was written.
+    :param conflicts: the number of documents that other programs wrote or removed since; they stay as they are.
+    """
+
+    documents: int
+    changed: int
+    conflicts: int
+
+
+def new_link(document: Any, place: str, scheme: str) -> NewLink:
+    """Return the link that a line of input holds.
+
+    :param document: the value of the line.
+    :param place: where the line is, for messages.
+    :param scheme: ``version`` of the Scheme of the store.
+    :raises InputError: if a field is missing or is not of its type.
+    :raises SchemeMismatch: if the link was computed under another Scheme.
+    """
+    if not isinstance(document, dict):
+        raise InputError(f"{place}: not an object with the fields {', '.join(COLUMNS)}")
+    missing = [name for name in COLUMNS if document.get(name) is None and name != _MAY_BE_NULL]
+    if missing:
+        raise InputError(
+            f"{place}: no {', '.join(missing)}: a link has the fields {', '.join(COLUMNS)}; for the Spark job export "
+            "with --fields written,version,scheme"
+        )
+    values: list[Any] = [document.get(name) for name in COLUMNS]
+    if not all(isinstance(each, str) for each in values if each is not None):
+        raise InputError(f"{place}: the fields {', '.join(COLUMNS)} are strings")
+    id, group, duplicate_of, version, digest, made_under = values
+    if made_under != scheme:
+        raise SchemeMismatch(
+            f"{place}: the link is of Scheme {made_under}, the store has {scheme}: export and group again"
+        )
+    try:
+        parsed = json.loads(version)
+    except ValueError as error:
+        raise InputError(f"{place}: the version {version!r} is not one of `es-simhash export`") from error
+    return NewLink(id, group, duplicate_of, tuple(parsed) if isinstance(parsed, list) else parsed, digest)
+
+
+def write_links(
+    take: Callable[[], Sequence[NewLink]], rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
+) -> Flow[LinksReport]:
+    """Write links.
+
+    :param take: returns the next links, none at the end. Its errors stop the verb after what it returned before.
+    :param rule: the rule by which the links were computed, for the repair.
+    :param filter: only documents that match it become originals in the repair.
+    """
+    count = changed = conflicts = 0
+    digests: dict[str, str] = {}
+    named: set[str] = set()
+    try:
+        while batch := take():
+            stored = yield from ask(Fetch(tuple(link.id for link in batch)))
+            wanted = {link.id: Link(link.group, link.duplicate_of, link.version) for link in batch}
+            right = {link.id for link in batch if _is_right(link, stored.get(link.id))}
+            same = {link.id for link in batch if _has_version(link, stored.get(link.id))}
+            relinked = {id: link for id, link in wanted.items() if id in same - right}
+            lost = (yield from ask(Relink(relinked))) if relinked else set()
+            count += len(batch)
+            changed += len(relinked) - len(lost)
+            conflicts += len(wanted) - len(right | same) + len(lost)
+            digests |= {link.id: link.digest for link in batch}
+            named.update(id for link in relinked.values() for id in (link.group, link.duplicate_of) if id is not None)
+            progress("written", len(batch))
+        yield from ask(Refresh())
+        yield from _repair({id: digests[id] for id in named if id in digests}, rule, filter)
+    except (StoreError, InputError, SchemeMismatch) as error:
+        if not count:
+            raise
+        raise unfinished(error, f"of {count_of(count, 'link')} before, {changed:,} were written: repeat it") from error
+    return LinksReport(count, changed, conflicts)
+
+
+def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
+    """Repair links to documents that other programs removed, or gave another text, as ``group`` does.
+
+    :param named: the documents that were linked to: by id, the digest that they had.
+    """
+    ids = iter(named)
+    while batch := tuple(islice(ids, BATCH)):
+        stored = yield from ask(Fetch(batch))
+        gone = [id for id in batch if id not in stored]
+        changed = [id for id in batch if id not in stored or stored[id].digest != named[id]]
+        if changed and (yield from relink(changed, Memory(), rule, gone=gone, filter=filter)):
+            yield from ask(Refresh())
+
+
+def _is_right(link: NewLink, row: Row | None) -> bool:
+    return row is not None and (row.digest, row.group, row.duplicate_of) == (link.digest, link.group, link.duplicate_of)
+
+
+def _has_version(link: NewLink, row: Row | None) -> bool:
+    return row is not None and (row.digest, row.version) == (link.digest, link.version)
