@@ -9,7 +9,7 @@ and each of them keeps the components:
 
 At the end each component is a star: all members are linked to the lowest one, and a round changes nothing. The authors
 prove O(log² n) rounds for the form in which large-star is repeated until it changes nothing, and observe O(log n) for
-this form. A chain of a million documents takes 12 rounds.
+this form. A chain of a million documents in write order takes 21 rounds, in random order 17 (a simulation in numpy).
 """
 
 from __future__ import annotations

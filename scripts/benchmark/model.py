@@ -14,7 +14,6 @@ from es_simhash.sizing.chances import TEXTS
 from es_simhash.sizing.costs import GROUP, GROUP_MEMORY, WRITE, core_us, look_up_us
 from es_simhash.sizing.disk import bytes_by_field
 from es_simhash.sizing.model import Pool, work
-from ingest import server_seconds
 from random_index import (
     BAND_VALUES,
     BYTES,
@@ -79,9 +78,9 @@ def model(bench: Bench) -> None:
 def loaded(bench: Bench, keys: tuple[str, ...]) -> Iterator[str]:
     """Yield the name of an index with random documents."""
     with bench.index("model") as index:
-        before = server_seconds(bench)
+        before = bench.servers[0].seconds()
         seconds = seconds_of(lambda: load(bench, index, bench.count, keys))
-        micro = 1e6 * (server_seconds(bench) - before) / bench.count
+        micro = 1e6 * (bench.servers[0].seconds() - before) / bench.count
         bench.report.note(
             f"{bench.count:,} documents with {' and '.join(keys)}: parallel_bulk took {seconds:,.0f} s, and "
             f"{micro:,.0f} µs of a core of the server for a document, of which the model has {WRITE:,.0f}."
@@ -130,10 +129,10 @@ def speed(
 ) -> tuple[float, float]:
     """Return the look-ups a second of the best round, and the µs of a core of the server for each."""
     latencies({"": search}, queries, size, 1)  # the server compiles what it runs often
-    before = server_seconds(bench)
+    before = bench.servers[0].seconds()
     milliseconds = latencies({"": search}, queries, size, bench.rounds)[""]
     looked_up = len(queries) * bench.rounds + size  # the first batch comes once more
-    return 1000 / min(milliseconds), 1e6 * (server_seconds(bench) - before) / looked_up
+    return 1000 / min(milliseconds), 1e6 * (bench.servers[0].seconds() - before) / looked_up
 
 
 def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
