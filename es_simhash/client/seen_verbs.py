@@ -75,7 +75,7 @@ class SeenVerbs:
         return self._add(_by_user(items), rebuild=True)
 
     def _add(self, items: dict[str, list[Item]], *, rebuild: bool) -> Flow[SeenReport]:
-        config = yield from self._config(set_up_if_missing=self._embedded)
+        config = yield from self._config(makes_file=True)
         return (yield from verbs.add(config, items, _now(), self._deadline, rebuild=rebuild))
 
     def unseen(self, user: str | int, items: Iterable[I]) -> Flow[list[I]]:
@@ -87,7 +87,7 @@ class SeenVerbs:
         return self._unseen(_by_user(items))
 
     def _unseen(self, items: dict[str, list[Item]]) -> Flow[dict[str, list[Item]]]:
-        config = yield from self._config(set_up_if_missing=self._embedded)
+        config = yield from self._config(makes_file=True)
         return (yield from verbs.unseen(config, items))
 
     def might_have_seen(self, user: str | int, items: Iterable[Item]) -> Flow[list[bool]]:
@@ -95,7 +95,7 @@ class SeenVerbs:
         return self._of_user(user_id(user), self._might_have_seen(_by_user({user: items})))
 
     def _might_have_seen(self, items: dict[str, list[Item]]) -> Flow[dict[str, list[bool]]]:
-        config = yield from self._config(set_up_if_missing=self._embedded)
+        config = yield from self._config(makes_file=True)
         return (yield from verbs.might_have_seen(config, items))
 
     def forget(self, user: str | int, items: Iterable[Item]) -> Flow[int]:
@@ -162,14 +162,16 @@ class SeenVerbs:
     def _of_user(self, user: str, flow: Flow[dict[str, Any]]) -> Flow[Any]:
         return (yield from flow)[user]
 
-    def _config(self, *, set_up_if_missing: bool = False) -> Flow[SeenConfig]:
+    def _config(self, *, makes_file: bool = False) -> Flow[SeenConfig]:
         """Return the store's configuration.
 
-        :param set_up_if_missing: the first call of a program may be ``unseen`` or ``add``, so they make the file of an
+        :param makes_file: the first call of a program may be ``unseen`` or ``add``, so they make the file of an
             embedded store. The other verbs do not: the name of the file may be mistyped.
         """
         if self._stored is None:
-            self._stored = yield from verbs.check(self._chosen, self._name, set_up_if_missing=set_up_if_missing)
+            self._stored = yield from verbs.check(
+                self._chosen, self._name, embedded=self._embedded, makes_file=makes_file
+            )
         return self._stored
 
 

@@ -105,21 +105,24 @@ def set_up(config: Mapping[str, Any], name: str) -> Flow[str]:
     return (yield from ask(SetUpSeen(_agreed(stored, config, name))))
 
 
-def check(config: Mapping[str, Any], name: str, *, set_up_if_missing: bool) -> Flow[SeenConfig]:
-    """Return the store's configuration.
+def check(config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: bool) -> Flow[SeenConfig]:
+    """Return the store's configuration. An embedded store that was not set up is set up now.
 
     :param config: some numbers that it must have.
-    :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
+    :param makes_file: also if the file of the embedded store does not exist.
+    :raises NotSetUp: if it was not set up.
     :raises FilterMismatch: if the store was set up with another configuration.
     """
     stored = yield from ask(DescribeSeen())
-    if stored is None and not set_up_if_missing:
+    if stored is None and not (embedded and makes_file):
         location = yield from ask(Locate())
         if not location.exists:
             raise does_not_exist(location, name, "seen init")
-        raise NotSetUp(
-            f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or call setup() in code"
-        )
+        if not embedded:
+            raise NotSetUp(
+                f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or call setup() in "
+                "code"
+            )
     agreed = _agreed(stored, config, name)
     if stored is None:
         yield from ask(SetUpSeen(agreed))

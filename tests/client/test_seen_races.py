@@ -209,8 +209,8 @@ def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
             turns, (now + (request.seconds if isinstance(request, drive.Pause) else ANSWER), number, work, request)
         )
     with SeenItems(store) as seen:
-        assert seen.stats("ann").count == WRITERS * EACH
         assert seen.unseen("ann", [f"{number}-{n}" for number in range(WRITERS) for n in range(EACH)]) == []
+        assert seen.stats("ann").count == WRITERS * EACH
     assert attempts > 2 * WRITERS * EACH, "they were hardly in each other's way"
 
 
