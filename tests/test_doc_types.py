@@ -20,7 +20,7 @@ def test_mypy_accepts_the_code_of_the_pages(tmp_path: Path) -> None:
     for page in PAGES:
         code = "".join(block for language, block in blocks_of(page) if language == "python")
         if code:
-            files.append(tmp_path / f"page_{page.stem.replace('-', '_').lower()}.py")
+            files.append(tmp_path / f"page_{len(files)}_{page.stem.replace('-', '_').lower()}.py")
             files[-1].write_text(code, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", *map(str, files)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=300)
