@@ -115,7 +115,7 @@ def in_elasticsearch(arguments, texts, queries):
     from elasticsearch import Elasticsearch
     from elasticsearch.helpers import parallel_bulk
 
-    from es_simhash.stores.elasticsearch.rows import index_operation
+    from es_simhash.stores.elasticsearch.rows import write_operation
 
     client = Elasticsearch(arguments.store, request_timeout=600)
     names = (f"{arguments.index}-keys", f"{arguments.index}-none")
@@ -128,7 +128,7 @@ def in_elasticsearch(arguments, texts, queries):
     def load(name, chunk):
         def operation(entry):
             row = entry.row if name == names[0] else Row(*(getattr(entry.row, field) for field in FIELDS))
-            return index_operation(Entry(row, entry.source), 64)
+            return write_operation(Entry(row, entry.source), 64, "index")
 
         started = time.perf_counter()
         for ok, item in parallel_bulk(
