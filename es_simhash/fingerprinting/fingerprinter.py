@@ -165,7 +165,7 @@ class Fingerprinter:
 
     def fingerprint_normalised(self, normalised: str) -> Fingerprint:
         """:meth:`fingerprint` of a text that ``scheme.normalise`` has returned."""
-        return self._fingerprints_of([self.weigh(self.tokenize(normalised))], [normalised])[0]
+        return self.fingerprints_normalised([normalised])[0]
 
     def fingerprints(self, texts: Iterable[str]) -> list[Fingerprint]:
         """Return the fingerprint of each text, in order. Each one equals the fingerprint of the text alone."""

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import AtOnce, Candidates, Count, Fetch, Refresh, Relink, Scan, ask
+from es_simhash.contract import Candidates, Count, Fetch, Refresh, Relink, Scan, ask
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
 from es_simhash.similarity.rule import DIGESTS_ALONE
-from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.pool import NO_TIME, PoolReader
-from es_simhash.verbs.relink import relink
+from es_simhash.verbs.repair import repair
 from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.times import check_time
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Link, Row
+    from es_simhash.contract import Flow, Link
     from es_simhash.verbs.pool import Pool
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -46,8 +45,6 @@ BYTES = 300
 """Memory for a document, at most, without the pairs that texts confirm. An id may be 50 bytes long."""
 BATCH = 1_000
 """Documents whose links are written together, and whose Rows are fetched together."""
-AT_ONCE = 4
-"""Requests for Rows that the server answers at the same time."""
 LOOK_UPS = 100
 """Documents whose keys are looked up together."""
 LARGEST = 10
@@ -125,7 +122,8 @@ def group(
     named[originals[positions[originals[positions] >= 0]]] = True
     try:
         yield from ask(Refresh())
-        yield from _repair(pool, np.flatnonzero(named).tolist(), rule, filter)
+        linked_to = ((pool.id(position), position) for position in np.flatnonzero(named).tolist())
+        yield from repair(linked_to, pool.has_digest, rule, filter)
     except StoreError as error:
         report = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
         raise unfinished(error, report) from error
@@ -300,20 +298,3 @@ def _stored_keys(ids: Sequence[str], texts: Texts) -> Flow[dict[str, TextKeys]]:
             raise text
         keys[id] = text.keys
     return keys
-
-
-def _repair(pool: Pool, named: list[int], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
-    """Repair links to documents that other programs removed, or gave another text, after they were read.
-
-    :param named: the positions of the documents that were linked to.
-    """
-    for start in range(0, len(named), AT_ONCE * BATCH):
-        some = {pool.id(position): position for position in named[start : start + AT_ONCE * BATCH]}
-        ids = list(some)
-        fetches = [Fetch(tuple(ids[first : first + BATCH])) for first in range(0, len(ids), BATCH)]
-        replies: tuple[dict[str, Row], ...] = yield from ask(AtOnce(tuple(fetches)))
-        digests = {id: row.digest for reply in replies for id, row in reply.items()}
-        gone = [id for id in ids if id not in digests]
-        changed = [id for id in ids if id not in digests or not pool.has_digest(some[id], digests[id])]
-        if changed and (yield from relink(changed, Memory(), rule, gone=gone, filter=filter)):
-            yield from ask(Refresh())

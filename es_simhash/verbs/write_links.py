@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import islice
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Fetch, Link, Refresh, Relink, ask
 from es_simhash.errors import InputError, SchemeMismatch, StoreError, count_of, unfinished
 from es_simhash.values import value
-from es_simhash.verbs.memory import Memory
-from es_simhash.verbs.relink import relink
+from es_simhash.verbs.repair import repair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from es_simhash.verbs.group import Progress
     from es_simhash.verbs.rule import ResolvedRule
 
-BATCH = 1_000
-"""Documents that are checked together."""
 COLUMNS = ("id", "group", "duplicate_of", "version", "digest", "scheme")
 """The fields of a link, as the Spark job writes them."""
 _MAY_BE_NULL = "duplicate_of"
@@ -122,26 +119,12 @@ def write_links(
             named.update(id for link in relinked.values() for id in (link.group, link.duplicate_of) if id is not None)
             progress("written", len(batch))
         yield from ask(Refresh())
-        yield from _repair({id: digests[id] for id in named if id in digests}, rule, filter)
+        yield from repair(((id, digests[id]) for id in named if id in digests), eq, rule, filter)
     except (StoreError, InputError, SchemeMismatch) as error:
         if not count:
             raise
         raise unfinished(error, f"of {count_of(count, 'link')} before, {changed:,} were written: repeat it") from error
     return LinksReport(count, changed, conflicts)
-
-
-def _repair(named: Mapping[str, str], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Flow[None]:
-    """Repair links to documents that other programs removed, or gave another text, as ``group`` does.
-
-    :param named: the documents that were linked to: by id, the digest that they had.
-    """
-    ids = iter(named)
-    while batch := tuple(islice(ids, BATCH)):
-        stored = yield from ask(Fetch(batch))
-        gone = [id for id in batch if id not in stored]
-        changed = [id for id in batch if id not in stored or stored[id].digest != named[id]]
-        if changed and (yield from relink(changed, Memory(), rule, gone=gone, filter=filter)):
-            yield from ask(Refresh())
 
 
 def _is_right(link: NewLink, row: Row | None) -> bool:

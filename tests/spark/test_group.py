@@ -15,6 +15,7 @@ from es_simhash.contract import SetUp
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.address import open_store
 from es_simhash.testing.documents import entry, flip, write
+from tests.verbs.test_keys import SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,16 +110,6 @@ def test_groups_equal_those_of_group(
     assert report.left_out == found.left_out == 0
     assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
     assert (found.groups, found.members) == (report.groups, report.members)
-
-
-SENTENCES = [
-    "市气象台今晨六时发布暴雨橙色预警信号，预计未来三小时城区降雨量将达五十毫米以上",
-    "请市民注意防范，尽量减少外出，低洼地区的居民应当做好转移准备",
-    "交通部门提醒，部分路段已经出现积水，驾车出行请绕行并注意安全",
-    "教育局通知，今天全市中小学和幼儿园停课一天，具体复课时间另行通知",
-    "水务集团表示，目前各泵站运行正常，排水人员已全部到岗待命",
-    "消防救援队伍已做好准备，如遇险情请及时拨打求助电话",
-]
 
 
 def random_texts(seed: int, count: int, most: int) -> list[str]:
