@@ -11,6 +11,7 @@ from tqdm import tqdm
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, quiet_option, rule_options, store_options
 from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.progress import show_stages
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.groups.links import HEADS
 from es_simhash.input import read_parts
@@ -18,7 +19,6 @@ from es_simhash.verbs.group import GIANT
 
 if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.group import Progress
 
 
 @click.command(cls=Command)
@@ -100,18 +100,3 @@ def _write_links(
             echo(
                 f"skipped {count_of(report.conflicts, 'document')} that another program changed since: group them again"
             )
-
-
-def show_stages(bar: tqdm[Any]) -> Progress:
-    """Return a function that moves a progress bar. The bar starts again at 0 with each stage."""
-    current = ""
-
-    def progress(stage: str, count: int) -> None:
-        nonlocal current
-        if stage != current:
-            current = stage
-            bar.reset()
-            bar.set_description(stage)
-        bar.update(count)
-
-    return progress

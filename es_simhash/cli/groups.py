@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.group import show_stages
 from es_simhash.cli.help import Command, Group
 from es_simhash.cli.options import filter_option, store_options, text_field_option
 from es_simhash.cli.output import echo
+from es_simhash.cli.progress import show_stages
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.cli.table import BATCH, form_options, print_rows
 from es_simhash.review.titles import title_of

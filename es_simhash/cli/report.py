@@ -8,11 +8,11 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.group import show_stages
 from es_simhash.cli.groups import title_field_option
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, rule_options, store_options, text_field_option
 from es_simhash.cli.output import count_of, echo
+from es_simhash.cli.progress import show_stages
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import InputError
 from es_simhash.files import open_for_owner

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.group import show_stages
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import json_option, store_options
 from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.progress import show_stages
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.verbs.stats import HOT
 

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from es_simhash import Documents
 from es_simhash.cli import cli
-from es_simhash.cli.group import show_stages
+from es_simhash.cli.progress import show_stages
 
 if TYPE_CHECKING:
     from pathlib import Path
