@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--head",
     type=click.Choice(HEADS),
-    default="earliest",
-    show_default=True,
+    show_default="earliest",
     help="Which member becomes the head of a group and gives it its name: the earliest written, the latest written, or "
     "kept: the present head of most members.",
 )
@@ -66,11 +65,13 @@ def group(
     es-simhash group --from links.parquet --confirm 0.8
     """
     if file is not None:
+        if head is not None:
+            raise click.UsageError("the heads of the groups are in the file: use --from without --head")
         _write_links(file, rule, filter, as_json, quiet, store)
         return
     bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
     with open_documents(**store) as documents, bar:
-        report = documents.group(filter=filter, head=head, progress=show_stages(bar), rule=rule)
+        report = documents.group(filter=filter, head=head or "earliest", progress=show_stages(bar), rule=rule)
     if as_json and not quiet:
         print_json(asdict(report))
     if as_json or quiet:

@@ -76,3 +76,9 @@ def test_a_file_or_a_field_that_does_not_exist_is_named(tmp_path: Path) -> None:
     )
     for path, message in {"missing": "No such file or directory", ".": "has no files"}.items():
         assert message in str(run("group", "--from", str(tmp_path / path), *store).exception)
+
+
+def test_a_file_of_groups_has_its_heads() -> None:
+    refused = run("group", "--from", "links.parquet", "--head", "latest")
+    assert refused.exit_code == 2
+    assert "use --from without --head" in refused.stderr
