@@ -231,8 +231,8 @@ measure_option = option(
     default=MEASURES[0],
     show_default=True,
     help="How --confirm measures the similarity. jaccard: of character shingles. containment: the share of the shorter "
-    "text's shingles that the longer text has, for cut or framed copies. cosine: of weighted words. levenshtein: "
-    "edits, for short texts.",
+    "text's shingles that the longer text has, for a copy that was cut or stands inside other text. cosine: of weighted "
+    "words. levenshtein: edits, for short texts.",
 )
 numbers_option = option(
     "--numbers-agree",

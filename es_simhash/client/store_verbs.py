@@ -54,7 +54,7 @@ class StoreVerbs:
             be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
             keys to them.
         :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
-            and an index template sets up those that follow. Elasticsearch only.
+            and an index template sets up those that follow. Not for SQLite.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
