@@ -166,9 +166,9 @@ def copy(
 
 
 def _open(address: str, connection: dict[str, Any], fingerprinter: Any) -> Documents:
-    _, options = client_options(address, **connection)
     if sqlite_file(address) is not None:  # the options are meant for the other store
-        options = {name: value for name, value in options.items() if name == "deadline"}
+        connection = dict.fromkeys(connection) | {"no_verify_certs": False, "deadline": connection["deadline"]}
+    _, options = client_options(address, **connection)
     return Documents(address, fingerprinter=fingerprinter, **options)
 
 
