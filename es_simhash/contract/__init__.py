@@ -27,6 +27,7 @@ from es_simhash.contract.documents import (
     SwitchAlias,
     Write,
     Written,
+    each_page,
     scheme_mismatch,
 )
 from es_simhash.contract.health import (
@@ -102,6 +103,7 @@ __all__ = [
     "Write",
     "Written",
     "ask",
+    "each_page",
     "handler_of",
     "scheme_mismatch",
     "seen_mismatch",

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract.request import Request
+from es_simhash.contract.request import Request, ask
 from es_simhash.errors import SchemeMismatch, StoreError
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from es_simhash.contract.request import Flow
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.search.keys import KeyQuery
 
@@ -419,6 +420,18 @@ class Scan(Request[ScanPage]):
     def following(self, page: ScanPage) -> Scan | None:
         """Return the Scan of the next page; None if this page is the last one."""
         return None if page.after is None else replace(self, after=page.after)
+
+
+def each_page(scan: Scan, take: Callable[[ScanPage], object]) -> Flow[None]:
+    """Perform a Scan from its first page to its last one.
+
+    :param take: is called with each page.
+    """
+    more: Scan | None = scan
+    while more is not None:
+        page = yield from ask(more)
+        take(page)
+        more = more.following(page)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Describe, Locate, SetUp, ask, scheme_mismatch
-from es_simhash.errors import NotSetUp, count_of
+from es_simhash.errors import NotSetUp, count_of, set_up_by
 
 if TYPE_CHECKING:
     from es_simhash.contract import Flow, Location
@@ -68,14 +68,13 @@ def not_set_up(name: str) -> Flow[NotSetUp]:
     location = yield from ask(Locate())
     if not location.exists:
         return does_not_exist(location, name)
-    init = f"run `es-simhash init --store {name}`, or call setup() in code"
     problem = f"{name} is not set up for fingerprints"
     if location.documents:
         return NotSetUp(
             f"{problem}, and has {count_of(location.documents, 'document')}: to give them fingerprints, run "
-            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {init}"
+            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {set_up_by(name)}"
         )
-    return NotSetUp(f"{problem}: {init}")
+    return NotSetUp(f"{problem}: {set_up_by(name)}")
 
 
 def does_not_exist(location: Location, name: str, init: str = "init") -> NotSetUp:

@@ -22,6 +22,7 @@ from es_simhash.contract import (
     Scan,
     Space,
     ask,
+    each_page,
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
 from es_simhash.verbs.seen_figures import SeenFigures, seen_figures
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Flow, Row, ScanPage
 
 HOT = 500
 """A value is hot if more documents share it: a search may leave some of them out, and takes longer."""
@@ -177,12 +178,12 @@ def _document_figures(version: str, bits: int, progress: Callable[[str, int], No
     documents = yield from ask(Count(Scan(fields=())))
     without = yield from ask(Count(Scan(fields=(), missing=True)))
     found = _Columns(bits)
-    scan: Scan | None = Scan()
-    while scan is not None:
-        page = yield from ask(scan)
+
+    def take(page: ScanPage) -> None:
         found.add(page.rows)
         progress("read", len(page.rows))
-        scan = scan.following(page)
+
+    yield from each_page(Scan(), take)
     kinds = (yield from ask(DescribeKeys())).kinds
     keys: tuple[tuple[str, int], ...] = ()
     if kinds:
