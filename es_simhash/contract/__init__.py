@@ -15,6 +15,7 @@ from es_simhash.contract.documents import (
     Written,
     each_page,
 )
+from es_simhash.contract.fingerprints import FingerprintPage, ReadFingerprints
 from es_simhash.contract.health import (
     Check,
     CountKeys,
@@ -72,6 +73,7 @@ __all__ = [
     "Fetch",
     "FetchFields",
     "FetchUsers",
+    "FingerprintPage",
     "Flow",
     "Found",
     "KeysState",
@@ -81,6 +83,7 @@ __all__ = [
     "Location",
     "MeasureSpace",
     "Probe",
+    "ReadFingerprints",
     "Refresh",
     "Relink",
     "Remove",
