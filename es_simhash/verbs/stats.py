@@ -26,7 +26,7 @@ from es_simhash.contract import (
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
 from es_simhash.verbs.seen_figures import SeenFigures, seen_figures
-from es_simhash.verbs.setup import not_set_up
+from es_simhash.verbs.setup import explain_not_set_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -133,7 +133,7 @@ def stats(name: str, progress: Callable[[str, int], None]) -> Flow[Stats]:
     scheme = yield from ask(Describe())
     config = yield from ask(DescribeSeen())
     if scheme is None and config is None:
-        raise (yield from not_set_up(name))
+        raise (yield from explain_not_set_up(name))
     documents = None
     if scheme is not None:
         documents = yield from _document_figures(scheme.version, scheme.bits, progress)
