@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 from bench import in_own_process, latencies, peak_megabytes, seconds_of
+from es_simhash.contract import Describe
 from es_simhash.search.minhash import BANDS
 from es_simhash.sizing.chances import TEXTS
 from es_simhash.sizing.costs import GROUP, GROUP_MEMORY, WRITE, core_us, look_up_us
 from es_simhash.sizing.disk import bytes_by_field
 from es_simhash.sizing.model import Collection, work
+from es_simhash.stores.address import open_store
 from random_index import (
     BAND_VALUES,
     BYTES,
@@ -56,6 +60,7 @@ def model(bench: Bench) -> None:
     entries = 2 / CHARACTERS + ((LENGTH - 1) / CHARACTERS) ** 2
     texts = replace(TEXTS["random"], band=1 / BAND_VALUES, bands=BANDS / BAND_VALUES, entries=entries)
     if bench.existing:
+        check_bits(bench, bench.existing)
         collection = Collection(bench.client.count(index=bench.existing)["count"], texts=texts)
         blocks = has_blocks(bench, bench.existing)
         compare_all(bench, bench.existing, [way for way in FINGERPRINTS if way != "blocks" or blocks], collection)
@@ -72,6 +77,15 @@ def model(bench: Bench) -> None:
     with loaded(bench, ("grams",)) as index:
         bench.servers[0].merge(index)
         compare_all(bench, index, ("grams",), collection)
+
+
+def check_bits(bench: Bench, index: str) -> None:
+    """Stop if the fingerprints of an index have not 64 bits, as those have that are looked up."""
+    with closing(open_store(f"{bench.store}/{index}")) as store:
+        scheme = store.perform(Describe())
+    if scheme is None or scheme.bits != 64:
+        found = "is not set up" if scheme is None else f"has fingerprints of {scheme.bits} bits"
+        sys.exit(f"the index {index} {found}: name one with fingerprints of 64 bits (--index)")
 
 
 @contextmanager
@@ -149,9 +163,12 @@ def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
 def compare_bytes(bench: Bench, index: str, collection: Collection, keys: Sequence[str]) -> None:
     """Compare the bytes by field. Of an index of --index that are the fields of es_simhash."""
     with warnings.catch_warnings(action="ignore"):  # a technical preview
-        body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=True)
-    fields = body[index]["fields"]
-    measured = {name: each["total_in_bytes"] / collection.documents for name, each in fields.items()}
+        body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=not bench.existing)
+    totals: Counter[str] = Counter()
+    for name, found in body.items():  # an alias may name several indices
+        if name != "_shards":
+            totals.update({field: each["total_in_bytes"] for field, each in found["fields"].items()})
+    measured = {field: total / collection.documents for field, total in totals.items()}
     a_shard = replace(collection, documents=collection.documents // segments_of(bench, index)[0])
     predicted = bytes_by_field(a_shard, keys, band_values=BAND_VALUES)
     if bench.existing:
