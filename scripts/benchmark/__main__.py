@@ -135,7 +135,9 @@ def parsed() -> argparse.Namespace:
         "--keys", action="append", default=[], choices=["none", "blocks"], help="of the part ingest; default: both"
     )
     parser.add_argument(
-        "--index", metavar="NAME", help="of the part model: measure this index, in place of a new one; it is only read"
+        "--index",
+        metavar="NAME",
+        help="of the part model: measure this index, in place of a new one; it is flushed and read",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the documents a second of ingest (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)

@@ -55,7 +55,7 @@ COLUMNS = (
 
 
 def model(bench: Bench) -> None:
-    """Compare the model with an index of random documents, or with the index of --index, which is only read."""
+    """Compare the model with an index of random documents, or with the index of --index, which is flushed and read."""
     # Bands and short texts have fewer values than real ones, so that a look-up has candidates.
     entries = 2 / CHARACTERS + ((LENGTH - 1) / CHARACTERS) ** 2
     texts = replace(TEXTS["random"], band=1 / BAND_VALUES, bands=BANDS / BAND_VALUES, entries=entries)
@@ -163,7 +163,7 @@ def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
 def compare_bytes(bench: Bench, index: str, collection: Collection, keys: Sequence[str]) -> None:
     """Compare the bytes by field. Of an index of --index that are the fields of es_simhash."""
     with warnings.catch_warnings(action="ignore"):  # a technical preview
-        body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=not bench.existing)
+        body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=True)
     totals: Counter[str] = Counter()
     for name, found in body.items():  # an alias may name several indices
         if name != "_shards":
