@@ -72,7 +72,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: float) -> f
     "--rate",
     type=float,
     callback=_rate,
-    default=100.0,
+    default=100,
     show_default=True,
     metavar="N",
     help="Documents a second that are looked up and written.",
