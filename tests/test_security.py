@@ -14,7 +14,7 @@ from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_ID, MAX_SOURCE, MAX_TEXT
 from es_simhash.lines import MAX_LINE
 from es_simhash.stores.elasticsearch.search import MAX_CANDIDATES
-from es_simhash.verbs.ingest import REFUSED_ALIKE
+from es_simhash.verbs.document_writer import REFUSED_ALIKE
 
 ROOT = Path(__file__).parents[1]
 POLICY = (ROOT / "SECURITY.md").read_text()

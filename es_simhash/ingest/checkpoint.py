@@ -238,7 +238,7 @@ def _values(decision: Decision) -> dict[str, Any]:
         "outcome": decision.outcome.to_dict(),
         "group": decision.group,
         "duplicate_of": decision.duplicate_of,
-        "written": decision.written,
+        "written": decision.write_order,
     }
 
 

@@ -18,8 +18,7 @@ from es_simhash.errors import InputError, StoreError
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
 from es_simhash.ingest.performer import is_interrupted
-from es_simhash.verbs.ingest import failed
-from es_simhash.verbs.outcome import Document
+from es_simhash.verbs.outcome import Document, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from es_simhash.ingest.performer import Performer
     from es_simhash.ingest.workers import Workers
     from es_simhash.lines import Line
-    from es_simhash.verbs.ingest import Ingest, LookedUp
+    from es_simhash.verbs.batch_look_up import LookedUp
+    from es_simhash.verbs.ingest import Ingest
     from es_simhash.verbs.outcome import Outcome
 
     Items = Sequence[Document | Outcome]
@@ -215,7 +215,7 @@ class Pipeline:
             if any(document.id not in decisions for document in looked_up.documents):
                 # These could not be used when the batch was decided.
                 decisions = {**self._perform(self._ingest.decide(looked_up)), **decisions}
-            outcomes = self._perform(self._ingest.write(looked_up, decisions, again=True))
+            outcomes = self._perform(self._ingest.write(looked_up, decisions, resumed=True))
             yield from self._taken(outcomes)
 
     def _take_again(self, count: int, last: str, checkpoint: Checkpoint, *, keep: bool = True) -> list[Line]:

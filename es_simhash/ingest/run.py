@@ -120,7 +120,7 @@ def backfill(
     try:
         while scan is not None:
             performer.perform(ask(Refresh()))
-            operation = Backfill(rule, "index", options.filter, performer.patience.deadline)
+            operation = Backfill(rule, options.filter, performer.patience.deadline)
             source = Source(stored_lines(scan, performer.perform, stop), options.batch_size, from_caller=False)
             yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)

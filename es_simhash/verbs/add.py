@@ -23,7 +23,8 @@ from es_simhash.contract import Candidates, Entry, Fetch, Probe, Write, ask
 from es_simhash.drive import Pause
 from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
-from es_simhash.verbs.ingest import Ingest, LookedUp, candidates_request
+from es_simhash.verbs.batch_look_up import LookedUp, candidates_request
+from es_simhash.verbs.ingest import Ingest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,9 +84,10 @@ class Adder(Ingest):
     """
 
     _holds_fingerprints = False  # between two documents, others may write
+    _ends_if_refused = False  # each caller gets the reason of its own document
 
     def __init__(self, options: AddOptions, deadline: float) -> None:
-        super().__init__(options.rule, options.on_duplicate, options.filter, deadline)
+        super().__init__(options.rule, options.on_duplicate, options.filter, deadline, self._write_documents)
         self._options = options
         self._create: set[str] = set()
         self._searchable = False
@@ -99,7 +101,7 @@ class Adder(Ingest):
     @property
     def remembers(self) -> bool:
         """It wrote documents that search may not find yet."""
-        return self._unrefreshed
+        return self._writer.unrefreshed
 
     def search(self, documents: Sequence[Document], options: AddOptions) -> Flow[list[Searched | None]]:
         """Ask search about documents, before it is their turn to be added. Other ones may be added meanwhile.
@@ -179,7 +181,7 @@ class Adder(Ingest):
         """Return whether the store must be refreshed before documents are added."""
         if self.outdated:
             return True
-        if not self._unrefreshed:
+        if not self._writer.unrefreshed:
             return False
         return (
             len(self._memory) >= MOST
@@ -194,26 +196,23 @@ class Adder(Ingest):
         self._options = options
         self._rule, self.on_duplicate, self._filter = options.rule, options.on_duplicate, options.filter
 
-    def _request(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
+    def _write_documents(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
         entries = tuple(Entry(row, documents[row.id].source) for row in rows)
         create = frozenset(row.id for row in rows if row.id in self._create)
-        written = yield from ask(Write(entries, self._rule.bits, self._options.pipeline, create))
-        self._searchable = written.searchable
-        self._create -= create - written.busy  # they may be written again, with another link
-        return written
-
-    def _check_refused(self, written: Written, sent: int) -> None:
-        """Do nothing: each caller gets the reason of its own document."""
+        reply = yield from ask(Write(entries, self._rule.bits, self._options.pipeline, create))
+        self._searchable = reply.searchable
+        self._create -= create - reply.busy  # they may be written again, with another link
+        return reply
 
     def _remember(
-        self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], again: bool
+        self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], resumed: bool
     ) -> Flow[None]:
         for id in rows:
             self._characters += len(documents[id].source) - len(self._sources.get(id, ""))
             self._sources[id] = documents[id].source
         if self._since is None and rows:
             self._since = time.monotonic()
-        yield from super()._remember(batch, documents, rows, again)
+        yield from super()._remember(batch, documents, rows, resumed)
 
     def _forget(self) -> None:
         super()._forget()

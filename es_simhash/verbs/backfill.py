@@ -7,22 +7,28 @@ document that another writer changed in the meantime is a conflict: it is read a
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Annotate, Fetch, Row, Written, ask
+from es_simhash.contract import Annotate, Fetch, Row, ask
 from es_simhash.verbs.ingest import Decision, Ingest
 from es_simhash.verbs.outcome import Document, StoredDocument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, Written
+    from es_simhash.verbs.rule import ResolvedRule
 
 
 class Backfill(Ingest):
     """One run over StoredDocuments; see :class:`~es_simhash.verbs.ingest.Ingest`."""
 
     _repairs = True
+
+    def __init__(self, rule: ResolvedRule, filter: Mapping[str, Any] | None, deadline: float) -> None:
+        super().__init__(rule, "index", filter, deadline, partial(_annotate, rule.bits))
 
     def _is_update(self, before: Row) -> bool:
         return bool(before.digest)  # a document without a fingerprint gets its first outcome
@@ -34,9 +40,6 @@ class Backfill(Ingest):
         assert isinstance(document, StoredDocument)
         return replace(super()._row(document, decision), version=document.version)
 
-    def _request(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
-        return ask(Annotate(tuple(rows), self._rule.bits))
-
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
         again = tuple(sorted(rows.keys() & sent.keys()))
         if not again:
@@ -45,3 +48,11 @@ class Backfill(Ingest):
         # A store may move the write order of a Row, so it is not compared.
         ours = {id: row.version for id, row in stored.items() if replace(row, written=sent[id].written) == sent[id]}
         return {id: replace(row, version=ours.get(id, row.version)) for id, row in rows.items()}
+
+
+def _annotate(bits: int, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
+    """Write our fields into stored documents.
+
+    :param bits: width of the fingerprints.
+    """
+    return ask(Annotate(tuple(rows), bits))

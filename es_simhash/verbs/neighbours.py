@@ -256,7 +256,7 @@ class Neighbours:
     def original_of(
         self,
         id: str,
-        written: Mapping[str, Row],
+        decided_rows: Mapping[str, Row],
         before: int | None = None,
         without: Container[str] = (),
         *,
@@ -264,16 +264,16 @@ class Neighbours:
     ) -> Flow[Original | None]:
         """Return the original of a document of the batch.
 
-        :param written: the Rows that the documents before it in the batch will be written as.
+        :param decided_rows: by id, the Rows of the documents of the batch that are decided already.
         :param before: only documents with a smaller write order count.
         :param without: ids of the batch that do not count.
         :param strict: a neighbour without a text raises; else it does not count.
         :raises InputError: if ``strict``, naming a neighbour whose text is not in the store.
         """
-        ranked = self._ranked(id, written, before, without)
+        ranked = self._ranked(id, decided_rows, before, without)
         if self._texts is None:
             best = min(ranked, default=None, key=itemgetter(0))
-            return self._original(*best, None, written) if best else None
+            return self._original(*best, None, decided_rows) if best else None
         position = self._position[id]
         digest = self._rows[self._stored_count + position].digest
         ranked.sort(key=itemgetter(0))
@@ -291,11 +291,11 @@ class Neighbours:
                         raise
                     continue
                 if self._texts.is_enough(similarity):
-                    return self._original(rank, index, similarity, written)
+                    return self._original(rank, index, similarity, decided_rows)
         return None
 
     def _ranked(
-        self, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
+        self, id: str, decided_rows: Mapping[str, Row], before: int | None, without: Container[str]
     ) -> list[tuple[Rank, int]]:
         """Return the neighbours that count, in the order of comparison, each with its rank and its index.
 
@@ -309,8 +309,8 @@ class Neighbours:
             return []
         copies = np.array(same, dtype=np.intp)
         in_window = self._in_window(_Near(copies, np.zeros_like(copies)), position)
-        exact = self._counted(in_window, id, written, before, without)
-        others = self._counted(near.without(copies), id, written, before, without)
+        exact = self._counted(in_window, id, decided_rows, before, without)
+        others = self._counted(near.without(copies), id, decided_rows, before, without)
         most = 1 if self._texts is None else MOST_TEXTS
         if self._texts is not None:
             self._count_left_out(id, others, most)
@@ -320,19 +320,19 @@ class Neighbours:
         ]
 
     def _counted(
-        self, near: _Near, id: str, written: Mapping[str, Row], before: int | None, without: Container[str]
+        self, near: _Near, id: str, decided_rows: Mapping[str, Row], before: int | None, without: Container[str]
     ) -> _Counted:
         """Return those that count, each with its write order."""
         orders = self._orders[near.indices]
         counts = np.ones(len(orders), dtype=np.bool_)
         for index in np.flatnonzero(near.indices >= self._stored_count).tolist():
             row = self._rows[near.indices[index]]  # of this batch: it counts after its turn, if it is written
-            counts[index] = row.id != id and row.id in written and row.id not in without
+            counts[index] = row.id != id and row.id in decided_rows and row.id not in without
             if counts[index]:
-                orders[index] = written[row.id].written
+                orders[index] = decided_rows[row.id].written
         for index in np.flatnonzero(self._is_replaceable[near.indices]).tolist():
             row = self._rows[near.indices[index]]  # a former state does not count when this batch has replaced it
-            counts[index] = row.id != id and row.id not in written
+            counts[index] = row.id != id and row.id not in decided_rows
         if before is not None:
             counts &= orders < before
         return _Counted(near.indices[counts], near.order[counts], orders[counts])
@@ -350,10 +350,10 @@ class Neighbours:
         # Where there is no distance, the document comes after all that have one.
         return not exact, self._rule.bits + 1 if distance is None else distance, order, theirs.id
 
-    def _original(self, rank: Rank, index: int, similarity: float | None, written: Mapping[str, Row]) -> Original:
+    def _original(self, rank: Rank, index: int, similarity: float | None, decided_rows: Mapping[str, Row]) -> Original:
         row = self._rows[index]
         distance = None if rank[1] > self._rule.bits else rank[1]
-        return Original(written[row.id] if index >= self._stored_count else row, distance, similarity)
+        return Original(decided_rows[row.id] if index >= self._stored_count else row, distance, similarity)
 
     def _similarity(
         self, texts: Texts, position: int, index: int, stored_texts: Mapping[int, StoredText]

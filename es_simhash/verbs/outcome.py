@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from dataclasses import field, fields
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from es_simhash.values import value
@@ -88,6 +89,36 @@ class Outcome:
         if not self.left_out:
             del values["left_out"]
         return values
+
+
+def failed(item: Document | Outcome, reason: str) -> Outcome:
+    """Return the Outcome of an item that the run could not finish. An item with an Outcome keeps it."""
+    if isinstance(item, Outcome):
+        return item
+    outcome = Outcome(item.id, "failed", fingerprinted=item.fingerprint.value is not None, place=item.place)
+    return as_failed(outcome, item, reason)
+
+
+def as_failed(outcome: Outcome, document: Document, reason: str) -> Outcome:
+    """Return the Outcome of a document that was decided and has failed since.
+
+    :param outcome: as it was decided.
+    """
+    return Outcome(
+        outcome.id,
+        "failed",
+        fingerprinted=outcome.fingerprinted,
+        reason=f"{outcome.place}: {reason}",
+        place=outcome.place,
+        document=json.loads(document.source),
+    )
+
+
+def with_document(outcome: Outcome, document: Document) -> Outcome:
+    """Return the Outcome with its document: a decision from the checkpoint of an interrupted run lacks it."""
+    if outcome.outcome != "failed" or outcome.document is not None:
+        return outcome
+    return replace(outcome, document=json.loads(document.source))
 
 
 class Counts:

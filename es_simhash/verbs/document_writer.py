@@ -1,0 +1,93 @@
+"""Write documents, and send again those that the store is too busy for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_simhash.drive import pauses
+from es_simhash.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from es_simhash.contract import Flow, Row, Written
+    from es_simhash.verbs.outcome import Document
+
+    WriteRequest: TypeAlias = Callable[[Sequence[Row], Mapping[str, Document]], Flow[Written]]
+
+REFUSED_ALIKE = 20
+"""If the store refuses the first documents of a run for one reason, and writes none, the run ends after this many."""
+
+
+class DocumentWriter:
+    """Writes the documents of one run, and knows whether search finds them.
+
+    :param request: the flow of one write. It takes the Rows, and by id their documents.
+    :param deadline: seconds for which single documents are sent again while the store is too busy for them.
+    :param ends_if_refused: the run ends if the store refuses its first documents for one reason.
+    """
+
+    def __init__(self, request: WriteRequest, deadline: float, *, ends_if_refused: bool = True) -> None:
+        self.writes = 0
+        """How many documents were written since the last refresh."""
+        self.unrefreshed = False
+        """Search may not find all that was written."""
+        self._request = request
+        self._deadline = deadline
+        self._ends_if_refused = ends_if_refused
+        self._wrote_any = False
+        self._refused = 0
+        self._reasons: set[str] = set()
+
+    def write(
+        self, rows: Sequence[Row], documents: Mapping[str, Document]
+    ) -> Flow[tuple[dict[str, str], frozenset[str]]]:
+        """Write Rows, and send again those that the store is too busy for.
+
+        :param documents: by id.
+        :returns: the reason for each id that the store refuses, and the conflicts.
+        :raises StoreError: if the store refuses everything.
+        """
+        refused: dict[str, str] = {}
+        conflicts: frozenset[str] = frozenset()
+        waits = pauses(self._deadline)
+        while rows:
+            reply = yield from self._request(rows, documents)
+            self.unrefreshed |= not reply.searchable
+            refused |= reply.refused
+            conflicts |= reply.conflicts
+            written = len(rows) - len(reply.refused) - len(reply.busy) - len(reply.conflicts)
+            self.writes += written
+            if self._ends_if_refused:
+                self._check_refused(reply, written)
+            rows = [row for row in rows if row.id in reply.busy]
+            if rows:
+                pause = next(waits, None)
+                if pause is None:
+                    reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
+                    return refused | {row.id: reason for row in rows}, conflicts
+                yield pause
+        return refused, conflicts
+
+    def _check_refused(self, reply: Written, written: int) -> None:
+        """Check that the store does not refuse every document, for example because of the mapping of its index.
+
+        :param written: how many documents it has written now.
+        :raises StoreError: if it refused REFUSED_ALIKE documents of the run for one reason, and wrote none.
+        """
+        if self._wrote_any or written > 0:
+            self._wrote_any = True
+            return
+        self._refused += len(reply.refused)
+        self._reasons.update(reply.refused.values())
+        if self._refused >= REFUSED_ALIKE and len(self._reasons) == 1:
+            raise StoreError(
+                f"the first {self._refused} documents were refused for the same reason, so the run ends: "
+                f"{next(iter(self._reasons))}: change the index or the documents, then repeat"
+            )
+
+    def refreshed(self) -> None:
+        """Take note that search finds everything that was written."""
+        self.unrefreshed = False
+        self.writes = 0
