@@ -126,6 +126,8 @@ class Members:
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
+        self.warned: set[str] = set()
+        """Those that a warning has named, because they take no writes."""
         self._asked = 0.0
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +15,7 @@ from es_simhash.errors import (
 from es_simhash.stores.elasticsearch.calls import WHOLE, Call
 from es_simhash.stores.elasticsearch.key_scores import lacks_scores, with_scores
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body, item_fault
 from es_simhash.stores.elasticsearch.routing import check_routing_of, custom_routing
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
 T = TypeVar("T")
+
+_log = logging.getLogger("es_simhash")
 
 _SOURCE_MODE = "index.mapping.source.mode"
 
@@ -208,17 +211,25 @@ def if_version(version: Any, index: Index) -> dict[str, Any]:
     return {**condition, "_index": version[2]} if index.members.several else condition
 
 
-def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]:
+def bulk(operations: Sequence[Any], index: Index, *, tolerant: bool = False) -> Steps[list[dict[str, Any]]]:
     """Send a bulk request, and return the result of each document: it was changed, or there was a conflict.
 
+    :param tolerant: of an alias one index may take no writes. Then the results of its documents are returned with
+        their errors, and one warning names the index.
     :raises StoreError: if a document was not changed for another reason.
     """
     body = yield index.call("POST", "_bulk", operations)
-    check_items(body["items"], index.name)
+    check_items(body["items"], index)
     results = [result for item in body["items"] for result in item.values()]
     for result in results:
-        if "error" in result and result["status"] not in CONFLICT:
-            raise error_from_body(result, result["status"], index.name)
+        if "error" not in result or result["status"] in CONFLICT:
+            continue
+        fault = item_fault(result, index)
+        if fault is None or fault.retryable or not tolerant:
+            raise fault or error_from_body(result, result["status"], index.name)
+        if result["_index"] not in index.members.warned:
+            index.members.warned.add(result["_index"])
+            _log.warning("%s; its documents keep their links", fault)
     return results
 
 
