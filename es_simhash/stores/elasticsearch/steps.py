@@ -13,6 +13,7 @@ from es_simhash.errors import (
     WrongServer,
 )
 from es_simhash.stores.elasticsearch.calls import WHOLE, Call
+from es_simhash.stores.elasticsearch.failures import types_of
 from es_simhash.stores.elasticsearch.key_scores import lacks_scores, with_scores
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body, item_fault
@@ -174,13 +175,10 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[l
     members = index.members
     if members.old:
         members.set((yield index.call("GET", "_alias")))
-    if not members.several:
-        body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
-        if any("more than one ind" in str(document.get("error")) for document in body["docs"]):
-            members.set((yield index.call("GET", "_alias")))  # the alias has rolled over since it was asked
-    if members.several:
-        asked = [{"_index": name, "_id": id} for name in members.names for id in ids]
-        body = yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget")
+    body = yield from _multi_get(ids, selection, index)
+    if any(_members_changed(document, index) for document in body["docs"]):
+        members.set((yield index.call("GET", "_alias")))
+        body = yield from _multi_get(ids, selection, index)
     for document in body["docs"]:
         if "error" in document:
             raise error_from_body(document, 500, index.name)
@@ -188,6 +186,22 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[l
     found = list({document["_id"]: document for document in body["docs"] if document["found"]}.values())
     check_routing_of(found, index)
     return found
+
+
+def _multi_get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[dict[str, Any]]:
+    if not index.members.several:
+        return (yield index.call("POST", "_mget", {"ids": list(ids)}, **selection))  # type: ignore[no-any-return]
+    asked = [{"_index": name, "_id": id} for name in index.members.names for id in ids]
+    return (yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget"))  # type: ignore[no-any-return]
+
+
+def _members_changed(document: Mapping[str, Any], index: Index) -> bool:
+    """Return whether the error of a document says that the alias has other indices than when it was asked."""
+    if "error" not in document:
+        return False
+    rolled_over = "more than one ind" in str(document["error"])
+    deleted = "index_not_found_exception" in types_of(document)
+    return deleted if index.members.several else rolled_over
 
 
 def with_ids(ids: Sequence[str]) -> dict[str, Any]:

@@ -109,6 +109,20 @@ def test_one_document_at_a_time_goes_on_through_a_rollover(
     assert index_of_each(client, index_name) == {"a": "000001", "b": "000002"}
 
 
+def test_documents_are_added_while_an_older_index_is_deleted(
+    client: Elasticsearch, documents: Documents, index_name: str
+) -> None:
+    documents.add({"id": "a", "text": STORM}, refresh=True)
+    for id, text in (("b", METRO), ("c", NOTICE)):
+        client.indices.rollover(alias=index_name)
+        assert documents.add({"id": id, "text": text}).outcome == "new"
+    for number, left in ((1, {"b", "c"}), (2, {"c"})):
+        assert documents.fetch(["a", "b", "c"]).keys() >= left  # so the names of the indices were just asked
+        client.indices.delete(index=f"{index_name}-00000{number}")
+        assert documents.fetch(["a", "b", "c"]).keys() == left
+        assert documents.add({"id": "c", "text": NOTICE}).outcome == "unchanged"
+
+
 def test_an_existing_index_gets_fingerprints_through_its_alias(
     client: Elasticsearch, documents: Documents, index_name: str
 ) -> None:
