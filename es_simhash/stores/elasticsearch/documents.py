@@ -111,7 +111,8 @@ def _without_own(written: Written, rows: Sequence[Row], index: Index) -> Steps[W
 
 
 def _equal(row: Row, stored: Row | None) -> bool:
-    return row == stored and (row.keys, row.length) == (stored.keys, stored.length)
+    # An index with synthetic _source returns the keys sorted.
+    return row == stored and (set(row.keys), row.length) == (set(stored.keys), stored.length)
 
 
 def _written(

@@ -177,9 +177,10 @@ def test_a_row_with_a_retryable_error_is_busy_and_neither_refused_nor_a_conflict
 
 def test_a_row_that_is_stored_already_is_no_conflict() -> None:
     """The response to the first request got lost, and the request was sent again."""
-    row = replace(entry("a", 1).row, version=(1, 1))
+    row = replace(entry("a", 1).row, version=(1, 1), keys=("sb", "sc", "sa"), length=9)
     calls, _ = performed(Annotate((row,), 64), {"items": [item("update", "a", 200)]})
     simhash = calls[0].body[1]["doc"]["simhash"]
+    simhash = {**simhash, "keys": sorted(simhash["keys"])}  # as a synthetic _source returns them
     stored = {"_id": "a", "found": True, "_seq_no": 2, "_primary_term": 1, "_source": {"simhash": simhash}}
     conflict = {"items": [item("update", "a", 409, "version_conflict_engine_exception")]}
     assert not performed(Annotate((row,), 64), conflict, {"docs": [stored]})[1].conflicts
