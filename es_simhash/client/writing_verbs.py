@@ -256,8 +256,9 @@ class WritingVerbs(AddVerbs):
 
         An ingest gives each new document the group of its original. This also finds what several ingests added at the
         same moment, and what lies between two groups. It writes only what changes, and nothing that another writer
-        changed in the meantime. Memory: some 200 bytes a document; with ``confirm`` up to 450 for each near pair. A
-        warning says before the reading if that is more than is free.
+        changed in the meantime. Memory: some 200 bytes a document, up to 300 with long ids; with ``confirm`` up to 450
+        more for each near pair. A warning says before the reading if 300 bytes a document, without the pairs, are
+        more than is free.
 
         :param filter: only documents that match this filter are grouped, as if there were no others.
         :param head: the member whose id names the group: the ``earliest`` that was written, the ``latest``, or the one
