@@ -13,11 +13,11 @@ from es_simhash.client.arguments import (
     checked_ids,
     checked_slice,
 )
-from es_simhash.client.free_memory import free_memory
 from es_simhash.client.opening import keys_of_new_store
 from es_simhash.client.runs import Runs
 from es_simhash.contract import Count, Locate, Scan, ask
 from es_simhash.errors import InputError, NotSetUp
+from es_simhash.free_memory import free_memory
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest

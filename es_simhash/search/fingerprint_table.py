@@ -33,6 +33,19 @@ _MERGE = 4
 """A level is merged with the one before it, unless that has so many times its size."""
 
 
+PART = 4
+"""A table may take one part of so many of the free memory."""
+
+
+def most_held(free: float, bits: int) -> int:
+    """Return how many fingerprints a table may have: each takes ``bits`` / 2 bytes, and twice that in a merge.
+
+    :param free: bytes of memory.
+    :param bits: width of the fingerprints.
+    """
+    return int(free) // PART // bits
+
+
 @dataclass(frozen=True)
 class FingerprintTable:
     """Fingerprints that are looked up by four segments. It does not change.

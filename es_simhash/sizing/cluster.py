@@ -6,12 +6,14 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, most_held
 from es_simhash.search.keys import SHINGLES
 from es_simhash.search.look_up import UNION
 from es_simhash.sizing.costs import (
     GROUP,
     GROUP_CANDIDATE,
     GROUP_MEMORY,
+    HELD,
     INGEST,
     INGEST_MEGABYTES,
     LINK,
@@ -151,7 +153,7 @@ def size_of(
         nodes_for=nodes_for,
         load_seconds=_load_seconds(collection, way, shards, document, copies, nodes * CORES),
         group_seconds=collection.documents * (GROUP + LINKED * LINK + keys_us) / 1e6,
-        ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6,
+        ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held(collection, way) * collection.bits / 2,
         group_bytes=collection.documents * (GROUP_MEMORY + pairs),
         key_widths=[
             (choice.name, choice.keys, *choice.widths, choice.postings(collection.documents))
@@ -193,15 +195,25 @@ def _group_by_keys(look_up: Work, lucene: float, shards: int, cores: int) -> tup
     return ROUND_TRIP / GROUPED_AT_ONCE + found, GROUP_CANDIDATE * min(look_up.candidates, MOST_RETURNED - 1)
 
 
+def _held(collection: Collection, way: Way) -> int:
+    """Return how many fingerprints an ingest on a machine with ``MEMORY`` holds, to look up almost no document."""
+    if way == "shingles" or collection.max_distance > LARGEST_DISTANCE:
+        return 0
+    return min(collection.documents, most_held(MEMORY, collection.bits))
+
+
 def _load_seconds(collection: Collection, way: Way, shards: int, document: float, copies: int, cores: int) -> float:
     """Return the seconds of a load by one process: it waits for its own work, for the look-ups or for the servers."""
     seconds = 0.0
+    held = _held(collection, way)
     for step in range(STEPS):
         so_far = max(1, int(collection.documents * (step + 0.5) / STEPS))
-        hot = min(so_far, int(collection.hot * so_far / collection.documents))
-        look_up = mean_work(way, replace(collection, documents=so_far, hot=hot), UNION)
-        core = core_us(look_up, lucene_segments(so_far / shards * document), shards=shards)
-        at_once = min(cores, max(1, INGESTED_AT_ONCE // look_up.together) * shards)
-        waits = ROUND_TRIP / INGESTED_AT_ONCE + core / at_once
+        core, waits = 0.0, HELD * so_far
+        if so_far > held:
+            hot = min(so_far, int(collection.hot * so_far / collection.documents))
+            look_up = mean_work(way, replace(collection, documents=so_far, hot=hot), UNION)
+            core = core_us(look_up, lucene_segments(so_far / shards * document), shards=shards)
+            at_once = min(cores, max(1, INGESTED_AT_ONCE // look_up.together) * shards)
+            waits = ROUND_TRIP / INGESTED_AT_ONCE + core / at_once
         seconds += max(INGEST, waits, (core + WRITE * copies) / cores) * collection.documents / STEPS / 1e6
     return seconds

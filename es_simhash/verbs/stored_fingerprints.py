@@ -4,6 +4,8 @@ A look-up costs more, the larger the index. In a large ingest nearly all look-up
 fingerprints of the store, 32 bytes of memory for each, once it has looked up many documents in comparison with those
 that are stored. Until then, and in a small ingest, each document is looked up in the store.
 
+If they would take more than a quarter of the free memory, each document is looked up in the store again.
+
 Nothing is missed that search finds: a document near a fingerprint here, or without a fingerprint, is still looked up.
 What the ingest writes is added when search finds it. What other programs write is read at the same time.
 """
@@ -14,7 +16,8 @@ import time
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import ReadFingerprints, ask
-from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable
+from es_simhash.free_memory import free_memory
+from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable, most_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 WORTHWHILE = 8
 """Stored documents for each that was looked up. To read a fingerprint takes less than an eighth of a look-up."""
 MOST = 25_000_000
-"""Fingerprints in memory: 800 MB of 64 bits."""
+"""Fingerprints in memory, if the free memory is not known."""
 FRESH = 30.0
 """Seconds. If the last refresh was longer ago, other programs may have written, so each document is looked up."""
 
@@ -44,6 +47,8 @@ class StoredFingerprints:
         self._usable = not rule.keys and rule.max_distance <= LARGEST_DISTANCE
         self._table: FingerprintTable | None = None
         self._after: Any = None
+        free = free_memory()
+        self._most = MOST if free is None else most_held(free, rule.bits)
         self._looked_up = 0
         self._read_at = 0.0
 
@@ -67,7 +72,7 @@ class StoredFingerprints:
             return
         table = self._table
         if table is None:
-            request = ReadFingerprints(most=min(MOST, WORTHWHILE * self._looked_up))
+            request = ReadFingerprints(most=min(self._most, WORTHWHILE * self._looked_up))
             table, rows = FingerprintTable(self._bits), ()  # they are read with all others
         else:
             request = ReadFingerprints(self._after, writes)
@@ -83,5 +88,5 @@ class StoredFingerprints:
                 return
         self._table = table = table.with_more(page.values)
         self._after, self._read_at = page.after, began
-        if len(table) > MOST:
+        if len(table) > self._most:
             self._table, self._usable = None, False

@@ -132,7 +132,11 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured to this file")
     parser.add_argument(
-        "--keys", action="append", default=[], choices=["none", "blocks"], help="of the part ingest; default: both"
+        "--keys",
+        action="append",
+        default=[],
+        choices=["none", "blocks"],
+        help="of the part ingest: only these; default: both, and bare documents",
     )
     parser.add_argument(
         "--index",
