@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     "file",
     metavar="FILE",
     help="Write the groups of this file, Parquet or JSON lines, in place of computing them. The Spark job makes it. A "
-    "document that was changed since it was exported stays as it is.",
+    "document that was changed since it was exported stays as it is. With --filter, links to changed documents are "
+    "repaired only with documents that match.",
 )
 @json_option
 @quiet_option

@@ -57,7 +57,9 @@ def test_an_export_with_fields_is_written_back_by_group_from(tmp_path: Path) -> 
     links.mkdir()
     (links / "_SUCCESS").touch()
     for n, each in enumerate(exported):
-        link = each | {"group": "d0", "duplicate_of": "d0" if each["id"] == "d1" else None}
+        digest = exported[0]["digest"]
+        heads = {"group": "d0", "group_digest": digest, "original_digest": digest, "order": "written"}
+        link = each | heads | {"duplicate_of": "d0" if each["id"] == "d1" else None}
         (links / f"part-{n}.json").write_text(json.dumps(link, ensure_ascii=False), encoding="utf-8")
     written = run("group", "--from", str(links), "--store", store)
     assert (written.exit_code, written.stdout) == (0, "2 documents, updated the group or the original of 1\n")
