@@ -18,7 +18,7 @@ from es_simhash.spark.components import lowest_members
 from es_simhash.spark.confirm import confirmed
 from es_simhash.spark.documents import Input
 from es_simhash.spark.fingerprints import connecting_pairs, nearest_pairs
-from es_simhash.spark.frames import settled
+from es_simhash.spark.frames import checkpointed
 from es_simhash.spark.near import word_names
 from es_simhash.spark.session import check_session
 from es_simhash.spark.text_keys import pairs_by_keys
@@ -99,7 +99,7 @@ def group_frame(
     source.check(confirm=checked.confirm is not None, kept=head == "kept")
     rows = source.read()
     pairs, left_out = _pairs(rows, source, resolved)
-    return _groups(rows, settled(pairs), source, head, left_out)
+    return _groups(rows, checkpointed(pairs), source, head, left_out)
 
 
 def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFrame, int]:
@@ -111,7 +111,7 @@ def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFram
     from pyspark.sql import functions as f
 
     with_text = rows.where(f.col("digest") != rule.blank_digest)
-    first = settled(with_text.groupBy("digest").agg(f.min("position").alias("first")))
+    first = checkpointed(with_text.groupBy("digest").agg(f.min("position").alias("first")))
     copies = with_text.join(first, "digest").where("position <> first")
     exact = copies.selectExpr("first AS earlier", "position AS later", "-1 AS distance")
     if rule.texts is None and rule.max_distance < 0:
@@ -129,7 +129,7 @@ def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFram
     else:
         with_value = compared.where("fp0 IS NOT NULL").select("position", *word_names(rule.bits))
         near, left_out = nearest_pairs(with_value, rule.bits, rule.max_distance, MOST_TEXTS)
-    return exact.union(confirmed(settled(near), rows, source, rule.texts)), left_out
+    return exact.union(confirmed(checkpointed(near), rows, source, rule.texts)), left_out
 
 
 def _groups(rows: DataFrame, pairs: DataFrame, source: Input, head: Head, left_out: int) -> SparkGroups:
@@ -137,7 +137,7 @@ def _groups(rows: DataFrame, pairs: DataFrame, source: Input, head: Head, left_o
 
     lowest, rounds = lowest_members(pairs.selectExpr("later AS member", "earlier AS other"))
     lowest = lowest.union(lowest.select(f.col("lowest").alias("member"), "lowest").distinct())
-    heads = settled(_heads(lowest, rows, head))
+    heads = checkpointed(_heads(lowest, rows, head))
     sizes = heads.groupBy("head").count().agg(f.count("*"), f.sum("count")).first()
     originals = pairs.where("distance IS NOT NULL").groupBy("later").agg(f.min(f.struct("distance", "earlier")).earlier)
     originals = originals.toDF("position", "original")
