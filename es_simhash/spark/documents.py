@@ -74,19 +74,20 @@ class Input:
         self._check_values()
 
     def _check_text(self, purpose: str) -> None:
-        names = self.frame.columns
-        lacking = [name for name in self.text_fields if name.partition(".")[0] not in names and name not in names]
-        if lacking:
-            raise InputError(
-                f"there is no text {purpose}: the input has no column {', '.join(lacking)}, it has {', '.join(names)}: "
-                "export it with --fields text, or name the column (--text-field)"
-            )
+        from pyspark.errors import AnalysisException
         from pyspark.sql import functions as f
 
-        fields = self.frame.select(*(f.col(_quoted(name, names)) for name in self.text_fields)).schema
-        for name, field in zip(self.text_fields, fields, strict=True):
-            if field.dataType.simpleString() != "string":
-                raise InputError(f"the text in column {name} is of type {field.dataType.simpleString()}: use strings")
+        names = self.frame.columns
+        for name in self.text_fields:
+            try:
+                kind = self.frame.select(f.col(_quoted(name, names))).schema[0].dataType.simpleString()
+            except AnalysisException as error:
+                raise InputError(
+                    f"there is no text {purpose}: the input has no column {name}, it has {', '.join(names)}: "
+                    "export it with --fields text, or name the column (--text-field)"
+                ) from error
+            if kind != "string":
+                raise InputError(f"the text in column {name} is of type {kind}: use strings")
 
     def _check_values(self) -> None:
         from pyspark.sql import functions as f

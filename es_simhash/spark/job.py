@@ -98,13 +98,12 @@ def read_documents(session: SparkSession, path: str) -> DataFrame:
 
     :raises InputError: if they cannot be read.
     """
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     # By default a line that is not JSON would be a row of nulls.
     reader = session.read.option("mode", "FAILFAST")
     try:
         return reader.json(path) if path.rstrip("/").endswith(_JSON_LINES) else reader.parquet(path)
-    except PySparkException as error:
-        raise InputError(
-            f"cannot read {path} ({one_line(error)[:200]}): name Parquet, or JSON lines (.jsonl)"
-        ) from error
+    except (PySparkException, Py4JError) as error:  # the latter for a line that is not JSON
+        raise InputError(f"cannot read {path} ({_cause(error)}): name Parquet, or JSON lines (.jsonl)") from error

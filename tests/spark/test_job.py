@@ -86,6 +86,12 @@ def frame(spark: Any, **columns: str) -> Any:
             r"no column written, it has id, fingerprint, digest: export it with --fields",
         ),
         ({}, {"confirm": 0.8}, InputError, "there is no text to confirm: the input has no column text, it has id"),
+        (
+            {"meta": "'x'"},
+            {"confirm": 0.8, "text_field": "meta.body"},
+            InputError,
+            "there is no text to confirm: the input has no column meta.body, it has id",
+        ),
         ({"digest": ""}, {}, InputError, "there is no text to fingerprint: the input has no column text"),
         ({"digest": "", "text": "7"}, {}, InputError, "the text in column text is of type int: use strings"),
         ({}, {"head": "kept"}, InputError, "the input has no column group"),
@@ -132,7 +138,7 @@ def test_files_that_cannot_be_used_are_named(spark: Any, tmp_path: Path) -> None
         check_output(spark, str(tmp_path))
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"id": "a", "written": 1, "text": "x"}\n{"id": "b", "wri\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"^cannot read .*broken.jsonl \(.*FAILFAST"):
+    with pytest.raises(InputError, match=r"^cannot read .*broken.jsonl \(.*JsonEOFException: Unexpected end-of-input"):
         read_documents(spark, str(broken))
 
 
