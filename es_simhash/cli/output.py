@@ -65,6 +65,13 @@ def print_utf8(line: str) -> None:
     click.echo(line.encode())
 
 
+def number(value: float) -> str:
+    """Return a number from 0 with two digits or more, such as ``4e-04``, ``1.7`` or ``12,345``."""
+    if value >= 99.5:
+        return f"{value:,.0f}"
+    return f"{value:.2g}" if value >= 1e-3 else f"{value:.0e}" if value else "0"
+
+
 def show_log_lines() -> None:
     """Escape control characters in the warnings that Python prints on standard error.
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import json_option
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.output import count_of, echo, number, print_json
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.blocks import LARGEST_DISTANCE
-from es_simhash.search.keys import BLOCKS, KINDS
+from es_simhash.search.keys import BLOCKS, KINDS, LONGEST_WITH_GRAMS, SHINGLES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 from es_simhash.sizing.chances import TEXTS
 from es_simhash.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
-from es_simhash.sizing.model import Pool
+from es_simhash.sizing.model import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from es_simhash.sizing.model import Work
 
 MOST_DOCUMENTS = 10**12
+MOST_RATE = 10**9
 _WIDTH = 38
 _WAYS = {
     "plain": "an OR of the segments",
@@ -44,15 +45,23 @@ def _count(context: click.Context, parameter: click.Parameter, value: str | None
         return None
     least = 1 if parameter.required else 0
     try:
-        number = float(value.replace(",", ""))
+        count = float(value.replace(",", ""))
     except ValueError:
-        number = float("nan")
-    if not least <= number <= MOST_DOCUMENTS or number != int(number):
+        count = float("nan")
+    if not least <= count <= MOST_DOCUMENTS or count != int(count):
         raise click.BadParameter(
             f"{value!r} is not a number of documents: use a whole number from {least} to {MOST_DOCUMENTS:,}, such as "
             "50000000 or 5e7"
         )
-    return int(number)
+    return int(count)
+
+
+def _rate(context: click.Context, parameter: click.Parameter, value: float) -> float:
+    if not 0 < value <= MOST_RATE:  # also false for nan
+        raise click.BadParameter(
+            f"{value:g} is not a number of documents a second: use a number above 0, up to {MOST_RATE:,}"
+        )
+    return value
 
 
 @click.command(cls=Command)
@@ -61,7 +70,8 @@ def _count(context: click.Context, parameter: click.Parameter, value: str | None
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0, min_open=True, max=1e9),
+    type=float,
+    callback=_rate,
     default=100,
     show_default=True,
     metavar="N",
@@ -106,12 +116,12 @@ def _count(context: click.Context, parameter: click.Parameter, value: str | None
     "of few templates.",
 )
 @click.option(
-    "--crowd",
+    "--hot",
     callback=_count,
     default="0",
     show_default=True,
     metavar="N",
-    help="So many documents have one segment of 16 bits in common, such as the pages of one template.",
+    help="So many documents share one hot segment of 16 bits, such as the pages of one template.",
 )
 @json_option
 def size(
@@ -123,14 +133,14 @@ def size(
     source_bytes: int,
     replicas: int,
     texts: str,
-    crowd: int,
+    hot: int,
     as_json: bool,
 ) -> None:
     """Estimate the disk, the nodes and the times of an index.
 
     The index is one in Elasticsearch; the command opens no store. The figures come from a model that was compared with
-    real indices, and from times that were measured on one machine (docs/sizing.md). So they say which order of size to
-    expect, and which of several choices takes less. Measure the final one on your own servers.
+    indices of random documents, and from times that were measured on one machine (docs/sizing.md). So they say which
+    order of magnitude to expect, and which of several choices takes less. Measure the final one on your own servers.
 
     \b
     es-simhash size --documents 50000000 --rate 500
@@ -143,16 +153,27 @@ def size(
             f"{max_distance} is too large for {width} bits: use 0 to {2 * segment_count(width) - 1}",
             param_hint="'--max-distance'",
         )
-    if crowd > documents:
+    if hot > documents:
         raise click.BadParameter(
-            f"{crowd:,} of {count_of(documents, 'document')} cannot share a segment: use at most {documents:,}",
-            param_hint="'--crowd'",
+            f"{hot:,} of {count_of(documents, 'document')} cannot share a segment: use at most {documents:,}",
+            param_hint="'--hot'",
         )
-    pool = Pool(documents, width, max_distance, TEXTS[texts], crowd)
-    found = size_of(pool, rate, keys, source_bytes=source_bytes, replicas=replicas)
-    assumed = list(_assumed(found, pool, rate, keys, texts, replicas, source_bytes))
+    collection = Collection(documents, width, max_distance, TEXTS[texts], hot)
+    found = size_of(collection, rate, keys, source_bytes=source_bytes, replicas=replicas)
+    arguments = {
+        "documents": documents,
+        "rate": rate,
+        "max_distance": max_distance,
+        "keys": list(keys),
+        "bits": width,
+        "source_bytes": source_bytes,
+        "replicas": replicas,
+        "texts": texts,
+        "hot": hot,
+    }
+    assumed = list(_assumed(arguments))
     if as_json:
-        print_json({**found.to_dict(), "assumed": assumed})
+        print_json({"arguments": arguments, **found.to_dict(), "assumed": assumed})
         return
     _show(found, rate)
     echo("assumed")
@@ -163,11 +184,11 @@ def size(
 def _show(found: Size, rate: float) -> None:
     echo(f"look-up by {_WAYS[found.way]}")
     _show_work(found.look_up)
-    if found.crowded is not None:
-        echo("  of a document of the crowd")
-        _show_work(found.crowded, indent=4)
-    _row("milliseconds of a server's core", _number(found.core_ms))
-    _row("one at a time, milliseconds", _number(found.one_ms))
+    if found.hot_look_up is not None:
+        echo("  of a document with the hot segment")
+        _show_work(found.hot_look_up, indent=4)
+    _row("milliseconds of a server's core", number(found.core_ms))
+    _row("one at a time, milliseconds", number(found.one_ms))
     echo("index")
     _row("bytes of a document", f"{found.document_bytes:,.0f}")
     for name, each in sorted(found.fields.items(), key=lambda pair: -pair[1]):
@@ -179,33 +200,40 @@ def _show(found: Size, rate: float) -> None:
     _row("Lucene segments of a shard", f"{found.lucene_segments:,.0f}")
     echo("cluster")
     _row("nodes", f"{found.nodes:,}")
-    for name, number in found.nodes_for.items():
-        _row(f"for the {name}" if name != "rate" else f"for {rate:,.0f} documents a second", f"{number:,}", indent=4)
+    for name, count in found.nodes_for.items():
+        _row(f"for the {name}" if name != "rate" else f"for {_documents(rate)} a second", f"{count:,}", indent=4)
     _row("look-ups a second, at most", f"{found.look_ups:,.0f}")
     echo("time, and memory of the command")
     _row("ingest by one process", f"{_time(found.load_seconds)}, {_bytes(found.ingest_bytes)}")
     _row("group", f"{_time(found.group_seconds)}, {_bytes(found.group_bytes)}")
-    echo("other widths of keys: keys of a document, bits, candidates by chance")
+    echo("other widths of keys, random fingerprints: keys of a document, bits, candidates by chance")
     for name, keys, narrowest, widest, candidates in found.key_widths:
         bits = str(narrowest) if narrowest == widest else f"{narrowest}-{widest}"
-        echo(f"  {name:<36}{keys:>4}{bits:>7}{_number(candidates):>16}")
+        echo(f"  {name:<36}{keys:>4}{bits:>7}{number(candidates):>16}")
 
 
 def _show_work(work: Work, indent: int = 2) -> None:
-    _row("terms", _number(work.terms), indent)
-    _row("postings", _number(work.postings), indent)
-    _row("candidates by chance", _number(work.candidates), indent)
+    _row("terms", number(work.terms), indent)
+    _row("postings", number(work.postings), indent)
+    _row("candidates by chance", number(work.candidates), indent)
 
 
-def _assumed(
-    found: Size, pool: Pool, rate: float, keys: tuple[str, ...], texts: str, replicas: int, source_bytes: int
-) -> Iterator[str]:
+def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     """Yield what the figures assume, a line each."""
-    yield f"{count_of(pool.documents, 'document')} of {pool.bits} bits, texts as alike as: {texts}"
-    yield f"max_distance {pool.max_distance}, keys: {', '.join(keys) or 'none'}, {count_of(replicas, 'replica')}"
-    if BLOCKS in keys and pool.max_distance > LARGEST_DISTANCE:
+    documents, keys, hot = arguments["documents"], arguments["keys"], arguments["hot"]
+    yield f"{count_of(documents, 'document')} of {arguments['bits']} bits, texts as alike as: {arguments['texts']}"
+    yield f"{_documents(arguments['rate'])} a second are looked up and written"
+    if hot:
+        yield f"{count_of(hot, 'document')} with the same hot segment, also that share of the look-ups"
+    replicas = count_of(arguments["replicas"], "replica")
+    yield f"max_distance {arguments['max_distance']}, keys: {', '.join(keys) or 'none'}, {replicas}"
+    if SHINGLES in keys:
+        yield f"texts confirm: all have more than {LONGEST_WITH_GRAMS} characters; the time to compare them is left out"
+    if BLOCKS in keys and arguments["max_distance"] > LARGEST_DISTANCE:
         yield f"block keys are not used, because max_distance is above {LARGEST_DISTANCE}"
-    yield f"{source_bytes:,} bytes of your own fields, and ids of few characters"
+    yield f"{arguments['source_bytes']:,} bytes of your own fields, and ids of few characters"
+    confirm = "with the candidates by chance" if SHINGLES in keys else "without --confirm"
+    yield f"memory of group: as measured with ids of 13 characters and 64 bits, {confirm}"
     yield f"a node: {CORES} cores, half of them busy at the rate; {_bytes(MEMORY)} of memory, half of it for files"
     yield f"  and {_bytes(DISK)} of disk, {FULL:.0%} full at most"
     yield "what look-ups and writes read fits into the memory for files, and the index is written to all the time"
@@ -216,22 +244,19 @@ def _row(title: str, value: str, indent: int = 2) -> None:
     echo(f"{' ' * indent}{title:<{_WIDTH - indent}}{value:>12}")
 
 
-def _number(value: float) -> str:
-    """Return a number with two or more digits."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.2g}" if value >= 1e-3 else f"{value:.0e}" if value else "0"
+def _documents(count: float) -> str:
+    return f"{number(count)} document{'s' * (count != 1)}"
 
 
 def _bytes(value: float) -> str:
     for unit, name in _UNITS:
         if value >= unit:
-            return f"{_number(value / unit)} {name}"
+            return f"{number(value / unit)} {name}"
     return f"{value:.0f} bytes"
 
 
 def _time(seconds: float) -> str:
     for unit, name in _TIMES:
         if seconds >= 2 * unit:
-            return f"{_number(seconds / unit)} {name}"
-    return f"{_number(seconds)} seconds"
+            return f"{number(seconds / unit)} {name}"
+    return f"{number(seconds)} seconds"

@@ -13,11 +13,11 @@ from es_simhash.client.arguments import (
     checked_ids,
     checked_slice,
 )
-from es_simhash.client.free_memory import free_memory
 from es_simhash.client.opening import keys_of_new_store
 from es_simhash.client.runs import Runs
 from es_simhash.contract import Count, Locate, Scan, ask
 from es_simhash.errors import InputError, NotSetUp
+from es_simhash.free_memory import free_memory
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
@@ -256,8 +256,9 @@ class WritingVerbs(AddVerbs):
 
         An ingest gives each new document the group of its original. This also finds what several ingests added at the
         same moment, and what lies between two groups. It writes only what changes, and nothing that another writer
-        changed in the meantime. Memory: some 200 bytes a document; with ``confirm`` up to 450 for each near pair. A
-        warning says before the reading if that is more than is free.
+        changed in the meantime. Memory: some 200 bytes a document, up to 300 with long ids; with ``confirm`` up to 450
+        more for each near pair. A warning says before the reading if 300 bytes a document, without the pairs, are
+        more than is free.
 
         :param filter: only documents that match this filter are grouped, as if there were no others.
         :param head: the member whose id names the group: the ``earliest`` that was written, the ``latest``, or the one

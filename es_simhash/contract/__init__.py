@@ -29,6 +29,7 @@ from es_simhash.contract.documents import (
     Written,
     scheme_mismatch,
 )
+from es_simhash.contract.fingerprints import FingerprintPage, ReadFingerprints
 from es_simhash.contract.health import (
     Check,
     CountKeys,
@@ -74,6 +75,7 @@ __all__ = [
     "Fetch",
     "FetchFields",
     "FetchUsers",
+    "FingerprintPage",
     "Flow",
     "Found",
     "KeysState",
@@ -83,6 +85,7 @@ __all__ = [
     "Location",
     "MeasureSpace",
     "Probe",
+    "ReadFingerprints",
     "Refresh",
     "Relink",
     "Remove",

@@ -8,8 +8,9 @@ that pass it. A block key of b bits is equal with the chance 2^-b.
 that two documents have one value in common is the sum of the squares of the shares of all values, and it is larger than
 2^-w. How much larger was measured on corpora, and is a factor here (:class:`Texts`).
 
-**A crowd.** Very many documents may have one segment in common: the pages of a template, or a fault of the content. A
-look-up of one of them meets all others. See :func:`plan_chance` and :func:`blocks_chance`, with ``crowded``.
+**A hot segment.** Very many documents may have one segment in common: the pages of a template, or a fault of the
+content. A look-up of one of them meets all others. See :func:`plan_chance` with ``hot``, and :func:`blocks_chance` with
+``equal_bits``.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def passes(plan: QueryPlan, distances: Sequence[int]) -> bool:
 
 
 @cache
-def plan_chance(plan: QueryPlan, width: int = SEGMENT, together: int = 1, *, crowded: bool = False) -> float:
+def plan_chance(plan: QueryPlan, width: int = SEGMENT, together: int = 1, *, hot: bool = False) -> float:
     """Return the chance that a random fingerprint passes a query for several random fingerprints.
 
     The query asks for the values near any of the fingerprints. The model takes the distance of a segment to the nearest
@@ -112,12 +113,12 @@ def plan_chance(plan: QueryPlan, width: int = SEGMENT, together: int = 1, *, cro
 
     :param width: bits of a segment.
     :param together: fingerprints in one query.
-    :param crowded: the first segment is equal.
+    :param hot: the first segment is equal.
     """
     largest = max([plan.radius, *(clause.distance for clause in plan.clauses)])
     up_to = [-((1 - within(width, d) / 2**width) ** together) + 1 for d in range(largest + 1)]
     chances = [up_to[0], *(later - earlier for earlier, later in pairwise(up_to)), 1 - up_to[-1]]
-    first = [1.0] if crowded else chances
+    first = [1.0] if hot else chances
     return sum(
         prod((first if not segment else chances)[distance] for segment, distance in enumerate(distances))
         for distances in product(range(len(first)), *[range(len(chances))] * (plan.segments - 1))
@@ -125,25 +126,25 @@ def plan_chance(plan: QueryPlan, width: int = SEGMENT, together: int = 1, *, cro
     )
 
 
-def plain_chance(segments: int, width: int = SEGMENT, *, crowded: bool = False) -> float:
+def plain_chance(segments: int, width: int = SEGMENT, *, hot: bool = False) -> float:
     """Return the chance that a random fingerprint has a segment in common with another one."""
-    return 1.0 if crowded else 1 - (1 - 2.0**-width) ** segments
+    return 1.0 if hot else 1 - (1 - 2.0**-width) ** segments
 
 
-def free_bits(widths: Sequence[int], crowd: int = 0) -> list[int]:
-    """Return the bits of each block that are still random if the first ``crowd`` bits of all fingerprints are equal."""
+def free_bits(widths: Sequence[int], equal_bits: int = 0) -> list[int]:
+    """Return the random bits of each block, if the first ``equal_bits`` bits of all fingerprints are equal."""
     ends = list(accumulate(widths))
-    return [min(width, max(0, end - crowd)) for width, end in zip(widths, ends, strict=True)]
+    return [min(width, max(0, end - equal_bits)) for width, end in zip(widths, ends, strict=True)]
 
 
-def blocks_chance(widths: Sequence[int], equal: int, *, crowd: int = 0) -> float:
+def blocks_chance(widths: Sequence[int], equal: int, *, equal_bits: int = 0) -> float:
     """Return the chance that two random fingerprints have at least ``equal`` blocks in common.
 
     :param widths: bits of the blocks, the highest first.
-    :param crowd: so many of the first bits are equal.
+    :param equal_bits: so many of the first bits are equal.
     """
     counts = [1.0] + [0.0] * len(widths)  # by the number of equal blocks, their chance
-    for bits in free_bits(widths, crowd):
+    for bits in free_bits(widths, equal_bits):
         chance = 2.0**-bits
         counts = [(counts[n - 1] if n else 0.0) * chance + counts[n] * (1 - chance) for n in range(len(counts))]
     return sum(counts[equal:])

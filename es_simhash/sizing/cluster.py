@@ -6,11 +6,14 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, most_held
 from es_simhash.search.keys import SHINGLES
 from es_simhash.search.look_up import UNION
 from es_simhash.sizing.costs import (
     GROUP,
+    GROUP_CANDIDATE,
     GROUP_MEMORY,
+    HELD,
     INGEST,
     INGEST_MEGABYTES,
     LINK,
@@ -19,13 +22,14 @@ from es_simhash.sizing.costs import (
     WORKER_MEGABYTES,
     WRITE,
     core_us,
+    look_up_us,
 )
-from es_simhash.sizing.disk import bytes_by_field, hot_bytes
+from es_simhash.sizing.disk import bytes_by_field, cached_bytes
 from es_simhash.sizing.key_widths import key_widths
-from es_simhash.sizing.model import mean_work, way_of, work
+from es_simhash.sizing.model import MOST_RETURNED, mean_work, way_of, work
 
 if TYPE_CHECKING:
-    from es_simhash.sizing.model import Pool, Way, Work
+    from es_simhash.sizing.model import Collection, Way, Work
 
 CORES, MEMORY, DISK = 8, 64e9, 2e12
 """The node that is assumed: its cores, bytes of memory, bytes of disk."""
@@ -43,6 +47,8 @@ SMALLEST = 2e6
 """Bytes of the smallest Lucene segments of a shard that is written to."""
 INGESTED_AT_ONCE = 500
 """Documents of one request of an ingest."""
+GROUPED_AT_ONCE = 100
+"""Documents whose keys ``group`` looks up in one request."""
 STEPS = 20
 """Points of a load at which the time of a document is computed."""
 
@@ -53,7 +59,7 @@ class Size:
 
     :param way: how a batch is looked up.
     :param look_up: the work of one look-up in a batch, in the mean.
-    :param crowded: that of a document of the crowd; None without a crowd.
+    :param hot_look_up: that of a document with the hot segment; None without one.
     :param fields: bytes of a document by field, without replicas.
     :param disk_bytes: of all documents, with replicas.
     :param cache_bytes: what look-ups and writes read of them: it should fit into the memory for files.
@@ -64,17 +70,17 @@ class Size:
     :param nodes: the most of ``nodes_for``, and one more than the replicas at least.
     :param nodes_for: the nodes that the disk, the memory for files and the rate need, each by itself.
     :param load_seconds: of an ingest of all documents by one process into an empty index.
-    :param group_seconds: of ``group`` of all documents.
+    :param group_seconds: of ``group`` of all documents, without the time to compare texts.
     :param ingest_bytes: memory of an ingest with two worker processes.
-    :param group_bytes: memory of ``group``.
+    :param group_bytes: memory of ``group``; with ``shingles`` it includes the candidates by chance.
     :param key_widths: for each choice of keys: its name, keys of a document, bits of the narrowest and the widest key,
-        candidates by chance of a look-up.
+        candidates by chance of a look-up if the fingerprints are random.
     """
 
     documents: int
     way: Way
     look_up: Work
-    crowded: Work | None
+    hot_look_up: Work | None
     fields: dict[str, float]
     disk_bytes: float
     cache_bytes: float
@@ -102,26 +108,26 @@ class Size:
 
 
 def size_of(
-    pool: Pool, rate: float, keys: tuple[str, ...] = (), *, source_bytes: float = 1_000, replicas: int = 1
+    collection: Collection, rate: float, keys: tuple[str, ...] = (), *, source_bytes: float = 1_000, replicas: int = 1
 ) -> Size:
     """Return what an index takes.
 
-    :param pool: all documents.
+    :param collection: all documents.
     :param rate: documents a second that are written, each after a look-up.
     :param keys: kinds of keys; with ``shingles`` the texts confirm.
     :param source_bytes: bytes of a document's own fields in the index.
     :param replicas: copies of each shard besides the first.
     """
     confirm = SHINGLES in keys
-    way = way_of(pool, keys, confirm=confirm)
-    shards, fields = _shards(pool, keys, source_bytes)
+    way = way_of(collection, keys, confirm=confirm)
+    shards, fields = _shards(collection, keys, source_bytes)
     document = sum(fields.values())
-    lucene = lucene_segments(pool.documents / shards * document)
-    look_up = mean_work(way, pool, UNION)
-    alone = mean_work(way_of(pool, keys, 1, confirm=confirm), pool)
+    lucene = lucene_segments(collection.documents / shards * document)
+    look_up = mean_work(way, collection, UNION)
+    alone = mean_work(way_of(collection, keys, 1, confirm=confirm), collection)
     core = core_us(look_up, lucene, shards=shards)
     copies = 1 + replicas
-    disk, cache = pool.documents * document * copies, pool.documents * hot_bytes(fields) * copies
+    disk, cache = collection.documents * document * copies, collection.documents * cached_bytes(fields) * copies
     a_document = core + WRITE * copies
     nodes_for = {
         "disk": ceil(disk / (DISK * FULL)),
@@ -129,28 +135,29 @@ def size_of(
         "rate": ceil(rate * a_document / 1e6 / (CORES * BUSY)),
     }
     nodes = max(copies, *nodes_for.values())
+    keys_us, pairs = _group_by_keys(look_up, lucene, shards, nodes * CORES) if confirm else (0.0, 0.0)
     return Size(
-        documents=pool.documents,
+        documents=collection.documents,
         way=way,
         look_up=look_up,
-        crowded=work(way, pool, UNION, crowded=True) if pool.crowd else None,
+        hot_look_up=work(way, collection, UNION, hot=True) if collection.hot else None,
         fields=fields,
         disk_bytes=disk,
         cache_bytes=cache,
         shards=shards,
         lucene_segments=lucene,
-        one_ms=(ROUND_TRIP + core_us(alone, lucene, shards=shards) / min(shards, nodes * CORES)) / 1e3,
+        one_ms=look_up_us(alone, lucene, shards=shards, at_once=min(shards, nodes * CORES)) / 1e3,
         core_ms=core / 1e3,
         look_ups=nodes * CORES * BUSY / core * 1e6,
         nodes=nodes,
         nodes_for=nodes_for,
-        load_seconds=_load_seconds(pool, way, shards, document, copies, nodes * CORES),
-        group_seconds=pool.documents * (GROUP + LINKED * LINK) / 1e6,
-        ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6,
-        group_bytes=pool.documents * GROUP_MEMORY,
+        load_seconds=_load_seconds(collection, way, shards, document, copies, nodes * CORES),
+        group_seconds=collection.documents * (GROUP + LINKED * LINK + keys_us) / 1e6,
+        ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held(collection, way) * collection.bits / 2,
+        group_bytes=collection.documents * (GROUP_MEMORY + pairs),
         key_widths=[
-            (choice.name, choice.keys, *choice.widths, choice.postings(pool.documents) * pool.texts.key)
-            for choice in key_widths(pool.bits, pool.max_distance)
+            (choice.name, choice.keys, *choice.widths, choice.postings(collection.documents))
+            for choice in key_widths(collection.bits, collection.max_distance)
         ],
     )
 
@@ -165,26 +172,48 @@ def lucene_segments(shard_bytes: float) -> float:
     return shard_bytes // MERGED + 5 * max(1.0, log10(growing / SMALLEST))
 
 
-def _shards(pool: Pool, keys: tuple[str, ...], source_bytes: float) -> tuple[int, dict[str, float]]:
+def _shards(collection: Collection, keys: tuple[str, ...], source_bytes: float) -> tuple[int, dict[str, float]]:
     """Return the number of shards, and the bytes by field of a document in one of them."""
-    shards = ceil(pool.documents / SHARD_DOCUMENTS)
+    shards = ceil(collection.documents / SHARD_DOCUMENTS)
     while True:
-        fields = bytes_by_field(replace(pool, documents=-(-pool.documents // shards)), keys, source_bytes=source_bytes)
-        needed = ceil(pool.documents * sum(fields.values()) / SHARD_BYTES)
+        fields = bytes_by_field(
+            replace(collection, documents=-(-collection.documents // shards)), keys, source_bytes=source_bytes
+        )
+        needed = ceil(collection.documents * sum(fields.values()) / SHARD_BYTES)
         if needed <= shards:
             return shards, fields
         shards = needed
 
 
-def _load_seconds(pool: Pool, way: Way, shards: int, document: float, copies: int, cores: int) -> float:
+def _group_by_keys(look_up: Work, lucene: float, shards: int, cores: int) -> tuple[float, float]:
+    """Return what ``group`` takes for a document whose keys it looks up: µs, and bytes of the pairs that it finds.
+
+    One request reads the keys of 100 documents, and one looks them up. The document itself is no candidate.
+    """
+    at_once = min(cores, GROUPED_AT_ONCE * shards)
+    found = look_up_us(look_up, lucene, batch=GROUPED_AT_ONCE, shards=shards, at_once=at_once)
+    return ROUND_TRIP / GROUPED_AT_ONCE + found, GROUP_CANDIDATE * min(look_up.candidates, MOST_RETURNED - 1)
+
+
+def _held(collection: Collection, way: Way) -> int:
+    """Return how many fingerprints an ingest on a machine with ``MEMORY`` holds, to look up almost no document."""
+    if way == "shingles" or collection.max_distance > LARGEST_DISTANCE:
+        return 0
+    return min(collection.documents, most_held(MEMORY, collection.bits))
+
+
+def _load_seconds(collection: Collection, way: Way, shards: int, document: float, copies: int, cores: int) -> float:
     """Return the seconds of a load by one process: it waits for its own work, for the look-ups or for the servers."""
     seconds = 0.0
+    held = _held(collection, way)
     for step in range(STEPS):
-        so_far = max(1, int(pool.documents * (step + 0.5) / STEPS))
-        crowd = min(so_far, int(pool.crowd * so_far / pool.documents))
-        look_up = mean_work(way, replace(pool, documents=so_far, crowd=crowd), UNION)
-        core = core_us(look_up, lucene_segments(so_far / shards * document), shards=shards)
-        at_once = min(cores, max(1, INGESTED_AT_ONCE // look_up.together) * shards)
-        waits = ROUND_TRIP / INGESTED_AT_ONCE + core / at_once
-        seconds += max(INGEST, waits, (core + WRITE * copies) / cores) * pool.documents / STEPS / 1e6
+        so_far = max(1, int(collection.documents * (step + 0.5) / STEPS))
+        core, waits = 0.0, HELD * so_far
+        if so_far > held:
+            hot = min(so_far, int(collection.hot * so_far / collection.documents))
+            look_up = mean_work(way, replace(collection, documents=so_far, hot=hot), UNION)
+            core = core_us(look_up, lucene_segments(so_far / shards * document), shards=shards)
+            at_once = min(cores, max(1, INGESTED_AT_ONCE // look_up.together) * shards)
+            waits = ROUND_TRIP / INGESTED_AT_ONCE + core / at_once
+        seconds += max(INGEST, waits, (core + WRITE * copies) / cores) * collection.documents / STEPS / 1e6
     return seconds

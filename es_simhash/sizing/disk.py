@@ -19,10 +19,10 @@ from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.keys import BLOCKS, SHINGLES
 from es_simhash.search.minhash import BANDS
 from es_simhash.sizing.chances import SEGMENT, block_widths, distinct
-from es_simhash.sizing.model import Pool, key_sizes
+from es_simhash.sizing.model import Collection, key_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Sequence
 
 HEX, BASE_64, DECIMAL = 16, 64, 10
 BLOCK = 35
@@ -43,17 +43,17 @@ DIGEST = 32
 
 
 def bytes_by_field(
-    pool: Pool, keys: Collection[str] = (), *, source_bytes: float = 0, band_values: float = BAND_VALUES
+    collection: Collection, keys: Sequence[str] = (), *, source_bytes: float = 0, band_values: float = BAND_VALUES
 ) -> dict[str, float]:
     """Return the bytes of a document in each field, without replicas.
 
-    :param pool: the documents of one shard. More documents share terms, so each takes less.
+    :param collection: the documents of one shard. More documents share terms, so each takes less.
     :param keys: kinds of keys that the index has.
     :param source_bytes: of the document's own fields, in the index.
     :param band_values: values that a MinHash band may have.
     """
-    n = pool.documents
-    words = pool.bits // 64
+    n = collection.documents
+    words = collection.bits // 64
     id_characters = len(str(n))
     fields = {
         "_source": SOURCE + SOURCE_128 * (words - 1) + source_bytes,
@@ -65,12 +65,14 @@ def bytes_by_field(
         + doc_values(n, ALL_DIFFERENT, id_characters, DECIMAL),
         "simhash.written": WRITTEN,
     }
-    fields |= {f"simhash.s{i}": inverted(n, 2**SEGMENT, SEGMENT // 4, HEX) for i in range(segment_count(pool.bits))}
+    fields |= {
+        f"simhash.s{i}": inverted(n, 2**SEGMENT, SEGMENT // 4, HEX) for i in range(segment_count(collection.bits))
+    }
     if words > 1:
         fields["simhash.fp1"] = 8.0
     if BLOCKS in keys:
-        sizes = key_sizes(*block_widths(pool.bits))
-        characters = 5 if pool.bits == 64 else 6
+        sizes = key_sizes(*block_widths(collection.bits))
+        characters = 5 if collection.bits == 64 else 6
         fields["simhash.blocks"] = sum(inverted(n, 2.0**size, characters, BASE_64, len(sizes)) for size in sizes)
         fields["_source"] += SOURCE_BLOCK_KEY * len(sizes) * (characters + 1) / 6
     if SHINGLES in keys:
@@ -80,7 +82,7 @@ def bytes_by_field(
     return fields
 
 
-def hot_bytes(fields: dict[str, float]) -> float:
+def cached_bytes(fields: dict[str, float]) -> float:
     """Return the bytes of a document that look-ups and writes read: the dictionaries, the postings, the doc values."""
     return sum(each for name, each in fields.items() if name not in ("_source", "_seq_no"))
 

@@ -50,15 +50,17 @@ class KeyWidths:
 def key_widths(bits: int, max_distance: int) -> list[KeyWidths]:
     """Return the choices of keys for fingerprints of ``bits`` bits, the fewest keys first.
 
-    :param max_distance: in bits, below ``bits``.
+    :param max_distance: in bits, below ``bits``. For 0 there is one choice: the fingerprint is the key.
     """
+    if not max_distance:
+        return [KeyWidths("1 block", ((1 << bits) - 1,))]
     found = [
         KeyWidths(f"{blocks} blocks, {blocks - max_distance} equal", tuple(_keys(range(bits), blocks, max_distance)))
         for blocks in range(max_distance + 1, min(bits, max_distance + 5) + 1)
         if comb(blocks, max_distance) <= MOST_KEYS
     ]
     once = max_distance + 1
-    if once * once <= min(MOST_KEYS, bits) and max_distance:
+    if once * once <= min(MOST_KEYS, bits):
         found.append(KeyWidths(f"{once} blocks, then {once} of the other bits", tuple(_in_two_steps(bits, once))))
     return sorted(found, key=lambda each: each.keys)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.blocks import LARGEST_DISTANCE
-from es_simhash.search.look_up import UNION, choose
+from es_simhash.search.look_up import UNION, Clause, choose
 from es_simhash.search.minhash import BANDS
 from es_simhash.search.query_plan import query_plan
 from es_simhash.sizing.chances import (
@@ -37,29 +37,30 @@ from es_simhash.sizing.chances import (
 if TYPE_CHECKING:
     from es_simhash.search.query_plan import QueryPlan
 
-Way = Literal["plain", "plan", "blocks", "shingles", "grams"]
-WAYS: tuple[Way, ...] = ("plain", "plan", "blocks", "shingles", "grams")
-MOST_TEXTS = 21
-"""Candidates that a search by keys of the text returns: the 20 that are compared, and one more to know of others."""
+Way = Literal[Clause, "shingles", "grams"]
+"""How documents are looked up: by a clause for fingerprints, or by keys of the text."""
+MOST_RETURNED = 21
+"""Candidates that a search by keys of the text returns. The library compares 20 texts
+(:data:`es_simhash.verbs.rule.MOST_TEXTS`); one more tells whether there are others."""
 _VALUES = 1 << SEGMENT
 
 
 @dataclass(frozen=True)
-class Pool:
-    """The documents that are searched.
+class Collection:
+    """The documents of an index: how many, how wide their fingerprints, how alike.
 
     :param documents: how many.
     :param bits: width of the fingerprints.
     :param max_distance: in bits.
     :param texts: how alike they are by chance.
-    :param crowd: so many of them have their first segment in common.
+    :param hot: so many of them have their first segment in common, which is a hot segment.
     """
 
     documents: int
     bits: int = 64
     max_distance: int = 3
     texts: Texts = field(default_factory=lambda: TEXTS["random"])
-    crowd: int = 0
+    hot: int = 0
 
     @property
     def plan(self) -> QueryPlan:
@@ -71,7 +72,7 @@ class Pool:
 class Work:
     """What one look-up takes.
 
-    :param terms: by the number of fingerprints in a query; those of one query share terms.
+    :param terms: the terms of a query, divided by the number of fingerprints in it.
     :param postings: that it reads, in all shards together.
     :param candidates: that it returns by chance.
     :param together: fingerprints in one query.
@@ -91,44 +92,49 @@ class Work:
         return self.candidates if self.most is None else min(self.candidates, self.most)
 
 
-def work(way: Way, pool: Pool, batch: int = 1, *, crowded: bool = False) -> Work:
+def work(way: Way, collection: Collection, batch: int = 1, *, hot: bool = False) -> Work:
     """Return what one look-up takes.
 
     :param way: ``plain``: an OR of the segments. ``plan``: the query plan on the segments. ``blocks``: block keys.
         ``shingles``: MinHash bands. ``grams``: the q-grams of a short text.
     :param batch: look-ups in one request. The ways differ in how many of them are one query.
-    :param crowded: of a document of the crowd; else of one that is not.
+    :param hot: of a document with the hot segment; else of one without it.
     :raises InputError: if this way does not find everything within the max_distance.
     """
     if way == "plain":
-        return _plain(pool, crowded)
+        return _plain(collection, hot)
     if way == "plan":
-        chosen = choose(batch, pool.max_distance, pool.bits, pool.documents, blocks=False)
-        return _plan(pool, min(batch, chosen.together), crowded)
+        chosen = choose(batch, collection.max_distance, collection.bits, collection.documents, blocks=False)
+        return _plan(collection, min(batch, chosen.together), hot)
     if way == "blocks":
-        return _blocks(pool, min(batch, UNION), crowded)
+        return _blocks(collection, min(batch, UNION), hot)
     if way == "shingles":
-        n = pool.documents
-        return Work(BANDS, n * BANDS * pool.texts.band, n * pool.texts.bands, most=MOST_TEXTS)
-    return Work(GRAMS, pool.documents * pool.texts.entries, pool.documents * pool.texts.filtered, most=MOST_TEXTS)
+        n = collection.documents
+        return Work(BANDS, n * BANDS * collection.texts.band, n * collection.texts.bands, most=MOST_RETURNED)
+    return Work(
+        GRAMS,
+        collection.documents * collection.texts.entries,
+        collection.documents * collection.texts.filtered,
+        most=MOST_RETURNED,
+    )
 
 
-def mean_work(way: Way, pool: Pool, batch: int = 1) -> Work:
-    """Return what a look-up takes in the mean, if as many look-ups as documents are of the crowd."""
-    usual = work(way, pool, batch)
-    if not pool.crowd:
+def mean_work(way: Way, collection: Collection, batch: int = 1) -> Work:
+    """Return what a look-up takes in the mean, if the hot segment is as frequent among look-ups as among documents."""
+    usual = work(way, collection, batch)
+    if not collection.hot:
         return usual
-    crowded, share = work(way, pool, batch, crowded=True), pool.crowd / pool.documents
+    hottest, share = work(way, collection, batch, hot=True), collection.hot / collection.documents
     return Work(
         usual.terms,
-        usual.postings + share * (crowded.postings - usual.postings),
-        usual.candidates + share * (crowded.candidates - usual.candidates),
+        usual.postings + share * (hottest.postings - usual.postings),
+        usual.candidates + share * (hottest.candidates - usual.candidates),
         usual.together,
         usual.most,
     )
 
 
-def way_of(pool: Pool, keys: tuple[str, ...] = (), batch: int = UNION, *, confirm: bool = False) -> Way:
+def way_of(collection: Collection, keys: tuple[str, ...] = (), batch: int = UNION, *, confirm: bool = False) -> Way:
     """Return the way that the library chooses: that of :func:`es_simhash.search.look_up.choose`.
 
     :param keys: kinds of keys that the index has.
@@ -136,52 +142,52 @@ def way_of(pool: Pool, keys: tuple[str, ...] = (), batch: int = UNION, *, confir
     """
     if confirm and "shingles" in keys:
         return "shingles"
-    return choose(batch, pool.max_distance, pool.bits, pool.documents, blocks="blocks" in keys).clause
+    return choose(batch, collection.max_distance, collection.bits, collection.documents, blocks="blocks" in keys).clause
 
 
-def _plain(pool: Pool, crowded: bool) -> Work:
-    segments = segment_count(pool.bits)
-    if pool.max_distance >= segments:
+def _plain(collection: Collection, hot: bool) -> Work:
+    segments = segment_count(collection.bits)
+    if collection.max_distance >= segments:
         raise InputError(
-            f"the plain OR finds everything within {segments - 1} bits only, and max_distance is {pool.max_distance}: "
-            "use the query plan"
+            f"the plain OR finds everything within {segments - 1} bits only, and max_distance is "
+            f"{collection.max_distance}: use the query plan"
         )
-    postings = pool.documents * segments / _VALUES * pool.texts.segment
-    candidates = pool.documents * plain_chance(segments) * pool.texts.plain
-    crowd = pool.crowd if crowded else 0
-    return Work(segments, postings + crowd, candidates + crowd)
+    postings = collection.documents * segments / _VALUES * collection.texts.segment
+    candidates = collection.documents * plain_chance(segments) * collection.texts.plain
+    others = collection.hot if hot else 0
+    return Work(segments, postings + others, candidates + others)
 
 
-def _plan(pool: Pool, together: int, crowded: bool) -> Work:
-    plan = pool.plan
+def _plan(collection: Collection, together: int, hot: bool) -> Work:
+    plan = collection.plan
     near = [within(SEGMENT, plan.radius)] * plan.segments
     exact = [within(SEGMENT, c.distance) - within(SEGMENT, c.distance - 1) for c in plan.clauses]
     partners = [within(SEGMENT, most) for clause in plan.clauses for _, most in clause.partners]
     asked = sum(_VALUES * (1 - (1 - size / _VALUES) ** together) for size in (*near, *exact, *partners))
     terms = asked / together
-    postings = pool.documents * terms / _VALUES * pool.texts.segment
-    candidates = pool.documents * plan_chance(plan, together=together) / together * pool.texts.plan
-    if crowded and pool.crowd:
+    postings = collection.documents * terms / _VALUES * collection.texts.segment
+    candidates = collection.documents * plan_chance(plan, together=together) / together * collection.texts.plan
+    if hot and collection.hot:
         # The first segment is asked for once, and again in each clause where it is a partner.
-        postings += pool.crowd * (1 + sum(not partner for clause in plan.clauses for partner, _ in clause.partners))
-        candidates += pool.crowd * plan_chance(plan, crowded=True)
+        postings += collection.hot * (1 + sum(not partner for clause in plan.clauses for partner, _ in clause.partners))
+        candidates += collection.hot * plan_chance(plan, hot=True)
     return Work(terms, postings, candidates, together)
 
 
-def _blocks(pool: Pool, together: int, crowded: bool) -> Work:
-    if pool.max_distance > LARGEST_DISTANCE:
+def _blocks(collection: Collection, together: int, hot: bool) -> Work:
+    if collection.max_distance > LARGEST_DISTANCE:
         raise InputError(
-            f"block keys find everything within {LARGEST_DISTANCE} bits, and max_distance is {pool.max_distance}: "
-            "without them the segments are searched"
+            f"block keys find everything within {LARGEST_DISTANCE} bits, and max_distance is "
+            f"{collection.max_distance}: without them the segments are searched"
         )
-    widths, equal = block_widths(pool.bits)
+    widths, equal = block_widths(collection.bits)
     sizes = key_sizes(widths, equal)
     terms = sum(distinct(2.0**size, together) for size in sizes) / together
-    postings = pool.documents * sum(2.0**-size for size in sizes) * pool.texts.key
-    candidates = pool.documents * blocks_chance(widths, equal) * pool.texts.blocks
-    if crowded and pool.crowd:
-        postings += pool.crowd * sum(2.0**-size for size in key_sizes(free_bits(widths, SEGMENT), equal))
-        candidates += pool.crowd * blocks_chance(widths, equal, crowd=SEGMENT)
+    postings = collection.documents * sum(2.0**-size for size in sizes) * collection.texts.key
+    candidates = collection.documents * blocks_chance(widths, equal) * collection.texts.blocks
+    if hot and collection.hot:
+        postings += collection.hot * sum(2.0**-size for size in key_sizes(free_bits(widths, SEGMENT), equal))
+        candidates += collection.hot * blocks_chance(widths, equal, equal_bits=SEGMENT)
     return Work(terms, postings, candidates, together)
 
 

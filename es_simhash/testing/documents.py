@@ -7,7 +7,19 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Entry, Found, Probe, Refresh, Row, Scan, Store, Write, Written
+from es_simhash.contract import (
+    Candidates,
+    Entry,
+    Found,
+    Probe,
+    ReadFingerprints,
+    Refresh,
+    Row,
+    Scan,
+    Store,
+    Write,
+    Written,
+)
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.testing.linear import is_near
 
@@ -77,6 +89,18 @@ def scan(store: Store, **options: Any) -> list[Row]:
         page = store.perform(Scan(page.after, **options))
         rows += page.rows
     return rows
+
+
+def fingerprints(store: Store, request: ReadFingerprints) -> tuple[set[int], Any]:
+    """Return all fingerprints of a reply, and where the next request goes on; None if the store does not support it."""
+    values: set[int] = set()
+    page = store.perform(request)
+    while page is not None:
+        values.update(page.values)
+        if not page.more:
+            return values, page.after
+        page = store.perform(ReadFingerprints(page.after))
+    return values, None
 
 
 def flip(value: int, bits: Iterable[int]) -> int:

@@ -29,6 +29,7 @@ from es_simhash.contract import (
     Fetch,
     FetchFields,
     FetchUsers,
+    FingerprintPage,
     Found,
     KeysState,
     ListUsers,
@@ -36,6 +37,7 @@ from es_simhash.contract import (
     Location,
     MeasureSpace,
     Probe,
+    ReadFingerprints,
     Refresh,
     Relink,
     Remove,
@@ -212,6 +214,17 @@ class LinearStore:
 
     # --- search ----------------------------------------------------------------------------------------------------
 
+    def _read_fingerprints(self, request: ReadFingerprints) -> FingerprintPage | None:
+        if request.most is not None and len(self._searchable) > request.most:
+            return None
+        before = request.after or 0
+        rows = [row for row, _ in self._searchable.values() if row.version > before]
+        last = max((row.version for row in rows), default=before)
+        if request.after is not None and last - before == request.own:
+            rows = []
+        values = [row.fingerprint for row in rows if row.fingerprint is not None]
+        return FingerprintPage(values, last, more=False)
+
     def _candidates(self, request: Candidates) -> Found:
         found: dict[str, Row] = {}
         left_out: dict[int, int] = {}
@@ -361,6 +374,7 @@ _HANDLERS = dict(
         _handler(Remove, LinearStore._remove),
         _handler(Relink, LinearStore._relink),
         _handler(Refresh, LinearStore._refresh),
+        _handler(ReadFingerprints, LinearStore._read_fingerprints),
         _handler(Candidates, LinearStore._candidates),
         _handler(Dependents, LinearStore._dependents),
         _handler(Scan, LinearStore._scan),

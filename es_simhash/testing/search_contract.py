@@ -6,9 +6,20 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Annotate, Candidates, Count, Dependents, Fetch, Probe, Refresh, Remove, Scan
+from es_simhash.contract import (
+    Annotate,
+    Candidates,
+    Count,
+    Dependents,
+    Fetch,
+    Probe,
+    ReadFingerprints,
+    Refresh,
+    Remove,
+    Scan,
+)
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.testing.documents import candidates, entry, flip, near, plain, scan, write
+from es_simhash.testing.documents import candidates, entry, fingerprints, flip, near, plain, scan, write
 from es_simhash.testing.linear import LinearStore, is_near
 from es_simhash.testing.suite import Suite
 
@@ -201,6 +212,32 @@ class SearchContract(Suite):
         store = self.ready()
         write(store, *(entry(f"id{n}", None, group="head") for n in range(2_500)))
         assert len(store.perform(Dependents((), ("head",)))) == 2_500
+
+    def test_fingerprints_are_those_that_search_finds_since_the_former_reply(self) -> None:
+        self._read_fingerprints(64)
+
+    def test_fingerprints_of_128_bits_are_read_too(self) -> None:
+        self._read_fingerprints(128)
+
+    def _read_fingerprints(self, bits: int) -> None:
+        store = self.ready(Scheme(bits=bits))
+        rng = random.Random(bits)
+        values = {str(n): rng.getrandbits(bits) for n in range(30)}
+        write(store, *(entry(id, value) for id, value in values.items()), entry("none", None), bits=bits)
+        assert store.perform(ReadFingerprints(most=30)) is None
+        found, after = fingerprints(store, ReadFingerprints(most=31))
+        if after is None:
+            return  # a store need not support it
+        assert found == set(values.values())
+        write(store, entry("0", 1), entry("new", 2), bits=bits)
+        assert fingerprints(store, ReadFingerprints(after, own=2))[0] == set()
+        found, after = fingerprints(store, ReadFingerprints(after, own=1))
+        assert found == {1, 2}
+        assert fingerprints(store, ReadFingerprints(after, own=0))[0] == set()
+        write(store, entry("0", 3), bits=bits)
+        store.perform(Remove(("new",)))
+        store.perform(Refresh())
+        assert fingerprints(store, ReadFingerprints(after))[0] == {3}
 
     def test_a_scan_returns_every_document_once(self) -> None:
         store = self.ready()

@@ -82,6 +82,8 @@ class Adder(Ingest):
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     """
 
+    _holds_fingerprints = False  # between two documents, others may write
+
     def __init__(self, options: AddOptions, deadline: float) -> None:
         super().__init__(options.rule, options.on_duplicate, options.filter, deadline)
         self._options = options

@@ -27,6 +27,7 @@ from es_simhash.verbs.memory import Memory, RecentSources, candidates_without_st
 from es_simhash.verbs.neighbours import Neighbours, Original
 from es_simhash.verbs.outcome import Document, Outcome
 from es_simhash.verbs.relink import relink
+from es_simhash.verbs.stored_fingerprints import StoredFingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -125,6 +126,8 @@ class Ingest:
 
     _repairs = False
     """A document is written although the stored one is damaged."""
+    _holds_fingerprints = True
+    """A large run holds the fingerprints of the store."""
 
     def __init__(
         self,
@@ -142,6 +145,9 @@ class Ingest:
         self._deadline = deadline
         self._memory = Memory()
         self._recent = RecentSources()
+        self._fingerprints = StoredFingerprints(rule) if self._holds_fingerprints else None
+        self._writes = 0
+        """Writes since the last refresh."""
         self._unrefreshed = False
         self._clock = 0
         self._written_any = False
@@ -167,7 +173,8 @@ class Ingest:
         changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
-        found = yield from self._candidates(changed, {**hidden, **{row.id: row for row in before}})
+        asked = changed if self._fingerprints is None else self._fingerprints.to_look_up(changed)
+        found = yield from self._candidates(asked, {**hidden, **{row.id: row for row in before}})
         rows, problems = found.rows, found.problems
         if self._filter is None:
             rows = [*rows, *before]  # with a filter only the store knows whether they match it
@@ -391,6 +398,7 @@ class Ingest:
             self._unrefreshed |= not written.searchable
             refused |= written.refused
             conflicts |= written.conflicts
+            self._writes += len(rows) - len(written.refused) - len(written.busy) - len(written.conflicts)
             self._check_refused(written, len(rows))
             rows = [row for row in rows if row.id in written.busy]
             if rows:
@@ -468,6 +476,9 @@ class Ingest:
             self._forget()  # search finds at once what is written
         elif len(memory) >= WINDOW:
             yield from self._refresh()
+            if self._fingerprints is not None:
+                yield from self._fingerprints.refreshed(memory.rows.values(), self._writes)
+            self._writes = 0
 
     def finish(self) -> Flow[None]:
         """Make everything that was written visible to search."""

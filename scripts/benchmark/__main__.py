@@ -78,7 +78,7 @@ PARTS = {
     "model": Part("the model of sizes beside an index", "model:model", (1_000, 100_000, 1_000_000), server=True),
     "shards": Part("1, 3, 6 and 12 shards", "shards:shards", (1_000, 100_000, 1_000_000), server=True),
     "several": Part("several ingests at once", "several:several", (400, 20_000, 200_000), server=True, once=True),
-    "skew": Part("search where segments are crowded", "skew:skew", (2_000, 100_000, 1_000_000)),
+    "skew": Part("search where segments are hot", "skew:skew", (2_000, 100_000, 1_000_000)),
 }
 
 
@@ -132,10 +132,16 @@ def parsed() -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured to this file")
     parser.add_argument(
-        "--keys", action="append", default=[], choices=["none", "blocks"], help="of the part ingest; default: both"
+        "--keys",
+        action="append",
+        default=[],
+        choices=["none", "blocks"],
+        help="of the part ingest: only these; default: both, and bare documents",
     )
     parser.add_argument(
-        "--index", metavar="NAME", help="of the part model: measure this index, in place of a new one; it is only read"
+        "--index",
+        metavar="NAME",
+        help="of the part model: measure this index, in place of a new one; it is flushed and read",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the documents a second of ingest (matplotlib)")
     parser.add_argument("--seed", type=int, default=1)

@@ -70,7 +70,8 @@ def ingest(bench: Bench) -> None:
             tasks[ours] = lambda s=server, n=ours, k=keys: run(bench, s, n, k, facts)
     for name, keys in kinds.items():
         tasks |= {server.named(BULK[name]): lambda s=server, k=keys: bulk_ours(bench, s, k) for server in bench.servers}
-    tasks |= {server.named(BARE): lambda s=server: bulk_bare(bench, s) for server in bench.servers}
+    if not bench.keys:
+        tasks |= {server.named(BARE): lambda s=server: bulk_bare(bench, s) for server in bench.servers}
     rates = interleaved(tasks, bench.rounds)
     first = next(iter(bulk_of.values()))
     title = f"{bench.count:,} documents of {WORDS} words, {bench.workers} worker processes"

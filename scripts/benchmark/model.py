@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 from bench import in_own_process, latencies, peak_megabytes, seconds_of
+from es_simhash.contract import Describe
 from es_simhash.search.minhash import BANDS
 from es_simhash.sizing.chances import TEXTS
 from es_simhash.sizing.costs import GROUP, GROUP_MEMORY, WRITE, core_us, look_up_us
 from es_simhash.sizing.disk import bytes_by_field
-from es_simhash.sizing.model import Pool, work
+from es_simhash.sizing.model import Collection, work
+from es_simhash.stores.address import open_store
 from random_index import (
     BAND_VALUES,
     BYTES,
@@ -51,27 +55,37 @@ COLUMNS = (
 
 
 def model(bench: Bench) -> None:
-    """Compare the model with an index of random documents, or with the index of --index, which is only read."""
+    """Compare the model with an index of random documents, or with the index of --index, which is flushed and read."""
     # Bands and short texts have fewer values than real ones, so that a look-up has candidates.
     entries = 2 / CHARACTERS + ((LENGTH - 1) / CHARACTERS) ** 2
     texts = replace(TEXTS["random"], band=1 / BAND_VALUES, bands=BANDS / BAND_VALUES, entries=entries)
     if bench.existing:
-        pool = Pool(bench.client.count(index=bench.existing)["count"], texts=texts)
+        check_bits(bench, bench.existing)
+        collection = Collection(bench.client.count(index=bench.existing)["count"], texts=texts)
         blocks = has_blocks(bench, bench.existing)
-        compare_all(bench, bench.existing, [way for way in FINGERPRINTS if way != "blocks" or blocks], pool)
-        compare_bytes(bench, bench.existing, pool, ("blocks",) if blocks else ())
+        compare_all(bench, bench.existing, [way for way in FINGERPRINTS if way != "blocks" or blocks], collection)
+        compare_bytes(bench, bench.existing, collection, ("blocks",) if blocks else ())
         return
     bench.room(bench.count, BYTES)
-    pool = Pool(bench.count, texts=texts)
+    collection = Collection(bench.count, texts=texts)
     with loaded(bench, ("blocks", "shingles")) as index:
-        compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
+        compare_all(bench, index, (*FINGERPRINTS, "shingles"), collection)
         bench.servers[0].merge(index)
-        compare_bytes(bench, index, pool, ("blocks", "shingles"))
-        compare_all(bench, index, (*FINGERPRINTS, "shingles"), pool)
-        compare_group(bench, index, pool)
+        compare_bytes(bench, index, collection, ("blocks", "shingles"))
+        compare_all(bench, index, (*FINGERPRINTS, "shingles"), collection)
+        compare_group(bench, index, collection)
     with loaded(bench, ("grams",)) as index:
         bench.servers[0].merge(index)
-        compare_all(bench, index, ("grams",), pool)
+        compare_all(bench, index, ("grams",), collection)
+
+
+def check_bits(bench: Bench, index: str) -> None:
+    """Stop if the fingerprints of an index have not 64 bits, as those have that are looked up."""
+    with closing(open_store(f"{bench.store}/{index}")) as store:
+        scheme = store.perform(Describe())
+    if scheme is None or scheme.bits != 64:
+        found = "is not set up" if scheme is None else f"has fingerprints of {scheme.bits} bits"
+        sys.exit(f"the index {index} {found}: name one with fingerprints of 64 bits (--index)")
 
 
 @contextmanager
@@ -88,28 +102,30 @@ def loaded(bench: Bench, keys: tuple[str, ...]) -> Iterator[str]:
         yield index
 
 
-def compare_all(bench: Bench, index: str, ways: Sequence[str], pool: Pool) -> None:
+def compare_all(bench: Bench, index: str, ways: Sequence[str], collection: Collection) -> None:
     shards, lucene = segments_of(bench, index)
     rows: list[list[Any]] = [["look-ups at once", *COLUMNS]]
     for way in ways:
-        rows += compare(bench, index, cast("Way", way), pool, lucene, shards)
-    where = f"{pool.documents:,} documents, {shards} shards, {lucene} Lucene segments a shard"
+        rows += compare(bench, index, cast("Way", way), collection, lucene, shards)
+    where = f"{collection.documents:,} documents, {shards} shards, {lucene} Lucene segments a shard"
     title = f"{where}: measured, predicted, and the factor between"
     bench.report.add(Facts(title, rows))
 
 
-def compare(bench: Bench, index: str, way: Way, pool: Pool, lucene: int, shards: int) -> Iterator[list[Any]]:
+def compare(
+    bench: Bench, index: str, way: Way, collection: Collection, lucene: int, shards: int
+) -> Iterator[list[Any]]:
     """Yield a row for look-ups one at a time, and a row for batches."""
     for size in (1, TOGETHER):
-        what = f"{pool.documents:,} documents, {lucene} Lucene segments, {way}, {size} at once"
+        what = f"{collection.documents:,} documents, {lucene} Lucene segments, {way}, {size} at once"
         queries = queries_of(bench, way, min(SINGLE if size == 1 else BATCH, bench.count // 2))
-        together = together_of(way, size, pool.documents)
+        together = together_of(way, size, collection.documents)
         counted = list(chunks(queries, together))[: COUNTED if together == 1 else COUNTED_TOGETHER]
         asked, clauses = sum(map(len, counted)), [clause_of(way, some) for some in counted]
         terms = sum(len(list(terms_of(clause))) for clause in clauses)
         postings, candidates = postings_of(bench, index, clauses), hits(bench, index, clauses)
         rate, micro = speed(bench, search_of(bench, index, way, together), queries, size)
-        expected = work(way, pool, size)
+        expected = work(way, collection, size)
         expected_rate = 1e6 / look_up_us(expected, lucene, batch=size, shards=shards)
         expected_micro = core_us(expected, lucene, shards=shards)
         yield [
@@ -144,13 +160,16 @@ def factor(bench: Bench, what: str, measured: float, predicted: float) -> float:
     return found
 
 
-def compare_bytes(bench: Bench, index: str, pool: Pool, keys: Sequence[str]) -> None:
+def compare_bytes(bench: Bench, index: str, collection: Collection, keys: Sequence[str]) -> None:
     """Compare the bytes by field. Of an index of --index that are the fields of es_simhash."""
     with warnings.catch_warnings(action="ignore"):  # a technical preview
         body = bench.client.indices.disk_usage(index=index, run_expensive_tasks=True, flush=True)
-    fields = body[index]["fields"]
-    measured = {name: each["total_in_bytes"] / pool.documents for name, each in fields.items()}
-    a_shard = replace(pool, documents=pool.documents // segments_of(bench, index)[0])
+    totals: Counter[str] = Counter()
+    for name, found in body.items():  # an alias may name several indices
+        if name != "_shards":
+            totals.update({field: each["total_in_bytes"] for field, each in found["fields"].items()})
+    measured = {field: total / collection.documents for field, total in totals.items()}
+    a_shard = replace(collection, documents=collection.documents // segments_of(bench, index)[0])
     predicted = bytes_by_field(a_shard, keys, band_values=BAND_VALUES)
     if bench.existing:
         measured, predicted = (
@@ -163,16 +182,16 @@ def compare_bytes(bench: Bench, index: str, pool: Pool, keys: Sequence[str]) -> 
             expected = predicted.get(name, nan)
             rows.append([name, each, expected, max(each / expected, expected / each)])
     both = sum(measured.values()), sum(predicted.values())
-    what = f"{pool.documents:,} documents: bytes of the index"
+    what = f"{collection.documents:,} documents: bytes of the index"
     rows.append(["all", *both, factor(bench, what, *both)])
-    bench.report.add(Facts(f"{pool.documents:,} documents: bytes of a document by field", rows))
+    bench.report.add(Facts(f"{collection.documents:,} documents: bytes of a document by field", rows))
 
 
-def compare_group(bench: Bench, index: str, pool: Pool) -> None:
+def compare_group(bench: Bench, index: str, collection: Collection) -> None:
     seconds, megabytes = in_own_process(group, f"{bench.store}/{index}")
-    expected = pool.documents * GROUP / 1e6, pool.documents * GROUP_MEMORY / 1e6
+    expected = collection.documents * GROUP / 1e6, collection.documents * GROUP_MEMORY / 1e6
     rows = [["group", "measured", "predicted"], ["seconds", seconds, expected[0]], ["MB", megabytes, expected[1]]]
-    bench.report.add(Facts(f"{pool.documents:,} documents: group, of which none is near another", rows))
+    bench.report.add(Facts(f"{collection.documents:,} documents: group, of which none is near another", rows))
 
 
 def group(address: str) -> tuple[float, float]:

@@ -26,7 +26,7 @@ HOW: dict[str, dict[str, Any]] = {
 
 def shards(bench: Bench) -> None:
     """Load an index of 12 shards, measure it, and shrink it to 6, 3 and 1, each shard one Lucene segment."""
-    bench.room(2 * bench.count, BYTES)
+    bench.room(len(SHARDS) * bench.count, BYTES)  # all indices exist at once
     rows: list[list[Any]] = [["shards, look-up", "ms, one at a time", "a second", f"a second, batches of {TOGETHER}"]]
     settings = {"number_of_shards": SHARDS[0], "number_of_replicas": 0, "routing": True}
     with ExitStack() as stack:

@@ -1,8 +1,9 @@
-"""Search where fingerprints are not spread evenly: a crowded segment, and documents that are nearly equal."""
+"""Search where fingerprints are not spread evenly: a hot segment, and documents that are nearly equal."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from report import Table
 from search import BYTES, load, plain_search, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bench import Bench
 
@@ -23,7 +24,7 @@ K = 3
 QUERIES = 40
 PAGE, MOST = 10_000, 100_000
 """Hits of one page, and of all pages, of the plain OR."""
-EVEN, CROWDED, EQUAL = "even", "a quarter share a segment", "nearly equal"
+EVEN, HOT, EQUAL = "even", "a quarter share a segment", "nearly equal"
 
 Found = set[int]
 
@@ -39,7 +40,7 @@ class Pool:
 
 def skew(bench: Bench) -> None:
     """Search three pools: random fingerprints; a quarter of them with one segment; all within 4 bits of each other."""
-    pools = {EVEN: even(bench, 0.0), CROWDED: even(bench, 0.25), EQUAL: equal(bench)}
+    pools = {EVEN: even(bench, 0.0), HOT: even(bench, 0.25), EQUAL: equal(bench)}
     in_sqlite(bench, pools)
     if not bench.store or bench.servers[0].is_opensearch:
         bench.report.left_out("skew in Elasticsearch", "it needs one: --store http://localhost:9200")
@@ -49,16 +50,16 @@ def skew(bench: Bench) -> None:
         in_elasticsearch(bench, name, pool)
 
 
-def even(bench: Bench, crowded: float) -> Pool:
+def even(bench: Bench, hot: float) -> Pool:
     """Return random fingerprints, and queries with a neighbour at each distance from 0 to 7.
 
-    :param crowded: the share of fingerprints and queries whose first segment is the same.
+    :param hot: the share of fingerprints and queries whose first segment is the same.
     """
     segment = 0x5EED << 48
 
     def draw(number: int) -> int:
         value = bench.rng.getrandbits(64)
-        return segment | value >> 16 if number < crowded * 100 else value
+        return segment | value >> 16 if number < hot * 100 else value
 
     queries = [draw(number * 100 // QUERIES) for number in range(QUERIES)]
     planted = {query: fingerprints_near(query, range(8), bench.rng) for query in queries}
@@ -86,11 +87,12 @@ def in_sqlite(bench: Bench, pools: dict[str, Pool]) -> None:
     values, facts = {}, {}
     for name, pool in pools.items():
         address = f"sqlite:///{bench.folder}/skew-{len(facts)}.db"
-        with_store = partial(by_store, open_store(address), blocks=False)
-        fill(open_store(address), pool.values)
-        facts[name] = found_by(with_store, pool)
-        facts[name]["more memory, MB"] = in_own_process(memory_of, "sqlite", address, pool.queries)
-        values |= latencies({name: each(with_store)}, pool.queries, 1, bench.rounds)
+        with closing(open_store(address)) as store:
+            fill(store, pool.values)
+            with_store = partial(by_store, store, blocks=False)
+            facts[name] = found_by(with_store, pool)
+            facts[name]["more memory, MB"] = in_own_process(memory_of, "sqlite", address, pool.queries)
+            values |= latencies({name: each(with_store)}, pool.queries, 1, bench.rounds)
     title = f"SQLite: {bench.count:,} fingerprints, within {K} bits, one query at a time"
     bench.report.add(Table(title, "ms a query", values, EVEN, facts))
     recall = min(each["recall"] for each in facts.values())
@@ -101,9 +103,12 @@ def in_sqlite(bench: Bench, pools: dict[str, Pool]) -> None:
 
 
 def in_elasticsearch(bench: Bench, name: str, pool: Pool) -> None:
-    with bench.index("skew") as index:
+    with bench.index("skew") as index, ExitStack() as stack:
         load(bench.servers[0], index, pool.values)
-        searches = {kind: search_of(kind, f"{bench.store}/{index}") for kind in ("block keys", "plan", "plain OR")}
+        searches = {
+            kind: stack.enter_context(search_of(kind, f"{bench.store}/{index}"))
+            for kind in ("block keys", "plan", "plain OR")
+        }
         facts = {kind: found_by(search, pool) for kind, search in searches.items()}
         for kind in searches:
             more = in_own_process(memory_of, kind, f"{bench.store}/{index}", pool.queries)
@@ -116,16 +121,18 @@ def in_elasticsearch(bench: Bench, name: str, pool: Pool) -> None:
         bench.report.aim(f"skew, {name}, Elasticsearch: recall", recall, at_least=1)
 
 
-def search_of(kind: str, address: str) -> Callable[[int], tuple[Found, int]]:
-    """Return a search: from a query to the fingerprints that it finds, and the number of candidates."""
-    if kind == "sqlite":
-        return partial(by_store, open_store(address), blocks=False)
-    from elasticsearch import Elasticsearch
-
+@contextmanager
+def search_of(kind: str, address: str) -> Iterator[Callable[[int], tuple[Found, int]]]:
+    """Yield a search: from a query to the fingerprints that it finds, and the number of candidates."""
     if kind == "plain OR":
+        from elasticsearch import Elasticsearch
+
         server, _, index = address.rpartition("/")
-        return partial(plain, Elasticsearch(server, request_timeout=600), index)
-    return partial(by_store, open_store(address), blocks=kind == "block keys")
+        with Elasticsearch(server, request_timeout=600) as client:
+            yield partial(plain, client, index)
+        return
+    with closing(open_store(address)) as store:
+        yield partial(by_store, store, blocks=kind == "block keys")
 
 
 def by_store(store: Any, query: int, *, blocks: bool) -> tuple[Found, int]:
@@ -142,16 +149,20 @@ def plain(client: Any, index: str, query: int) -> tuple[Found, int]:
     found: Found = set()
     count, after = 0, None
     point = client.open_point_in_time(index=index, keep_alive="1m")["id"]
-    while count < MOST:
-        search = {"size": PAGE, "pit": {"id": point, "keep_alive": "1m"}, "sort": ["_shard_doc"], **plain_search(query)}
-        body = client.search(body={**search, **({} if after is None else {"search_after": after})})
-        hits = body["hits"]["hits"]
-        found |= values_of([body])[0]
-        count += len(hits)
-        if len(hits) < PAGE:
-            break
-        after = hits[-1]["sort"]
-    client.close_point_in_time(id=point)
+    try:
+        while count < MOST:
+            pit = {"id": point, "keep_alive": "1m"}
+            search = {"size": PAGE, "pit": pit, "sort": ["_shard_doc"], **plain_search(query)}
+            body = client.search(body={**search, **({} if after is None else {"search_after": after})})
+            point = body["pit_id"]
+            hits = body["hits"]["hits"]
+            found |= values_of([body])[0]
+            count += len(hits)
+            if len(hits) < PAGE:
+                break
+            after = hits[-1]["sort"]
+    finally:
+        client.close_point_in_time(id=point)
     return found, count
 
 
@@ -189,8 +200,9 @@ def found_by(search: Callable[[int], tuple[Found, int]], pool: Pool) -> dict[str
 
 def memory_of(kind: str, address: str, queries: Sequence[int]) -> float:
     """Return by how many megabytes the searches make the peak of a process higher, after the first search."""
-    search = each(search_of(kind, address))
-    search(queries[:1])
-    before = peak_megabytes()
-    search(queries)
-    return peak_megabytes() - before
+    with search_of(kind, address) as found:
+        search = each(found)
+        search(queries[:1])
+        before = peak_megabytes()
+        search(queries)
+        return peak_megabytes() - before

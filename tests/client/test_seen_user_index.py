@@ -182,7 +182,7 @@ def test_a_document_that_vanishes_while_its_seen_items_are_removed_is_gone(
 def test_a_removal_that_others_keep_beating_is_an_error_that_names_the_user(
     client: Elasticsearch, users: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = SeenItems(client, index=users, **CONFIG)
+    seen = SeenItems(client, index=users, deadline=0.5, **CONFIG)
     seen.setup()
     seen.add("ann", ["a"])
     send, visits = client.perform_request, iter(range(1_000))

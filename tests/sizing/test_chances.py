@@ -51,7 +51,7 @@ def test_the_chance_of_a_plan_is_the_share_of_all_fingerprints_that_pass(k: int)
     plan = query_plan(k, SEGMENTS)
     query = (5, 0, 7, 2)
     assert plan_chance(plan, WIDTH) == pytest.approx(counted(plan, [query]))
-    assert plan_chance(plan, WIDTH, crowded=True) == pytest.approx(counted(plan, [query], first=5))
+    assert plan_chance(plan, WIDTH, hot=True) == pytest.approx(counted(plan, [query], first=5))
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -62,25 +62,27 @@ def test_the_chance_of_a_plan_for_two_fingerprints_is_the_mean_of_all_pairs(k: i
     assert plan_chance(plan, WIDTH, 2) == pytest.approx(mean, rel=0.2)
 
 
-@given(widths=st.lists(st.integers(1, 3), min_size=2, max_size=4), equal=st.integers(1, 4), crowd=st.integers(0, 5))
+@given(
+    widths=st.lists(st.integers(1, 3), min_size=2, max_size=4), equal=st.integers(1, 4), equal_bits=st.integers(0, 5)
+)
 def test_the_chance_of_blocks_is_the_share_of_all_fingerprints_with_equal_blocks(
-    widths: list[int], equal: int, crowd: int
+    widths: list[int], equal: int, equal_bits: int
 ) -> None:
     bits = sum(widths)
     same = passing = 0
     for value in range(1 << bits):  # looked up is 0
         digits = f"{value:0{bits}b}"
-        if "1" in digits[:crowd]:
+        if "1" in digits[:equal_bits]:
             continue
         starts = [sum(widths[:n]) for n in range(len(widths))]
         same += 1
         passing += sum("1" not in digits[s : s + w] for s, w in zip(starts, widths, strict=True)) >= equal
-    assert blocks_chance(widths, equal, crowd=crowd) == pytest.approx(passing / same)
+    assert blocks_chance(widths, equal, equal_bits=equal_bits) == pytest.approx(passing / same)
 
 
 def test_the_chance_of_the_plain_or_is_that_of_blocks_of_which_one_is_equal() -> None:
     assert plain_chance(4) == pytest.approx(blocks_chance([16] * 4, 1))
-    assert plain_chance(4, crowded=True) == blocks_chance([16] * 4, 1, crowd=16) == 1
+    assert plain_chance(4, hot=True) == blocks_chance([16] * 4, 1, equal_bits=16) == 1
 
 
 @given(values=st.integers(1, 4), draws=st.integers(0, 5))

@@ -211,7 +211,7 @@ def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
 @pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_elasticsearch_gives_the_outcomes_of_the_reference(
-    elasticsearch_url: str, make_index: Callable[[], str]
+    elasticsearch_url: str, make_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @given(
         runs=runs,
@@ -219,9 +219,13 @@ def test_elasticsearch_gives_the_outcomes_of_the_reference(
         on_duplicate=st.sampled_from(["index", "skip"]),
         size=st.integers(1, 9),
         confirm=confirms,
+        window=st.sampled_from([2, 20_000]),
     )
     @settings(max_examples=12, deadline=None, derandomize=True)
-    def law(runs: list[Any], max_distance: int, on_duplicate: str, size: int, confirm: float | None) -> None:
+    def law(
+        runs: list[Any], max_distance: int, on_duplicate: str, size: int, confirm: float | None, window: int
+    ) -> None:
+        monkeypatch.setattr(flow, "WINDOW", window)
         address = f"{elasticsearch_url}/{make_index()}"
         with Documents(address) as documents:
             documents.setup()

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.contract import handler_of
-from es_simhash.stores.elasticsearch import aliases, documents, examine, keys_state, scan, search, times, users
+from es_simhash.stores.elasticsearch import (
+    aliases,
+    documents,
+    examine,
+    fingerprints,
+    keys_state,
+    scan,
+    search,
+    times,
+    users,
+)
 
 if TYPE_CHECKING:
     from es_simhash.contract import Request
@@ -18,6 +28,7 @@ HANDLERS = {
     **keys_state.HANDLERS,
     **search.HANDLERS,
     **scan.HANDLERS,
+    **fingerprints.HANDLERS,
     **times.HANDLERS,
     **users.HANDLERS,
     **examine.HANDLERS,

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.calls import Index
 
 
-ROW_FIELDS = [f"simhash.{name}" for name in (*LONGS, "digest", "group", "duplicate_of", "written")]
+FINGERPRINT_FIELDS = [f"simhash.{name}" for name in LONGS]
+"""The fields of a fingerprint, the highest bits first. One of 64 bits has only the first."""
+ROW_FIELDS = [*FINGERPRINT_FIELDS, *(f"simhash.{name}" for name in ("digest", "group", "duplicate_of", "written"))]
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
 """The fields that a Row with keys needs, too. Such a Row of a search comes without its block keys."""

@@ -18,6 +18,7 @@ from es_simhash.contract import (
     Fetch,
     FetchFields,
     KeysState,
+    ReadFingerprints,
     Refresh,
     Relink,
     Remove,
@@ -137,6 +138,10 @@ def _keys_state(meta: Mapping[str, str], name: str) -> KeysState:
 
 def _write_keys_state(state: KeysState, connection: Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.to_dict())])
+
+
+def _read_fingerprints(request: ReadFingerprints, database: Database) -> None:
+    """Read nothing: a look-up in the file costs little."""
 
 
 def _check_time_field(request: CheckTimeField, database: Database) -> None:
@@ -379,6 +384,7 @@ HANDLERS = dict(
         handler(DescribeKeys, _describe_keys),
         handler(SetUpKeys, _set_up_keys),
         handler(CompleteKeys, _complete_keys),
+        handler(ReadFingerprints, _read_fingerprints),
         handler(CheckTimeField, _check_time_field),
         handler(Fetch, _fetch),
         handler(FetchFields, _fetch_fields),

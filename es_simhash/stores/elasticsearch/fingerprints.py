@@ -1,0 +1,138 @@
+"""Handler of ReadFingerprints.
+
+The server gives each write in a shard the next sequence number. So the documents that were written after a former reply
+are those with a higher number in their shard. If the numbers have risen by as many as the program itself has written,
+no other program has written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import FingerprintPage, ReadFingerprints
+from es_simhash.fingerprinting.encoding import from_longs
+from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.rows import FINGERPRINT_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from es_simhash.stores.elasticsearch.calls import Index, Steps
+
+PAGE = 10_000
+"""Documents in a page."""
+
+Shard = tuple[str, int]
+"""The name of an index, and the number of the shard in it."""
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Where the reading goes on.
+
+    :param read: by shard, the last sequence number of the documents that were read or need not be read; -1 for none.
+    :param to: by shard, up to which sequence number documents are read before the last page; only of the shards that
+        have some.
+    """
+
+    read: Mapping[Shard, int]
+    to: Mapping[Shard, int]
+
+
+def _read_fingerprints(request: ReadFingerprints, index: Index) -> Steps[FingerprintPage | None]:
+    if index.routing is not None:
+        return None  # its shard holds documents of others, and it is not large
+    position: _Position | None = request.after
+    if position is None or not position.to:
+        read = {} if position is None else position.read
+        found = yield from _last_numbers(read, request.most, index)
+        if found is None:
+            return None
+        own = request.own if position is not None else None
+        if own is not None and sum(number - read.get(shard, -1) for shard, number in found.items()) == own:
+            return FingerprintPage((), _Position({**read, **found}, {}), more=False)
+        to = {shard: number for shard, number in found.items() if number > read.get(shard, -1)}
+        position = _Position({**dict.fromkeys(found, -1), **read}, to)
+    if not position.to:
+        return FingerprintPage((), position, more=False)
+    return (yield from _page(position, index))
+
+
+def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> Steps[dict[Shard, int] | None]:
+    """Return by shard the highest sequence number of the documents that search finds, -1 for none.
+
+    :param read: where the reading has come to.
+    :param most: documents of all shards; with more the reply is None.
+    """
+    names = index.members.names if index.members.several else (index.index,)
+    any_shard = [_search(name, None, {"size": 0, "track_total_hits": most is not None}) for name in names]
+    bodies = yield from _multi_search(any_shard, index)
+    if most is not None and sum(body["hits"]["total"]["value"] for body in bodies) > most:
+        return None
+    shards = [
+        (name, number) for name, body in zip(names, bodies, strict=True) for number in range(body["_shards"]["total"])
+    ]
+    last = {"sort": [{"_seq_no": "desc"}], "size": 1, "track_total_hits": False}
+    searches = [
+        _search(name, number, {**last, "query": _numbers(above=read.get((name, number), -1))})
+        for name, number in shards
+    ]
+    bodies = yield from _multi_search(searches, index)
+    found: dict[Shard, int] = {}
+    for shard, body in zip(shards, bodies, strict=True):
+        hits = body["hits"]["hits"]
+        found[shard] = hits[0]["sort"][0] if hits else read.get(shard, -1)
+    return found
+
+
+def _page(position: _Position, index: Index) -> Steps[FingerprintPage]:
+    """Return the next page of the first shard that has documents to read."""
+    shard, last = next(iter(position.to.items()))
+    new = _numbers(above=position.read[shard], to=last)
+    page = {
+        "query": {"bool": {"filter": [new, {"exists": {"field": FINGERPRINT_FIELDS[0]}}]}},
+        "sort": [{"_seq_no": "asc"}],
+        "size": PAGE,
+        "docvalue_fields": FINGERPRINT_FIELDS,
+        "track_total_hits": False,
+    }
+    [body] = yield from _multi_search([_search(*shard, page)], index)
+    hits = body["hits"]["hits"]
+    read = {**position.read, shard: hits[-1]["sort"][0] if len(hits) == PAGE else last}
+    to = {each: number for each, number in position.to.items() if number > read[each]}
+    after = _Position(read, to)
+    return FingerprintPage(list(_fingerprints(hits)), after, more=bool(to))
+
+
+def _fingerprints(hits: Iterable[Mapping[str, Any]]) -> Iterable[int]:
+    for hit in hits:
+        longs = [hit["fields"][field] for field in FINGERPRINT_FIELDS if field in hit["fields"]]
+        yield from map(from_longs, zip(*longs, strict=False))  # a damaged document has several values
+
+
+def _numbers(*, above: int, to: int | None = None) -> dict[str, Any]:
+    """Return the clause for the documents with sequence numbers in a range."""
+    return {"range": {"_seq_no": {"gt": above} if to is None else {"gt": above, "lte": to}}}
+
+
+def _search(name: str, number: int | None, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the two lines of a search in one shard of an index, or in all."""
+    one = {} if number is None else {"preference": f"_shards:{number}"}
+    return {"index": name, "allow_partial_search_results": False, **one}, {"_source": False, **body}
+
+
+def _multi_search(
+    searches: Iterable[tuple[dict[str, Any], dict[str, Any]]], index: Index
+) -> Steps[list[dict[str, Any]]]:
+    response = yield Call("POST", "/_msearch", [line for search in searches for line in search])
+    bodies: list[dict[str, Any]] = response["responses"]
+    for body in bodies:
+        if "error" in body:
+            raise error_from_body(body, body["status"], index.name)
+        check_complete(body, index.name)
+    return bodies
+
+
+HANDLERS = dict([handler(ReadFingerprints, _read_fingerprints)])

@@ -1,0 +1,92 @@
+"""The fingerprints of a store in the memory of an ingest: it looks up only documents that are near one of them.
+
+A look-up costs more, the larger the index. In a large ingest nearly all look-ups find nothing. So an ingest reads the
+fingerprints of the store, 32 bytes of memory for each, once it has looked up many documents in comparison with those
+that are stored. Until then, and in a small ingest, each document is looked up in the store.
+
+If they would take more than a quarter of the free memory, each document is looked up in the store again.
+
+Nothing is missed that search finds: a document near a fingerprint here, or without a fingerprint, is still looked up.
+What the ingest writes is added when search finds it. What other programs write is read at the same time.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from es_simhash.contract import ReadFingerprints, ask
+from es_simhash.free_memory import free_memory
+from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable, most_held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from es_simhash.contract import Flow, Row
+    from es_simhash.verbs.outcome import Document
+    from es_simhash.verbs.rule import ResolvedRule
+
+WORTHWHILE = 8
+"""Stored documents for each that was looked up. To read a fingerprint takes less than an eighth of a look-up."""
+MOST = 25_000_000
+"""Fingerprints in memory, if the free memory is not known."""
+FRESH = 30.0
+"""Seconds. If the last refresh was longer ago, other programs may have written, so each document is looked up."""
+
+
+class StoredFingerprints:
+    """The fingerprints of all documents that search finds, unless there are too many of them.
+
+    :param rule: of the ingest.
+    """
+
+    def __init__(self, rule: ResolvedRule) -> None:
+        self._bits = rule.bits
+        self._max_distance = max(0, rule.max_distance)
+        self._usable = not rule.keys and rule.max_distance <= LARGEST_DISTANCE
+        self._table: FingerprintTable | None = None
+        self._after: Any = None
+        free = free_memory()
+        self._most = MOST if free is None else most_held(free, rule.bits)
+        self._looked_up = 0
+        self._read_at = 0.0
+
+    def to_look_up(self, documents: Sequence[Document]) -> Sequence[Document]:
+        """Return the documents that may have a duplicate that search finds."""
+        self._looked_up += len(documents)
+        table = self._table
+        if table is None or time.monotonic() - self._read_at > FRESH:
+            return documents
+        values = [document.fingerprint.value for document in documents]
+        near = iter(table.may_be_near([value for value in values if value is not None], self._max_distance).tolist())
+        return [each for each, value in zip(documents, values, strict=True) if value is None or next(near)]
+
+    def refreshed(self, rows: Iterable[Row], writes: int) -> Flow[None]:
+        """Add what search finds since a refresh.
+
+        :param rows: what the ingest has written since the refresh before.
+        :param writes: how many writes these took.
+        """
+        if not self._usable:
+            return
+        table = self._table
+        if table is None:
+            request = ReadFingerprints(most=min(self._most, WORTHWHILE * self._looked_up))
+            table, rows = FingerprintTable(self._bits), ()  # they are read with all others
+        else:
+            request = ReadFingerprints(self._after, writes)
+        table = table.with_more([row.fingerprint for row in rows if row.fingerprint is not None])
+        began = time.monotonic()
+        page = yield from ask(request)
+        if page is None:
+            return
+        while page.more:
+            table = table.with_more(page.values)
+            page = yield from ask(ReadFingerprints(page.after))
+            if page is None:
+                return
+        self._table = table = table.with_more(page.values)
+        self._after, self._read_at = page.after, began
+        if len(table) > self._most:
+            self._table, self._usable = None, False
