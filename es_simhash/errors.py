@@ -109,6 +109,19 @@ class TooLarge(StoreError):
     """A request has more bytes than the server accepts."""
 
 
+def set_up_by(name: str, command: str = "init") -> str:
+    """Return how to set up a store, for messages.
+
+    :param command: the command that does it.
+    """
+    return f"run `es-simhash {command} --store {name}`, or call setup() in code"
+
+
+def not_set_up(name: str) -> NotSetUp:
+    """Return the error for a store that was not set up."""
+    return NotSetUp(f"{name} is not set up: {set_up_by(name)}")
+
+
 # --- errors of seen items --------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +20,7 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
-from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
+from es_simhash.cli.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.verbs.outcome import Counts
 
@@ -85,7 +83,6 @@ def backfill(
     it adds the keys to documents that have a fingerprint.
     """
     counts = Counts()
-    started = time.monotonic()
     with open_documents(**store) as documents, Interruptible() as interruptible:
         total = None if again else documents.missing(filter=filter) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
@@ -98,19 +95,9 @@ def backfill(
             **run,
         )
         progress = tqdm(total=total, unit=" documents", disable=True if quiet else None, leave=False)
-        with closing(outcomes), progress:
-            try:
-                with OutcomePrinter(as_json, progress, quiet=quiet) as printer:
-                    for outcome in outcomes:
-                        counts.add(outcome)
-                        progress.update()
-                        printer.show(outcome)
-            except BaseException:
-                if counts.total and not quiet:  # without any counts the error message is enough
-                    print_counts(counts, 0, time.monotonic() - started, as_json)
-                raise
-    if not quiet:
-        print_counts(counts, 0, time.monotonic() - started, as_json)
+        with progress:
+            printer = OutcomePrinter(as_json, progress, quiet=quiet)
+            print_outcomes(outcomes, counts, printer, lambda outcome: progress.update())
     if interruptible.signal is not None:
         echo("es-simhash: interrupted; run the same command again to continue", err=True)
         sys.exit(interruptible.exit_code)

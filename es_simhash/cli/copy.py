@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import deque
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
@@ -25,10 +24,10 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import count_of, echo
-from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
+from es_simhash.cli.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.cli.scheme import fingerprinter_factory, scheme_options
 from es_simhash.client import Documents
-from es_simhash.errors import InputError, SimhashError
+from es_simhash.errors import InputError
 from es_simhash.ingest.copy_checkpoint import CopyCheckpoint
 from es_simhash.search.keys import KINDS
 from es_simhash.stores.address import sqlite_file
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
     from es_simhash.ingest.write_order import Position, WholeDocument
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.verbs.outcome import Outcome
 
 _CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
 NO_KEYS = "none"
@@ -118,7 +118,6 @@ def copy(
         {"--from": sqlite_file(old), "--to": sqlite_file(new), "--resume": resume, "--dead-letter": dead_letter}, ()
     )
     connection = {name: store.pop(name) for name in _CONNECTION}
-    started = time.monotonic()
     with ExitStack() as stack:
         source = stack.enter_context(_open(old, connection, fingerprinter_factory(**store)))
         kinds = tuple(kind for kind in keys if kind != NO_KEYS) if keys else source.keys()
@@ -131,9 +130,8 @@ def copy(
                 f"{target.name}: created with the fields of es_simhash; the server chooses the type of others", err=True
             )
         checkpoint = stack.enter_context(closing(CopyCheckpoint(resume))) if resume else None
-        progress = _Progress(stack, source.name, checkpoint, dead_letter)
-        before = progress.counts.total
         bar = stack.enter_context(tqdm(unit=" documents", disable=True if quiet else None, leave=False))
+        progress = _Progress(stack, source.name, checkpoint, dead_letter)
         interruptible = stack.enter_context(Interruptible())
         documents = stack.enter_context(closing(source.whole_documents(after=progress.position)))
         outcomes = target.ingest(
@@ -143,18 +141,12 @@ def copy(
             rule=rule,
             **run,
         )
-        try:
-            with closing(outcomes), OutcomePrinter(as_json, bar, quiet=quiet) as printer:
-                for outcome in outcomes:
-                    progress.done(outcome)
-                    bar.update()
-                    printer.show(outcome)
-        except (SimhashError, KeyboardInterrupt):
-            if progress.counts.total and not quiet:
-                print_counts(progress.counts, before, time.monotonic() - started, as_json)
-            raise
-        if not quiet:
-            print_counts(progress.counts, before, time.monotonic() - started, as_json)
+
+        def note(outcome: Outcome) -> None:
+            progress.done(outcome)
+            bar.update()
+
+        print_outcomes(outcomes, progress.counts, OutcomePrinter(as_json, bar, quiet=quiet), note)
         if interruptible.signal is not None:
             echo("es-simhash: interrupted; run the same command again to continue", err=True)
             sys.exit(interruptible.exit_code)
@@ -166,9 +158,9 @@ def copy(
 
 
 def _open(address: str, connection: dict[str, Any], fingerprinter: Any) -> Documents:
-    _, options = client_options(address, **connection)
     if sqlite_file(address) is not None:  # the options are meant for the other store
-        options = {name: value for name, value in options.items() if name == "deadline"}
+        connection = dict.fromkeys(connection) | {"no_verify_certs": False, "deadline": connection["deadline"]}
+    _, options = client_options(address, **connection)
     return Documents(address, fingerprinter=fingerprinter, **options)
 
 
@@ -194,9 +186,8 @@ class _Progress:
             self._read.append(document.position)
             yield document
 
-    def done(self, outcome: Any) -> None:
+    def done(self, outcome: Outcome) -> None:
         """Note the outcome of the next document."""
-        self.counts.add(outcome)
         self.position = self._read.popleft()
         if self._letters is not None and outcome.reason is not None:
             self._letters.put(outcome)

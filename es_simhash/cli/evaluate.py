@@ -23,6 +23,7 @@ from es_simhash.cli.options import (
 )
 from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.plot import check_plot, plot
+from es_simhash.cli.sample import sampled_pairs
 from es_simhash.cli.scheme import make_fingerprinter, open_documents, scheme_options
 from es_simhash.errors import InputError
 from es_simhash.evaluation.evaluate import evaluate as evaluate_pairs
@@ -173,11 +174,8 @@ class _Pairs:
 
 def _print_sample(documents: Documents, size: int, fields: list[str], filter: dict[str, Any] | None, seed: int) -> None:
     drawn: dict[int, int] = {}
-    for pair in documents.sample_pairs(size, text_field=fields, filter=filter, seed=seed):
+    for pair in sampled_pairs(documents, size, fields, filter, seed):
         print_json(asdict(pair))
         drawn[pair.distance] = drawn.get(pair.distance, 0) + 1
-    if not drawn:
-        within = documents.fingerprinter().scheme.max_distance
-        raise InputError(f"no two documents in {documents.name} are within {within} bits of each other")
     by_distance = ", ".join(f"{count} at {count_of(distance, 'bit')}" for distance, count in drawn.items())
     echo(f"{count_of(sum(drawn.values()), 'pair')}: {by_distance}", err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from contextlib import ExitStack, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,9 +24,9 @@ from es_simhash.cli.options import (
     text_field_option,
 )
 from es_simhash.cli.output import echo
-from es_simhash.cli.runs import OutcomePrinter, print_counts, run_options
+from es_simhash.cli.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.cli.scheme import open_documents, scheme_options
-from es_simhash.errors import DuplicateFound, InputError, SimhashError
+from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.ingest.checkpoint import Checkpoint
 from es_simhash.stores.address import sqlite_file
 from es_simhash.verbs.ingest import ON_DUPLICATE
@@ -35,6 +34,7 @@ from es_simhash.verbs.outcome import Counts
 
 if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.verbs.outcome import Outcome
 
 
 @click.command(cls=Command)
@@ -115,7 +115,6 @@ def ingest(
     check_different_files(
         {"--store": sqlite_file(store["store"]), "--resume": resume, "--dead-letter": dead_letter}, source.paths
     )
-    started = time.monotonic()
     stopped: DuplicateFound | None = None
     with ExitStack() as stack:
         documents = stack.enter_context(open_documents(**store))  # before any file is created
@@ -126,43 +125,34 @@ def ingest(
         if checkpoint is not None and letters is not None:
             checkpoint.note = letters.note
         counts = checkpoint.counts if checkpoint else Counts()
-        before = counts.total
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
         check = partial(check_fields, id_field=id_field, text_fields=rule.text_fields)
-        outcomes = stack.enter_context(
-            closing(
-                documents.ingest(
-                    interruptible.until_interrupted(source.lines(progress, check)),
-                    id_field=id_field,
-                    on_duplicate=on_duplicate,
-                    filter=filter,
-                    checkpoint=checkpoint,
-                    rule=rule,
-                    **run,
-                )
-            )
+        outcomes = documents.ingest(
+            interruptible.until_interrupted(source.lines(progress, check)),
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            checkpoint=checkpoint,
+            rule=rule,
+            **run,
         )
+
+        def note(outcome: Outcome) -> None:
+            if letters is not None and outcome.reason is not None:
+                letters.put(outcome)
+            if checkpoint is not None and letters is not None:
+                checkpoint.note = letters.note
+            progress.done()
+
         try:
-            with OutcomePrinter(as_json, progress, quiet=quiet) as printer:
-                for outcome in outcomes:
-                    if letters is not None and outcome.reason is not None:
-                        letters.put(outcome)
-                    if checkpoint is not None and letters is not None:
-                        checkpoint.note = letters.note
-                    counts.add(outcome)
-                    progress.done()
-                    printer.show(outcome)
+            print_outcomes(outcomes, counts, OutcomePrinter(as_json, progress, quiet=quiet), note)
         except DuplicateFound as error:
             stopped = error
-        except (SimhashError, KeyboardInterrupt) as error:
+        except InputError:
             # After a signal the input may end before the line that an earlier run had reached. That is no error.
-            if not (isinstance(error, InputError) and interruptible.signal):
-                if counts.total and not quiet:
-                    print_counts(counts, before, time.monotonic() - started, as_json)
+            if not interruptible.signal:
                 raise
-    if not quiet:
-        print_counts(counts, before, time.monotonic() - started, as_json)
     _exit(counts, stopped, source, interruptible)
 
 

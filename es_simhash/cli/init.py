@@ -41,7 +41,7 @@ _KEYS_ADDED = (
     section="Rollover",
     is_flag=True,
     help="For an index that rolls over: make the name an alias, its first index, and an index template for those that "
-    "follow. Elasticsearch only.",
+    "follow. Not for SQLite.",
 )
 def init(keys: tuple[str, ...], template: bool, **store: Any) -> None:
     """Set up a store for fingerprints.

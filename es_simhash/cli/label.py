@@ -12,9 +12,9 @@ import click
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, store_options, text_field_option
 from es_simhash.cli.output import ask, count_of, echo, echo_coloured
+from es_simhash.cli.sample import sampled_pairs
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.cli.terminal import has_colours, side_by_side
-from es_simhash.errors import InputError
 from es_simhash.review.differences import differences, shortened
 from es_simhash.review.labels import LabelFile
 from es_simhash.review.titles import text_or_empty
@@ -57,20 +57,13 @@ def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[
     es-simhash label --sample 200 --store http://localhost:9200/news
     """
     with open_documents(**store) as documents, LabelFile(out) as labels:
-        drawn = [
-            (pair.a_id, pair.b_id, pair.distance)
-            for pair in documents.sample_pairs(sample, text_field=text_field, filter=filter, seed=seed)
-        ]
-        scheme = documents.fingerprinter().scheme
-        if not drawn:
-            raise InputError(
-                f"no two documents in {documents.name} are within {scheme.max_distance} bits of each other"
-            )
+        pairs = sampled_pairs(documents, sample, text_field, filter, seed)
+        drawn = [(pair.a_id, pair.b_id, pair.distance) for pair in pairs]
         random.Random(seed).shuffle(drawn)
         left = [pair for pair in drawn if not labels.has(*pair[:2])]
         if len(left) < len(drawn):
             echo(f"{count_of(len(drawn) - len(left), 'pair')} of {len(drawn):,} labelled already in {out}")
-        added = _Session(documents, labels, tuple(text_field), scheme).ask_all(left)
+        added = _Session(documents, labels, tuple(text_field), documents.fingerprinter().scheme).ask_all(left)
     echo(f"{count_of(added, 'label')} added to {out}, {count_of(len(left) - added, 'pair')} left")
 
 

@@ -12,11 +12,12 @@ import click
 from es_simhash.cli.help import CONNECTION, DUPLICATES, OWN, AddOption, option
 from es_simhash.cli.output import show_details
 from es_simhash.drive import DEADLINE
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.times import LONGEST
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
-from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX
+from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX, default_address
 from es_simhash.verbs.seen import SEEN_DEADLINE
 
 if TYPE_CHECKING:
@@ -123,7 +124,19 @@ def client_options(
     timeout: float | None,
     deadline: float | None,
 ) -> tuple[str | None, dict[str, Any]]:
-    """Return the store's address, and the other arguments of Documents and SeenItems that :func:`store_options` set."""
+    """Return the store's address, and the other arguments of Documents and SeenItems that :func:`store_options` set.
+
+    :raises InputError: if an option is for servers, and the store is an SQLite file.
+    """
+    if (store or default_address()).startswith("sqlite:"):
+        given = {
+            "--api-key": api_key is not None,
+            "--ca-certs": ca_certs is not None,
+            "--no-verify-certs": no_verify_certs,
+            "--timeout": timeout is not None,
+        }
+        if wrong := ", ".join(flag for flag, is_given in given.items() if is_given):
+            raise InputError(f"{wrong} given with an SQLite file: use these with Elasticsearch or OpenSearch only")
     options: dict[str, Any] = {
         "api_key": api_key,
         "ca_certs": ca_certs,
@@ -231,8 +244,8 @@ measure_option = option(
     default=MEASURES[0],
     show_default=True,
     help="How --confirm measures the similarity. jaccard: of character shingles. containment: the share of the shorter "
-    "text's shingles that the longer text has, for cut or framed copies. cosine: of weighted words. levenshtein: "
-    "edits, for short texts.",
+    "text's shingles that the longer text has, for a copy that was cut or stands inside other text. cosine: of "
+    "weighted words. levenshtein: edits, for short texts.",
 )
 numbers_option = option(
     "--numbers-agree",

@@ -1,8 +1,10 @@
-"""What ingest and backfill share: the options of a run, and how outcomes and counts are printed."""
+"""What ingest, backfill and copy share: the options of a run, and how outcomes and counts are printed."""
 
 from __future__ import annotations
 
 import os
+import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,10 +12,13 @@ import click
 from es_simhash.cli.help import RUN, option
 from es_simhash.cli.options import collect_options
 from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.errors import SimhashError
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_TEXT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
     from tqdm import tqdm
     from typing_extensions import Self
 
@@ -76,6 +81,7 @@ class OutcomePrinter:
     As JSON, every outcome is a line. As text, only duplicates are printed, and on standard error the documents that
     were rejected or failed. Documents that failed for the same reason as the last one are counted, not printed.
 
+    :param progress: the bar of the command; it is cleared before a line is printed.
     :param quiet: print only the documents that were rejected or failed, as text.
     """
 
@@ -85,6 +91,7 @@ class OutcomePrinter:
         self._progress = progress
         self._last_reason: str | None = None
         self._for_same_reason = 0
+        self._started = time.monotonic()
 
     def show(self, outcome: Outcome) -> None:
         """Print one outcome."""
@@ -98,6 +105,15 @@ class OutcomePrinter:
             bits = f", {count_of(outcome.distance or 0, 'bit')}" if known else ""
             skipped = "" if outcome.stored else "  (not stored)"
             echo(f"{outcome.id}  {_OUTCOME_LABELS[outcome.outcome]} {outcome.duplicate_of}{bits}{skipped}")
+
+    def show_counts(self, counts: Counts, before: int) -> None:
+        """Print how many documents had each outcome.
+
+        :param before: how many of the documents were counted by earlier runs with the same checkpoint.
+        """
+        if not self._quiet:
+            self._progress.clear()
+            _print_counts(counts, before, time.monotonic() - self._started, self._as_json)
 
     def __enter__(self) -> Self:
         return self
@@ -122,12 +138,34 @@ class OutcomePrinter:
         echo(f"{outcome.outcome}: {reason}", err=True)
 
 
-def print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> None:
-    """Print how many documents had each outcome.
+def print_outcomes(
+    outcomes: Generator[Outcome, None, None],
+    counts: Counts,
+    printer: OutcomePrinter,
+    note: Callable[[Outcome], object],
+) -> None:
+    """Print the outcomes of a run, then the counts. They are also printed before an error is raised.
 
-    :param before: how many of the documents were counted by earlier runs with the same checkpoint.
-    :param seconds: duration of this run.
+    :param outcomes: is closed at the end.
+    :param counts: the counts of earlier runs with the same checkpoint. Each outcome is added.
+    :param note: is called with each outcome, before it is printed.
     """
+    before = counts.total
+    with closing(outcomes):
+        try:
+            with printer:
+                for outcome in outcomes:
+                    note(outcome)
+                    counts.add(outcome)
+                    printer.show(outcome)
+        except (SimhashError, KeyboardInterrupt):
+            if counts.total:  # without any counts the error message is enough
+                printer.show_counts(counts, before)
+            raise
+        printer.show_counts(counts, before)
+
+
+def _print_counts(counts: Counts, before: int, seconds: float, as_json: bool) -> None:
     if as_json:
         print_json(counts.to_dict())
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-import unicodedata
 from typing import TYPE_CHECKING
 
 import click
+from wcwidth import iter_graphemes, wcswidth
 
 from es_simhash.cli.output import printable
 
@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 NARROWEST = 60
 """Columns of a terminal in which two texts stand side by side. In a narrower one they stand one below the other."""
 _GAP = " | "
-# A word of a script that is written with spaces, one other character, or a space.
-_UNIT = re.compile(r"[!-~\u00a1-\u02af\u0370-\u1fff]+|\s+|.", re.DOTALL)
+# Words of a script that is written with spaces, white space, or other characters. The selectors and joiners of emoji
+# belong to any of them.
+_WORD = r"!-~\u00a1-\u1fff\u200d\u20e3\ufe0e\ufe0f"
+_UNITS = re.compile(rf"(?P<word>[{_WORD}]+)|(?P<space>\s+)|[^{_WORD}\s][^!-~\u00a1-\u1fff\s]*")
 
 
 def width_of(text: str) -> int:
-    """Return how many columns a text takes. A Han character takes two, a combining accent none."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
+    """Return how many columns a text takes, as :func:`~es_simhash.cli.output.echo` prints it.
+
+    A Han character takes two, an emoji too, a combining accent none.
+    """
+    text = printable(text)
+    return len(text) if text.isascii() else wcswidth(text)
 
 
 def padded(text: str, width: int) -> str:
@@ -43,11 +44,13 @@ def cut(text: str, width: int) -> str:
     """Return the beginning of a text that fits into a number of columns."""
     if width_of(text) <= width:
         return text
-    end = used = 0
-    while used + width_of(text[end]) < width:
-        used += width_of(text[end])
-        end += 1
-    return text[:end] + "…"
+    kept, used = "", 0
+    for character in iter_graphemes(text):
+        used += width_of(character)
+        if used >= width:
+            break
+        kept += character
+    return kept + "…"
 
 
 def has_colours() -> bool:
@@ -104,9 +107,14 @@ def _wrapped(texts: Iterable[tuple[str, bool]], width: int, colour: str | None) 
 
 def _units(text: str, width: int) -> Iterator[str]:
     """Yield what is not broken at the end of a line: words, and single characters of other scripts."""
-    for found in _UNIT.finditer(text):
-        unit = " " if found[0].isspace() else printable(found[0])
-        while width_of(unit) > width:
-            yield unit[: width // 2]
-            unit = unit[width // 2 :]
-        yield unit
+    for found in _UNITS.finditer(text):
+        if found["space"]:
+            yield " "
+        elif found["word"]:
+            unit = printable(found[0])
+            while width_of(unit) > width:
+                yield unit[: width // 2]
+                unit = unit[width // 2 :]
+            yield unit
+        else:
+            yield from map(printable, iter_graphemes(found[0]))

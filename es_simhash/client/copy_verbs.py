@@ -9,7 +9,7 @@ from es_simhash.client.review_verbs import ReviewVerbs
 from es_simhash.contract import Describe, Locate, SwitchAlias, ask
 from es_simhash.errors import InputError, SchemeMismatch, count_of
 from es_simhash.ingest.write_order import whole_documents
-from es_simhash.verbs.setup import not_set_up
+from es_simhash.verbs.setup import explain_not_set_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ class CopyVerbs(ReviewVerbs):
 
     def _is_set_up(self) -> Flow[None]:
         if (yield from ask(Describe())) is None:
-            raise (yield from not_set_up(self._opening.name))
+            raise (yield from explain_not_set_up(self._opening.name))
 
     def keys(self) -> Flow[tuple[str, ...]]:
         """Return which kinds of keys the store has; see :meth:`setup`.

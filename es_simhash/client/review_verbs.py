@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.client.arguments import check_optional_filter, checked_ids
 from es_simhash.client.document_verbs import DocumentVerbs
-from es_simhash.contract import Count, Dependents, Fetch, FetchFields, Refresh, Scan, ask
+from es_simhash.contract import Count, Dependents, Fetch, FetchFields, Refresh, Scan, ask, each_page
 from es_simhash.errors import InputError
 from es_simhash.review.findings import Review, ReviewedGroup
 from es_simhash.review.group_table import GroupTable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.client.drivers import Stream
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, ScanPage
     from es_simhash.ingest.performer import Performer
     from es_simhash.review.group_table import GroupMember, GroupSummary
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
@@ -148,12 +148,12 @@ class ReviewVerbs(DocumentVerbs):
         missing = yield from ask(Count(Scan(None, filter, (), missing=True)))
         yield from ask(Refresh())
         with GroupTable() as table:
-            scan: Scan | None = Scan(filter=filter)
-            while scan is not None:
-                page = yield from ask(scan)
+
+            def take(page: ScanPage) -> None:
                 table.add(page.rows)
                 progress("read", len(page.rows))
-                scan = scan.following(page)
+
+            yield from each_page(Scan(filter=filter), take)
             totals = table.totals()
             shown = [
                 (summary, tuple(table.members(summary.group, most[1], farthest_first=True)))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from es_simhash.client.arguments import (
     checked_kinds,
 )
-from es_simhash.contract import SetUpKeys, ask
+from es_simhash.contract import SetUp, SetUpKeys, ask
 from es_simhash.similarity.rule import rule_of
-from es_simhash.verbs import setup
 from es_simhash.verbs.doctor import doctor
 from es_simhash.verbs.group import no_progress
 from es_simhash.verbs.stats import stats
@@ -54,7 +53,7 @@ class StoreVerbs:
             be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
             keys to them.
         :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
-            and an index template sets up those that follow. Elasticsearch only.
+            and an index template sets up those that follow. Not for SQLite.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
@@ -62,13 +61,13 @@ class StoreVerbs:
 
     def _setup(self, kinds: tuple[str, ...], template: bool) -> Flow[str]:
         fingerprinter = yield from self._opening.fingerprinter()
-        made = yield from setup.set_up(fingerprinter.scheme, kinds, template=template)
+        made = yield from ask(SetUp(fingerprinter.scheme, kinds, template))
         if not kinds:
             return made
         added = yield from ask(SetUpKeys(kinds))
         self._opening.forget_keys()
         if template and added == "added":
-            yield from setup.set_up(fingerprinter.scheme, kinds, template=True)  # the template gets the keys, too
+            yield from ask(SetUp(fingerprinter.scheme, kinds, template=True))  # the template gets the keys, too
         return added if made == "unchanged" else made
 
     def fingerprinter(self) -> Flow[Fingerprinter]:

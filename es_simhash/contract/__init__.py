@@ -1,33 +1,19 @@
 """What can a store be asked? Each request is a frozen dataclass, which names the type of its reply."""
 
+from es_simhash.contract.candidates import Candidates, Dependents, Found
 from es_simhash.contract.documents import (
     Annotate,
-    Candidates,
-    CheckTimeField,
-    CompleteKeys,
     Count,
-    Dependents,
-    Describe,
-    DescribeKeys,
-    Entry,
     Fetch,
     FetchFields,
-    Found,
-    KeysState,
-    Link,
-    Probe,
     Refresh,
     Relink,
     Remove,
-    Row,
     Scan,
     ScanPage,
-    SetUp,
-    SetUpKeys,
-    SwitchAlias,
     Write,
     Written,
-    scheme_mismatch,
+    each_page,
 )
 from es_simhash.contract.fingerprints import FingerprintPage, ReadFingerprints
 from es_simhash.contract.health import (
@@ -42,6 +28,7 @@ from es_simhash.contract.health import (
     similar_first,
 )
 from es_simhash.contract.request import AsyncStore, AtOnce, Flow, Request, Store, ask, handler_of
+from es_simhash.contract.rows import Entry, Link, Probe, Row
 from es_simhash.contract.seen import (
     Changed,
     ChangeUsers,
@@ -52,6 +39,17 @@ from es_simhash.contract.seen import (
     SetUpSeen,
     UserState,
     seen_mismatch,
+)
+from es_simhash.contract.setup import (
+    CheckTimeField,
+    CompleteKeys,
+    Describe,
+    DescribeKeys,
+    KeysState,
+    SetUp,
+    SetUpKeys,
+    SwitchAlias,
+    scheme_mismatch,
 )
 
 __all__ = [
@@ -105,6 +103,7 @@ __all__ = [
     "Write",
     "Written",
     "ask",
+    "each_page",
     "handler_of",
     "scheme_mismatch",
     "seen_mismatch",

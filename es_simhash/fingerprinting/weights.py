@@ -74,7 +74,7 @@ WEIGHTS: dict[str, Weight] = {
 
 
 def _count(words: Iterable[W]) -> dict[W, int]:
-    """Return how often each word occurs, in the order of their first places. A signal is handled between two parts."""
+    """Return how often each word occurs, in the order of first occurrence. A signal is handled between two parts."""
     if isinstance(words, list) and len(words) <= PART:
         return Counter(words)
     counts: Counter[W] = Counter()

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import FetchFields, Refresh, Scan, ask
+from es_simhash.contract import FetchFields, Refresh, Scan, ask, each_page
 from es_simhash.lines import Line
 from es_simhash.temporary import temporary_database, temporary_file
 from es_simhash.values import value
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
+    from es_simhash.contract import ScanPage
     from es_simhash.ingest.performer import Performer
 
 Position: TypeAlias = "tuple[int, str]"
@@ -64,10 +65,10 @@ def whole_documents(performer: Performer, after: Position | None) -> Iterator[Se
 
 def _read_order(performer: Performer, db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE documents (written INTEGER, id TEXT)")
-    scan: Scan | None = Scan(None, None, ())
-    while scan is not None:
-        page = performer.perform(ask(scan))
+
+    def take(page: ScanPage) -> None:
         db.execute("BEGIN")
         db.executemany("INSERT INTO documents VALUES (?, ?)", [(row.written, row.id) for row in page.rows])
         db.execute("COMMIT")
-        scan = scan.following(page)
+
+    performer.perform(each_page(Scan(fields=()), take))

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import columns, to_array
-from es_simhash.search.minhash import ALPHABET
+from es_simhash.search.encoding import encoded, shifts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,8 @@ LARGEST_DISTANCE = 3
 WIDTHS = {64: (13, 13, 13, 13, 12), 128: (32, 32, 32, 32)}
 """By fingerprint width, the bits of each block, the highest first. No block crosses a boundary of 64 bits."""
 
-_LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
+_PREFIX = np.frombuffer(KIND.encode(), dtype=np.uint8)
+_SHIFTS = {64: shifts(5), 128: shifts(6)}
 
 
 def key_numbers(fingerprints: Sequence[int], bits: int) -> NDArray[np.uint64]:
@@ -91,12 +92,6 @@ def block_keys(fingerprints: Sequence[int], bits: int) -> list[tuple[str, ...]]:
     if not fingerprints:
         return []
     numbers = key_numbers(fingerprints, bits)
-    digits = 5 if bits == 64 else 6
-    size = len(KIND) + digits
-    encoded = np.full((*numbers.shape, size), ord(KIND), dtype=np.uint8)
-    shifts = np.arange(6 * digits - 6, -1, -6, dtype=np.uint64)
-    encoded[..., len(KIND) :] = _LETTERS[numbers[..., None] >> shifts & np.uint64(63)]
-    together = encoded.tobytes().decode("ascii")
     count = numbers.shape[1]
-    every = [together[start : start + size] for start in range(0, len(together), size)]
+    every = encoded(numbers, _SHIFTS[bits], _PREFIX)
     return [tuple(every[start : start + count]) for start in range(0, len(every), count)]

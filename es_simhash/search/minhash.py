@@ -24,6 +24,7 @@ import numpy as np
 
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.shingles import distinct, shingle_numbers
+from es_simhash.search.encoding import LETTERS, encoded, shifts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +36,6 @@ ROWS = 5
 """A text at a Jaccard similarity of 0.8 shares a key with a chance of 0.99995, at 0.65 of 0.95, at 0.3 of 0.06, at 0.1
 of 0.0002; ``scripts/study/keys.py`` measures other choices."""
 
-ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 _DIGITS = 6
 """Base-64 digits of a band's hash. Of 10**8 documents 0.04 share a key with a text by accident."""
 
@@ -47,8 +47,8 @@ _FACTORS = np.array(
     [0x9B05688C2B3E6C1F, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179, 0xCBBB9D5DC1059ED9, 0x629A292A367CD507],
     dtype=np.uint64,
 )
-_LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
-_SHIFTS = np.arange(58, 58 - 6 * _DIGITS, -6, dtype=np.uint64)
+_PREFIXES = np.stack([np.full(BANDS, ord(KIND), dtype=np.uint8), LETTERS[:BANDS]], axis=1)
+_SHIFTS = shifts(_DIGITS, lowest=64 - 6 * _DIGITS)
 
 
 def bands(text: str) -> list[str]:
@@ -70,13 +70,7 @@ def keys(shingles: NDArray[np.uint64]) -> list[str]:
         return []
     rows = signature(shingles, _ROW_BITS)[: BANDS * ROWS].reshape(BANDS, ROWS)
     hashes = _mixed((rows * _FACTORS).sum(axis=1, dtype=np.uint64))
-    size = len(KIND) + 1 + _DIGITS
-    encoded = np.empty((BANDS, size), dtype=np.uint8)
-    encoded[:, 0] = ord(KIND)
-    encoded[:, 1] = _LETTERS[:BANDS]
-    encoded[:, 2:] = _LETTERS[(hashes[:, None] >> _SHIFTS) & np.uint64(63)]
-    together = encoded.tobytes().decode("ascii")
-    return [together[start : start + size] for start in range(0, len(together), size)]
+    return encoded(hashes, _SHIFTS, _PREFIXES)
 
 
 def signature(shingles: NDArray[np.uint64], row_bits: int) -> NDArray[np.uint64]:

@@ -20,8 +20,8 @@ of two neighbours (``^`` and ``$`` included) is the number of a's q-grams that c
 
 *Proof.* (1) A q-gram of a is untouched if no character of it is deleted or replaced and nothing is inserted between
 two of its characters. Its characters then follow each other in b, too. Its first word character, which it contains,
-says how long it is: so the same q-gram starts at the same place in b. Untouched q-grams of a come to different places
-of b; hence a and b share at least as many keys as there are untouched q-grams. (2) Let p of the d edits be
+says how long it is: so the same q-gram starts at the same position in b. Untouched q-grams of a come to different
+positions of b; hence a and b share at least as many keys as there are untouched q-grams. (2) Let p of the d edits be
 insertions. Since b is longer than a by p less the deletions, p >= x. An insertion touches the q-grams that contain
 both characters of its gap. Another edit touches those that contain its position. (3) Take any x of the insertions:
 together they touch no more than the x largest gap counts add up to; several in one gap touch the same. Each other

@@ -141,7 +141,9 @@ def _index_store(server: _Server, routing: Routing | None, *, is_async: bool) ->
         client = client_class(server.hosts, **module.client_options(server.options, is_async=is_async))
     except (TypeError, ValueError, OSError, ImportError, *module.INVALID) as error:
         # An invalid file of certificates, an option that the client does not know, or aiohttp is not installed.
-        raise InputError(f"the client for {server.name} can't be made: {error}") from error
+        raise InputError(
+            f"the client for {server.name} can't be made: {error}: check the options of the client"
+        ) from error
     name = f"{server.name}/{server.index}"
     dialect = product.dialect_of(module)
     return _store_class(is_async)(client, server.index, name, dialect, owned=True, routing=routing)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Count, Fetch, Refresh, Relink, Scan, ask
+from es_simhash.contract import Candidates, Count, Fetch, Refresh, Relink, Scan, ask, each_page
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Link
+    from es_simhash.contract import Flow, Link, ScanPage
     from es_simhash.verbs.pool import Pool
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -166,12 +166,12 @@ def _read(rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progre
     """Return all documents."""
     yield from ask(Refresh())
     reader = PoolReader(rule.bits, timed=rule.window is not None)
-    scan: Scan | None = Scan(filter=filter, time_field=rule.time_field)
-    while scan is not None:
-        page = yield from ask(scan)
+
+    def take(page: ScanPage) -> None:
         reader.add(page.rows)
         progress("read", len(page.rows))
-        scan = scan.following(page)
+
+    yield from each_page(Scan(filter=filter, time_field=rule.time_field), take)
     return reader.pool()
 
 

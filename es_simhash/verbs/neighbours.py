@@ -3,8 +3,8 @@
 An exact duplicate comes before a near one, then the nearest, then the one that was written first. Where texts confirm,
 only near-duplicates with a similar text count.
 
-A link leads to a document that was written earlier, so links never form a circle. A document gets its place in the
-write order with its text. It keeps the place while its text changes within max_distance.
+A link leads to a document that was written earlier, so links never form a circle. A document gets its write order
+with its text. It keeps the write order while its text changes within max_distance.
 """
 
 from __future__ import annotations
@@ -325,14 +325,14 @@ class Neighbours:
         """Return those that count, each with its write order."""
         orders = self._orders[near.indices]
         counts = np.ones(len(orders), dtype=np.bool_)
-        for place in np.flatnonzero(near.indices >= self._stored_count).tolist():
-            row = self._rows[near.indices[place]]  # of this batch: it counts after its turn, if it is written
-            counts[place] = row.id != id and row.id in written and row.id not in without
-            if counts[place]:
-                orders[place] = written[row.id].written
-        for place in np.flatnonzero(self._is_replaceable[near.indices]).tolist():
-            row = self._rows[near.indices[place]]  # a former state does not count when this batch has replaced it
-            counts[place] = row.id != id and row.id not in written
+        for index in np.flatnonzero(near.indices >= self._stored_count).tolist():
+            row = self._rows[near.indices[index]]  # of this batch: it counts after its turn, if it is written
+            counts[index] = row.id != id and row.id in written and row.id not in without
+            if counts[index]:
+                orders[index] = written[row.id].written
+        for index in np.flatnonzero(self._is_replaceable[near.indices]).tolist():
+            row = self._rows[near.indices[index]]  # a former state does not count when this batch has replaced it
+            counts[index] = row.id != id and row.id not in written
         if before is not None:
             counts &= orders < before
         return _Counted(near.indices[counts], near.order[counts], orders[counts])

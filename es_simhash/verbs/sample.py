@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import FetchFields, Refresh, Scan, ask
+from es_simhash.contract import FetchFields, Refresh, Scan, ask, each_page
 from es_simhash.errors import InputError
 from es_simhash.evaluation.draw import DocumentSample, draw_pairs
 from es_simhash.similarity.text_fields import text_of
@@ -13,7 +13,7 @@ from es_simhash.similarity.text_fields import text_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, ScanPage
     from es_simhash.fingerprinting.scheme import Scheme
 
 DOCUMENTS = 1_000_000
@@ -69,13 +69,13 @@ def draw(
     """
     yield from ask(Refresh())
     sample = DocumentSample(documents, seed, scheme.bits)
-    scan: Scan | None = Scan(filter=filter)
-    while scan is not None:
-        page = yield from ask(scan)
+
+    def take(page: ScanPage) -> None:
         for row in page.rows:
             if row.fingerprint is not None:
                 sample.add(row.id, row.fingerprint)
-        scan = scan.following(page)
+
+    yield from each_page(Scan(filter=filter), take)
     ids, fingerprints, ranks = sample.sorted()
     pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance if max_distance is None else max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]

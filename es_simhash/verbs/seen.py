@@ -39,6 +39,7 @@ from es_simhash.errors import (
     StoreError,
     StoreUnavailable,
     count_of,
+    set_up_by,
     unfinished,
 )
 from es_simhash.verbs.setup import does_not_exist
@@ -119,10 +120,7 @@ def check(config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: b
         if not location.exists:
             raise does_not_exist(location, name, "seen init")
         if not embedded:
-            raise NotSetUp(
-                f"{name} is not set up for seen items: run `es-simhash seen init --store {name}`, or call setup() in "
-                "code"
-            )
+            raise NotSetUp(f"{name} is not set up for seen items: {set_up_by(name, 'seen init')}")
     agreed = _agreed(stored, config, name)
     if stored is None:
         yield from ask(SetUpSeen(agreed))

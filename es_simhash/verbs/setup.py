@@ -5,22 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Describe, Locate, SetUp, ask, scheme_mismatch
-from es_simhash.errors import NotSetUp, count_of
+from es_simhash.errors import NotSetUp, count_of, set_up_by
 
 if TYPE_CHECKING:
     from es_simhash.contract import Flow, Location
     from es_simhash.fingerprinting.scheme import Scheme
-
-
-def set_up(scheme: Scheme, keys: tuple[str, ...] = (), *, template: bool = False) -> Flow[str]:
-    """Make what is missing: the index or the file, or the fields in an index that exists. A second call does nothing.
-
-    :param keys: kinds of keys that the store gets if it was not set up before.
-    :param template: also make an alias that rolls over, and the template of its indices.
-    :returns: ``created``, ``added`` or ``unchanged``.
-    :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
-    """
-    return (yield from ask(SetUp(scheme, keys, template)))
 
 
 def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> Flow[None]:
@@ -37,7 +26,7 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[st
         location = yield from ask(Locate())
         if not location.exists:
             raise does_not_exist(location, name)
-        yield from set_up(scheme, keys)
+        yield from ask(SetUp(scheme, keys))
 
 
 def check(
@@ -59,23 +48,22 @@ def check(
     if stored is not None:
         return
     if not set_up_if_missing:
-        raise (yield from not_set_up(name))
-    yield from set_up(scheme, keys)
+        raise (yield from explain_not_set_up(name))
+    yield from ask(SetUp(scheme, keys))
 
 
-def not_set_up(name: str) -> Flow[NotSetUp]:
+def explain_not_set_up(name: str) -> Flow[NotSetUp]:
     """Return the error for a store that was not set up for fingerprints, with the next step that is right for it."""
     location = yield from ask(Locate())
     if not location.exists:
         return does_not_exist(location, name)
-    init = f"run `es-simhash init --store {name}`, or call setup() in code"
     problem = f"{name} is not set up for fingerprints"
     if location.documents:
         return NotSetUp(
             f"{problem}, and has {count_of(location.documents, 'document')}: to give them fingerprints, run "
-            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {init}"
+            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {set_up_by(name)}"
         )
-    return NotSetUp(f"{problem}: {init}")
+    return NotSetUp(f"{problem}: {set_up_by(name)}")
 
 
 def does_not_exist(location: Location, name: str, init: str = "init") -> NotSetUp:

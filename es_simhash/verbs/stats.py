@@ -22,17 +22,18 @@ from es_simhash.contract import (
     Scan,
     Space,
     ask,
+    each_page,
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
 from es_simhash.verbs.seen_figures import SeenFigures, seen_figures
-from es_simhash.verbs.setup import not_set_up
+from es_simhash.verbs.setup import explain_not_set_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Flow, Row, ScanPage
 
 HOT = 500
 """A value is hot if more documents share it: a search may leave some of them out, and takes longer."""
@@ -132,7 +133,7 @@ def stats(name: str, progress: Callable[[str, int], None]) -> Flow[Stats]:
     scheme = yield from ask(Describe())
     config = yield from ask(DescribeSeen())
     if scheme is None and config is None:
-        raise (yield from not_set_up(name))
+        raise (yield from explain_not_set_up(name))
     documents = None
     if scheme is not None:
         documents = yield from _document_figures(scheme.version, scheme.bits, progress)
@@ -177,12 +178,12 @@ def _document_figures(version: str, bits: int, progress: Callable[[str, int], No
     documents = yield from ask(Count(Scan(fields=())))
     without = yield from ask(Count(Scan(fields=(), missing=True)))
     found = _Columns(bits)
-    scan: Scan | None = Scan()
-    while scan is not None:
-        page = yield from ask(scan)
+
+    def take(page: ScanPage) -> None:
         found.add(page.rows)
         progress("read", len(page.rows))
-        scan = scan.following(page)
+
+    yield from each_page(Scan(), take)
     kinds = (yield from ask(DescribeKeys())).kinds
     keys: tuple[tuple[str, int], ...] = ()
     if kinds:

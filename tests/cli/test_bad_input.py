@@ -182,6 +182,12 @@ def test_no_document_is_skipped_for_one_that_the_server_refused(tmp_path: Path, 
 # --- files -------------------------------------------------------------------------------------------------
 
 
+def test_the_flags_that_an_sqlite_file_cannot_use_are_named(tmp_path: Path) -> None:
+    said = complaint(es_simhash("init", "--no-verify-certs", "--timeout", "3", "--deadline", "3", cwd=tmp_path))
+    fix = "use these with Elasticsearch or OpenSearch only"
+    assert said == f"es-simhash: --no-verify-certs, --timeout given with an SQLite file: {fix}"
+
+
 def test_a_missing_file_is_named_and_nothing_is_done(tmp_path: Path) -> None:
     (tmp_path / "good.jsonl").write_bytes(line("n1"))
     said = complaint(es_simhash("ingest", "good.jsonl", "none.jsonl", cwd=tmp_path))

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.search.blocks import KIND, LARGEST_DISTANCE, WIDTHS, block_keys, key_numbers
-from es_simhash.search.minhash import ALPHABET
+from es_simhash.search.encoding import ALPHABET
 
 FILE = Path(__file__).resolve().parents[1] / "vectors" / "blocks-1.jsonl"
 LINES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

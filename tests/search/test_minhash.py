@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.shingles import shingle_numbers
-from es_simhash.search.minhash import _FACTORS, ALPHABET, BANDS, ROWS, bands, keys, signature
+from es_simhash.search.encoding import ALPHABET
+from es_simhash.search.minhash import _FACTORS, BANDS, ROWS, bands, keys, signature
 
 FILE = Path(__file__).resolve().parents[1] / "vectors" / "minhash-1.jsonl"
 LINES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

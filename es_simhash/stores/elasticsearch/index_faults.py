@@ -8,7 +8,7 @@ user.
 
 from __future__ import annotations
 
-from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, StoreUnavailable
+from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, StoreUnavailable, set_up_by
 
 _BLOCKS = {5: "read_only", 7: "read", 8: "write", 9: "metadata"}
 """The block that each number in the reason of the server stands for."""
@@ -42,10 +42,7 @@ def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError 
             "of each command"
         )
     if kind == "index_not_found_exception":
-        return NotSetUp(
-            f"{name}: there is no such index: correct the name, or run `es-simhash init --store {name}`, or setup() in "
-            "code"
-        )
+        return NotSetUp(f"{name}: there is no such index: correct the name, or {set_up_by(name)}")
     return None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import CompleteKeys, DescribeKeys, KeysState, SetUpKeys
 from es_simhash.drive import pauses_after_conflicts
-from es_simhash.errors import ConflictError, NotSetUp
+from es_simhash.errors import ConflictError, NotSetUp, not_set_up
 from es_simhash.search.keys import BLOCKS, SHINGLES
 from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.key_scores import lacks_scores
@@ -83,7 +83,7 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[
     while True:
         mappings = (yield from read_mappings(index)) or {}
         if DOCUMENTS.stored(mappings, index.name, index.routing) is None:
-            raise NotSetUp(f"{index.name} is not set up: run `es-simhash init --store {index.name}`")
+            raise not_set_up(index.name)
         states = yield from change(_states(mappings))
         if not states:
             return changed

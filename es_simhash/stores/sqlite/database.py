@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from es_simhash.errors import InputError, NotSetUp, StoreError, StoreUnavailable, one_line
+from es_simhash.errors import InputError, StoreError, StoreUnavailable, not_set_up, one_line
 from es_simhash.files import create_for_owner
 from es_simhash.search.times import stored_time
 from es_simhash.stores.sqlite.filters import add_function
@@ -163,7 +163,7 @@ class Database:
                 f"{self.name}: another process has been writing to it for {BUSY_SECONDS} s: try again later"
             )
         if "no such table" in reason:
-            return NotSetUp(f"{self.name} is not set up: run `es-simhash init --store {self.name}`")
+            return not_set_up(self.name)
         if "malformed JSON" in reason:
             return SourceNotJson(f"{self.name}: a stored document is not JSON, or its keys are not: ingest it again")
         if "decode" in reason:

@@ -31,7 +31,7 @@ from es_simhash.contract import (
     Written,
     scheme_mismatch,
 )
-from es_simhash.errors import NotSetUp, StoreError, Unsupported
+from es_simhash.errors import StoreError, Unsupported, not_set_up
 from es_simhash.fingerprinting.encoding import to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
@@ -103,7 +103,7 @@ def _bits(database: Database) -> int:
     if database.bits is None:
         scheme = _scheme(database.meta(), database.name)
         if scheme is None:
-            raise NotSetUp(f"{database.name} is not set up: run `es-simhash init --store {database.name}`")
+            raise not_set_up(database.name)
         database.bits = scheme.bits
     return database.bits
 

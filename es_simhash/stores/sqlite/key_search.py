@@ -128,9 +128,9 @@ class KeySearch:
         """Return the documents by their scores, the highest first, then by write order."""
         best = np.zeros(len(documents))
         for some in found:
-            every, place = np.unique(np.concatenate(some.entries), return_inverse=True)
+            every, indices = np.unique(np.concatenate(some.entries), return_inverse=True)
             rarities = [rarity(size, self._total) for size in some.sizes]
-            scores = np.bincount(place, np.repeat(rarities, [len(array) for array in some.entries])).round(ROUNDED_TO)
+            scores = np.bincount(indices, np.repeat(rarities, [len(array) for array in some.entries])).round(ROUNDED_TO)
             where = np.searchsorted(documents, some.documents)
             best[where] = np.maximum(best[where], scores[np.searchsorted(every, some.documents)])
         return documents[np.argsort(-best, kind="stable")]

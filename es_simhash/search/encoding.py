@@ -1,0 +1,38 @@
+"""The text form of keys: numbers in base 64."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
+"""The characters of ``ALPHABET`` as bytes, shape (64,)."""
+
+
+def shifts(digits: int, lowest: int = 0) -> NDArray[np.uint64]:
+    """Return by how many bits a number is shifted for each of its digits, the highest digit first.
+
+    :param lowest: the bits below this one are left out.
+    """
+    return np.arange(lowest + 6 * (digits - 1), lowest - 1, -6, dtype=np.uint64)
+
+
+def encoded(numbers: NDArray[np.uint64], shifts: NDArray[np.uint64], prefix: NDArray[np.uint8]) -> list[str]:
+    """Return the keys of numbers: a prefix, then a character of ``ALPHABET`` for each digit.
+
+    :param numbers: of any shape; the keys come in its order.
+    :param shifts: of :func:`shifts`.
+    :param prefix: the first characters as bytes: shape (p,), or (n, p) for numbers whose last dimension is n.
+    """
+    start = prefix.shape[-1]
+    size = start + len(shifts)
+    characters = np.empty((*numbers.shape, size), dtype=np.uint8)
+    characters[..., :start] = prefix
+    characters[..., start:] = LETTERS[numbers[..., None] >> shifts & np.uint64(63)]
+    together = characters.tobytes().decode("ascii")
+    return [together[end - size : end] for end in range(size, len(together) + 1, size)]
