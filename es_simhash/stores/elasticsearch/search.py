@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash.contract import Probe, Row
-    from es_simhash.contract.documents import KeySearch
+    from es_simhash.contract.candidates import QueriesInTimes
     from es_simhash.stores.elasticsearch.calls import Index, Steps
 
 PAGE = 1_000
@@ -294,7 +294,7 @@ def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> 
     return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
 
 
-def _key_search(request: Candidates, asked: KeySearch, ranges: Ranges | None) -> dict[str, Any]:
+def _key_search(request: Candidates, asked: QueriesInTimes, ranges: Ranges | None) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
