@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import stat
 import tempfile
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash import Checkpoint, Documents, SeenItems
+from es_simhash import Checkpoint, Documents, DuplicateRule, SeenItems
 from es_simhash.errors import StoreError
 from es_simhash.files import is_same_file
 from tests.cli import STORM, es_simhash, line
@@ -89,10 +91,22 @@ def test_a_store_in_a_folder_that_cannot_be_written_can_be_read(mode: int) -> No
     try:
         address = f"sqlite:///{folder}/news.db"
         with Documents(address) as documents:
-            list(documents.ingest([{"id": "a", "text": STORM}]))
+            list(documents.ingest([{"id": "a", "text": STORM, "day": "2024-05-01"}]))
+        with sqlite3.connect(folder / "other.db") as other:
+            other.execute("CREATE TABLE news (id)")
+        other.close()
         (folder / "news.db").chmod(mode)
         with unwritable(folder), Documents(address) as documents:
             assert [match.id for match in documents.similar(STORM)] == ["a"]
+            matches = {"term": {"day": "2024-05-01"}}
+            assert [match.id for match in documents.similar(STORM, filter=matches)] == ["a"]
+            week = DuplicateRule(within=timedelta(days=7), time_field="day")
+            assert [match.id for match in documents.similar(STORM, time="2024-05-02", rule=week)] == ["a"]
+            with (
+                Documents(f"sqlite:///{folder}/other.db") as foreign,
+                pytest.raises(StoreError, match="another program"),
+            ):
+                foreign.similar(STORM)
             with pytest.raises(StoreError, match="can't be written or opened: check the path and its permissions"):
                 list(documents.ingest([{"id": "b", "text": STORM}]))
         with Documents(address) as documents:

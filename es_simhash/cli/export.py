@@ -6,18 +6,21 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from tqdm import tqdm
 
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, store_options, text_field_option
-from es_simhash.cli.output import print_json
+from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_simhash.client import Documents
     from es_simhash.contract import Row
+    from es_simhash.fingerprinting.scheme import Scheme
 
 FIELDS = ("text", "written", "version", "scheme")
 
@@ -47,33 +50,52 @@ def export(filter: dict[str, Any] | None, fields: tuple[str, ...], text_field: l
     """Print the fingerprints of all stored documents as JSON lines. The order is not defined.
 
     Each line is {"id", "fingerprint", "digest", "group", "duplicate_of"}. The fingerprint is in hex. It is null if the
-    text was too short for a fingerprint.
+    text was too short for a fingerprint. With --fields text, the text of a document that has none is null. Their number
+    is printed on standard error.
 
     \b
     es-simhash export --store http://localhost:9200/news > fingerprints.jsonl
     es-simhash export --filter '{"term": {"lang": "zh"}}'
     es-simhash export --fields text,written,version,scheme > documents.jsonl
     """
+    with_text = "text" in fields
+    named = click.get_current_context().get_parameter_source("text_field")
+    if named is ParameterSource.COMMANDLINE and not with_text:
+        raise click.UsageError("--text-field names the text that --fields text exports: add text to --fields")
+    count = without = 0
     with open_documents(**store) as documents:
         scheme = documents.fingerprinter().scheme
-        exported = _rows(documents, filter, text_field, with_text="text" in fields)
+        exported = _rows(documents, filter, text_field, with_text=with_text)
         for row, text in tqdm(exported, unit=" documents", disable=None, leave=False):
-            more = {
-                "text": text,
-                "written": row.written,
-                "version": json.dumps(row.version, ensure_ascii=False),
-                "scheme": scheme.version,
-            }
-            print_json(
-                {
-                    "id": row.id,
-                    "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:0{scheme.bits // 4}x}",
-                    "digest": row.digest,
-                    "group": row.group,
-                    "duplicate_of": row.duplicate_of,
-                    **{name: more[name] for name in fields},
-                }
-            )
+            count += 1
+            without += with_text and text is None
+            print_json(_values(row, text, scheme, fields))
+    if without:
+        verb = "has" if without == 1 else "have"
+        names = ", ".join(map(repr, text_field))
+        line = (
+            f"{without:,} of {count_of(count, 'document')} {verb} no text in field {names}: name it with --text-field"
+        )
+        if without == count:
+            raise InputError(line)
+        echo(line, err=True)
+
+
+def _values(row: Row, text: str | None, scheme: Scheme, fields: tuple[str, ...]) -> dict[str, Any]:
+    more = {
+        "text": text,
+        "written": row.written,
+        "version": json.dumps(row.version, ensure_ascii=False),
+        "scheme": scheme.version,
+    }
+    return {
+        "id": row.id,
+        "fingerprint": None if row.fingerprint is None else f"{row.fingerprint:0{scheme.bits // 4}x}",
+        "digest": row.digest,
+        "group": row.group,
+        "duplicate_of": row.duplicate_of,
+        **{name: more[name] for name in fields},
+    }
 
 
 def _rows(

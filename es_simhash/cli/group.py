@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, quiet_option, rule_options, store_options
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.output import count_of, echo, not_compared, print_json
 from es_simhash.cli.progress import show_stages
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.groups.links import HEADS
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     "file",
     metavar="FILE",
     help="Write the groups of this file, Parquet or JSON lines, in place of computing them. The Spark job makes it. A "
-    "document that was changed since it was exported stays as it is.",
+    "document that was changed since it was exported stays as it is. With --filter, links to changed documents are "
+    "repaired only with documents that match.",
 )
 @json_option
 @quiet_option
@@ -82,6 +83,8 @@ def group(
     if report.conflicts:
         conflicts = count_of(report.conflicts, "document")
         echo(f"skipped {conflicts} that another program changed in the meantime: run the command again")
+    if report.left_out:
+        echo(not_compared(report.left_out))
     for head, size in report.largest:
         if size >= GIANT:
             echo(f"very large group: {head} has {size:,} members. Is it a template, or a chain of small changes?")

@@ -17,6 +17,7 @@ from es_simhash.cli.output import count_of, echo, print_utf8
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies
 from es_simhash.fingerprinting.tokens import TOKENS
+from es_simhash.ingest.dead_letters import carried_line
 from es_simhash.lines import Line, parsed
 from es_simhash.similarity.text_fields import text_of
 
@@ -78,7 +79,7 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
 
 
 def _text(line: Line, fields: tuple[str, ...]) -> str:
-    line = parsed(line)
+    line = carried_line(parsed(line))
     if line.problem is not None:
         raise InputError(line.problem)
     if not isinstance(line.document, dict):

@@ -13,14 +13,15 @@ from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.search.keys import KINDS
 
 _MESSAGES = {
-    "created": "created; next run `es-simhash ingest`",
-    "added": "added the fields for fingerprints to the existing index; next run `es-simhash backfill`",
+    "created": "created; next run `es-simhash ingest --store {0}`",
+    "added": "added the fields for fingerprints to the existing index; next run "
+    "`es-simhash backfill --text-field FIELD --store {0}`",
     "unchanged": "already set up; nothing to do",
 }
 
-_KEYS_ADDED = (
-    "added the keys; if it has documents, next run `es-simhash backfill --again --text-field FIELD --store {}`"
-)
+_KEYS_ADDED = "added the keys; if it has documents, next run {}"
+_KEYS_INCOMPLETE = "already set up, but documents lack their keys; next run {}"
+_BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
 
 
 @click.command(cls=Command)
@@ -57,5 +58,9 @@ def init(keys: tuple[str, ...], template: bool, **store: Any) -> None:
     """
     with open_documents(**store) as documents:
         result = documents.setup(keys=keys, template=template)
-        message = _KEYS_ADDED.format(documents.name) if keys and result == "added" else _MESSAGES[result]
-        echo(f"{documents.name}: {message}")
+        message = _MESSAGES[result]
+        if keys and result == "added":
+            message = _KEYS_ADDED.format(_BACKFILL)
+        elif result == "unchanged" and not documents.keys_complete():
+            message = _KEYS_INCOMPLETE.format(_BACKFILL)
+        echo(f"{documents.name}: {message.format(documents.name)}")

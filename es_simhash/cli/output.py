@@ -38,6 +38,12 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err)
 
 
+def not_compared(pairs: int) -> str:
+    """Return the line about pairs of documents that a grouping left out."""
+    verb = "was" if pairs == 1 else "were"
+    return f"about {count_of(pairs, 'pair')} {verb} not compared: very many documents share keys or are near"
+
+
 def ask(text: str) -> None:
     """Print a question, without a line break. Control characters are escaped."""
     click.echo(printable(text), nl=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from es_simhash.cli.exits import exit_unless_all_done
 from es_simhash.cli.help import Command
 from es_simhash.cli.options import filter_option, json_option, parse_filter, rule_options, store_options
 from es_simhash.cli.output import count_of, echo, print_json
@@ -62,11 +63,16 @@ def remove(
     of small changes, a member that is far from the head stays too. First run group with the same --max-distance and
     --confirm. Do not run group at the same time.
 
+    Ids that no document has are named on standard error. Then the exit code is 3, or 1 if no document has any of them.
+
     If --matching matches all documents of the store, nothing is removed, unless you give --everything.
     """
     if bool(ids) + (matching is not None) + chosen.duplicates != 1:
         raise click.UsageError("give either ids or --matching, or --duplicates")
+    if everything and matching is None:
+        raise click.UsageError("--everything belongs to --matching")
     chosen.check(as_json=as_json)
+    missing: list[str] = []
     with open_documents(**store) as documents:
         if chosen.duplicates:
             remove_duplicates(documents, chosen, rule, filter, as_json=as_json)
@@ -74,8 +80,13 @@ def remove(
         if matching is not None:
             removed = documents.remove_matching(matching, filter=filter, everything=everything, rule=rule)
         else:
-            removed = len(documents.remove(ids, filter=filter, rule=rule))
+            found = documents.remove(ids, filter=filter, rule=rule)
+            removed = len(found)
+            missing = [id for id in dict.fromkeys(ids) if id not in found]
     if as_json:
         print_json({"removed": removed})
     else:
         echo(f"removed {count_of(removed, 'document')}")
+    if missing:
+        echo(f"not found: {', '.join(missing)}", err=True)
+    exit_unless_all_done(len(missing), removed + len(missing))

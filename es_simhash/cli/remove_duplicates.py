@@ -39,7 +39,7 @@ class DuplicatesOptions:
     dry_run: bool
     yes: bool
     save: str | None
-    id_field: str
+    id_field: str | None
 
     def check(self, *, as_json: bool) -> None:
         """Check that the options fit together.
@@ -49,6 +49,8 @@ class DuplicatesOptions:
         """
         if not self.duplicates and (self.dry_run or self.yes or self.save is not None):
             raise click.UsageError("--dry-run, --yes and --save belong to --duplicates")
+        if self.id_field is not None and self.save is None:
+            raise click.UsageError("--id-field belongs to --save")
         if self.dry_run and (self.yes or self.save is not None):
             raise click.UsageError("--dry-run removes nothing: use it without --yes and --save")
         if self.duplicates and not (self.dry_run or self.yes) and (as_json or not sys.stdin.isatty()):
@@ -79,9 +81,7 @@ duplicates_options = collect_options(
             "--id-field",
             section=_SECTION,
             metavar="FIELD",
-            default="id",
-            show_default=True,
-            help="For --save: field that holds the id. A document without it gets it in the file.",
+            help="For --save: field that holds the id. A document without it gets it in the file.  [default: id]",
         ),
     ],
     DuplicatesOptions,
@@ -172,7 +172,7 @@ class _Saved:
     def __init__(self, file: IO[bytes], chosen: DuplicatesOptions) -> None:
         self._file = file
         self._path = chosen.save
-        self._id_field = chosen.id_field
+        self._id_field = chosen.id_field or "id"
 
     def put(self, sources: Mapping[str, Mapping[str, Any]]) -> None:
         """Write documents, and wait until the disk has them.

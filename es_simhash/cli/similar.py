@@ -12,12 +12,14 @@ from es_simhash.cli.input import read_text
 from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
 from es_simhash.cli.output import count_of, echo, print_json, printable
 from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.cli.terminal import padded, width_of
 from es_simhash.fingerprinting.normalisation import word_characters
 
 if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.verbs.similar import Matches
 
 
 @click.command(cls=Command)
@@ -74,16 +76,24 @@ def similar(
             print_json({name: value for name, value in asdict(match).items() if value is not None})
     elif matches:
         ids = [printable(match.id) for match in matches]
-        width = max(len("id"), *map(len, ids))
-        echo(f"{'id':<{width}}  distance{'' if rule.confirm is None else '  similarity'}  exact")
+        width = max(map(width_of, ["id", *ids]))
+        echo(f"{padded('id', width)}  distance{'' if rule.confirm is None else '  similarity'}  exact")
         for id, match in zip(ids, matches, strict=True):
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             distance = "-" if match.distance is None else match.distance
-            echo(f"{id:<{width}}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
+            echo(f"{padded(id, width)}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     elif note is None:
         echo(_nothing_found(rule, fingerprinter.scheme, matches.by_keys), err=True)
     if not matches.complete:
-        echo(f"{count_of(matches.left_out, 'document')} with common keys not compared: very many share them", err=True)
+        echo(_left_out(matches), err=True)
+
+
+def _left_out(matches: Matches) -> str:
+    """Return which documents are missing in a list of matches that is not complete."""
+    documents = count_of(matches.left_out, "document")
+    if matches.by_keys:
+        return f"{documents} with common keys not compared: very many share them"
+    return f"{documents} with the fingerprint of a match left out: very many have it"
 
 
 def _note(text: str, fingerprinter: Fingerprinter, by_keys: bool) -> str | None:

@@ -58,6 +58,17 @@ class CopyVerbs(ReviewVerbs):
         yield from self._is_set_up()
         return (yield from self._opening.keys()).kinds
 
+    def keys_complete(self) -> Flow[bool]:
+        """Return whether every fingerprinted document has the keys of the store; see :meth:`setup`.
+
+        :raises NotSetUp: if the store was not set up.
+        """
+        return self._keys_complete()
+
+    def _keys_complete(self) -> Flow[bool]:
+        yield from self._is_set_up()
+        return (yield from self._opening.keys()).complete
+
     def setup_for_copy(self, *, keys: Sequence[str] = ()) -> Flow[str]:
         """:meth:`setup` for the new store of a copy. A store that does not fit is not changed.
 

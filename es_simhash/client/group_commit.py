@@ -75,6 +75,11 @@ class _Queue:
         self._waiting.extend(calls)
         return calls
 
+    def drop(self, calls: Sequence[Call]) -> None:
+        """Take those of the calls that still wait out of the queue: their caller was stopped."""
+        dropped = set(calls)
+        self._waiting = deque(call for call in self._waiting if call not in dropped)
+
     def begin(self) -> list[Call]:
         """Return the next group. It is at work from now on. The group is empty if none can begin."""
         if not self._waiting:
@@ -108,14 +113,19 @@ class GroupCommit:
         with self._changed:
             queue = self._queues.setdefault(work, _Queue(work))
             calls = queue.wait(request)
-        while group := self._next(calls, queue):
-            try:
-                with _Finished(group) as finished:
-                    finished.results = self._run(work.perform([call.argument for call in group]))
-            finally:
-                with self._changed:
-                    queue.end(group)
-                    self._changed.notify_all()
+        try:
+            while group := self._next(calls, queue):
+                try:
+                    with _Finished(group) as finished:
+                        finished.results = self._run(work.perform([call.argument for call in group]))
+                finally:
+                    with self._changed:
+                        queue.end(group)
+                        self._changed.notify_all()
+        except BaseException:
+            with self._changed:
+                queue.drop(calls)
+            raise
         return replies(calls)
 
     def _next(self, calls: Sequence[Call], queue: _Queue) -> list[Call]:
@@ -143,12 +153,16 @@ class AsyncGroupCommit:
         """Return the reply to Together."""
         queue = self._queues.setdefault(request.work, _Queue(request.work))
         calls = queue.wait(request)
-        while not all(call.done for call in calls):
-            if group := queue.begin():
-                task = asyncio.create_task(self._perform(request.work, queue, group))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            while not all(call.done for call in calls):
+                if group := queue.begin():
+                    task = asyncio.create_task(self._perform(request.work, queue, group))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
+                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        except BaseException:  # cancelled
+            queue.drop(calls)
+            raise
         return replies(calls)
 
     async def finish(self) -> None:

@@ -80,7 +80,8 @@ class ReviewVerbs(DocumentVerbs):
         if row is None:
             raise InputError(f"there is no document with id {id!r}: name a stored document")
         if row.damaged or not row.digest:
-            raise InputError(row.damaged or f"document {id!r} has no fingerprint: run es-simhash backfill")
+            backfill = f"`es-simhash backfill --text-field FIELD --store {self._opening.name}`"
+            raise InputError(row.damaged or f"document {id!r} has no fingerprint: run {backfill}")
         found = yield from ask(Dependents((), (row.group,)))
         ids = sorted({id, row.group} | found)
         with GroupTable() as table:

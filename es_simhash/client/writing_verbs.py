@@ -288,10 +288,12 @@ class WritingVerbs(AddVerbs):
         """Write groups and originals that another program computed, such as the Spark job.
 
         A document that was changed since it was exported stays as it is. Links to documents that were changed or
-        removed since are repaired at the end. Memory: some 200 bytes a document.
+        removed since are repaired at the end. Memory: some 250 bytes for each head and each original of a link that is
+        written, and for each document that was changed since. Links that are right already take none.
 
-        :param links: dicts with the fields ``id``, ``group``, ``duplicate_of`` (or None), ``version``, ``digest`` and
-            ``scheme``; Lines from ``read_file``; or a data frame. The Spark job writes them.
+        :param links: dicts with the fields ``id``, ``group``, ``duplicate_of`` (or None), ``version``, ``digest``,
+            ``group_digest`` (of the head), ``original_digest`` (of the original, or None), ``scheme`` and ``order``
+            (``"written"``); Lines from ``read_file``; or a data frame. The Spark job writes them.
         :param filter: only documents that match this filter become originals in the repair.
         :param progress: is called with ``written`` and how many.
         :param rule: the rule of the job, as for :meth:`ingest`.

@@ -10,11 +10,8 @@ from es_simhash.contract.request import Request, ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from es_simhash.contract.candidates import QueriesInTimes
     from es_simhash.contract.request import Flow
     from es_simhash.contract.rows import Entry, Link, Row
-
-    KeySearch = QueriesInTimes
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class ReadFingerprints(Request["FingerprintPage | None"]):
 
     :param after: of the former reply; None for the documents of the whole store.
     :param own: how many writes the program itself has made since the former reply, if that was the last page. If there
-        were no others, nothing is read.
+        were no others, nothing is read, or what was read before.
     :param most: documents of the store; None for any number.
     """
 

@@ -139,7 +139,9 @@ class PairReader:
         if row is None:
             raise InputError(f"the store has no document {side.id!r}: ingest it first, or add the texts")
         if not row.digest:
-            raise InputError(f"the stored document {side.id!r} has no fingerprint: run es-simhash backfill")
+            raise InputError(
+                f"the stored document {side.id!r} has no fingerprint: run `es-simhash backfill --text-field FIELD`"
+            )
         return Probe(row.fingerprint, None if row.digest == self._blank else row.digest)
 
 

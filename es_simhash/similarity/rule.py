@@ -41,9 +41,9 @@ class DuplicateRule:
         ``confirm`` as many as the Scheme allows.
     :param confirm: compare the texts too: near-duplicates have a similarity of this or more, above 0, up to 1,
         such as 0.8. Texts of stored documents come from the store.
-    :param measure: the similarity: ``jaccard`` of character shingles; ``containment``, the share of the shorter text's
-        shingles that the longer one has (for copies that were cut, or stand inside other text); ``cosine`` of weighted
-        words; or ``levenshtein`` (for short texts).
+    :param measure: with ``confirm``, the similarity: ``jaccard`` of character shingles; ``containment``, the share of
+        the shorter text's shingles that the longer one has (for copies that were cut, or stand inside other text);
+        ``cosine`` of weighted words; or ``levenshtein`` (for short texts).
     :param numbers_agree: with ``confirm``: texts with other numbers are no near-duplicates, such as the notices of two
         days. Full width, Chinese numerals and thousands separators make no difference.
     :param within: only documents whose times differ by at most this can be duplicates, exact duplicates too, such as
@@ -72,6 +72,10 @@ class DuplicateRule:
             if not self.confirm:
                 raise InputError("confirm is 0, which every text reaches: use a similarity above 0, such as 0.8")
         check_measure(self.measure)
+        if self.measure != "jaccard" and self.confirm is None:
+            raise InputError(
+                f"measure={self.measure!r} compares texts: set confirm too, such as confirm=0.8 (--confirm)"
+            )
         if self.numbers_agree and self.confirm is None:
             raise InputError("numbers_agree compares texts: set confirm too, such as confirm=0.8")
         _check_window(self.within, self.time_field)

@@ -14,7 +14,7 @@ from es_simhash import cli
 from es_simhash.cli.exits import SOME_NOT_DONE
 from es_simhash.cli.help import DUPLICATES, Command, option
 from es_simhash.cli.options import json_option, pair_options, text_field_option
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.cli.output import count_of, echo, not_compared, print_json
 from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.groups.links import HEADS
 from es_simhash.search.keys import SHINGLES
@@ -52,12 +52,13 @@ _TEXT_FIELD = text_field_option("Column with the text.", section=DUPLICATES)
     metavar="COLUMN",
     default="written",
     show_default=True,
-    help="Column with the write order of a document: a whole number.",
+    help="Column with the write order of a document: a whole number. es-simhash group --from needs written.",
 )
 @click.option(
     "--checkpoints",
     metavar="FOLDER",
-    help="Folder that all machines reach, for intermediate results. The job survives the loss of a machine then.",
+    help="Folder that all machines reach, for intermediate results. The job survives the loss of a machine then. At "
+    "the end it deletes what it wrote there.",
 )
 @json_option
 @plain_scheme_options
@@ -107,7 +108,7 @@ def _print(found: SparkGroups, *, as_json: bool) -> None:
     groups = f"{count_of(found.groups, 'group')} with {count_of(found.members, 'member')}"
     echo(f"{count_of(found.documents, 'document')}, {groups}")
     if found.left_out:
-        echo(f"about {count_of(found.left_out, 'pair')} not compared: very many documents share keys or are near")
+        echo(not_compared(found.left_out))
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
-from es_simhash.spark.frames import settled
+from es_simhash.spark.frames import checkpointed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,10 +36,10 @@ def lowest_members(links: DataFrame) -> tuple[DataFrame, int]:
 
     higher, lower = f.greatest("member", "other"), f.least("member", "other")
     edges = links.where("member <> other").select(higher.alias("member"), lower.alias("lowest")).distinct()
-    edges = settled(edges)
+    edges = checkpointed(edges)
     before = _checksum(edges)
     for round in range(1, MOST_ROUNDS + 1):
-        edges = settled(_small_star(_large_star(edges)))
+        edges = checkpointed(_small_star(_large_star(edges)))
         after = _checksum(edges)
         if after == before:
             return edges, round

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
+from es_simhash.spark.frames import checkpointed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,8 +31,8 @@ def confirmed(pairs: DataFrame, rows: DataFrame, source: Input, texts: Texts) ->
     from pyspark.sql import functions as f
 
     compared = pairs.select(f.col("earlier").alias("position")).union(pairs.select("later")).distinct()
-    every = source.texts(rows.join(compared, "position", "left_semi"))
-    check_texts(every, rows, source.text_fields)
+    every = checkpointed(source.texts(rows.join(compared, "position", "left_semi")))
+    check_texts(every.where("text IS NULL"), rows, source.text_fields)
     earlier, later = every.toDF("earlier", "earlier_text"), every.toDF("later", "later_text")
     with_texts = pairs.join(earlier, "earlier").join(later, "later")
 
@@ -51,14 +52,16 @@ def _mask(values: list[bool]) -> pa.Array:
     return pa.array(values, pa.bool_())
 
 
-def check_texts(texts: DataFrame, rows: DataFrame, fields: tuple[str, ...]) -> None:
-    """Check that all texts exist.
+def check_texts(without: DataFrame, rows: DataFrame, fields: tuple[str, ...]) -> None:
+    """Check that no document is without a text.
 
+    :param without: ``position`` of the documents without one.
+    :param rows: ``id`` and ``position`` of all documents.
     :raises InputError: naming the first document without one.
     """
     from pyspark.sql import functions as f
 
-    missing = texts.where("text IS NULL").agg(f.min("position")).first()[0]
+    missing = without.agg(f.min("position")).first()[0]
     if missing is not None:
         id = rows.where(f.col("position") == missing).first().id
         names = ", ".join(map(repr, fields))

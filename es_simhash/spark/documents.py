@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError, SchemeMismatch, count_of
 from es_simhash.fingerprinting.encoding import to_longs
-from es_simhash.spark.frames import settled
+from es_simhash.spark.frames import checkpointed
 from es_simhash.spark.near import word_names
 
 if TYPE_CHECKING:
@@ -74,19 +74,20 @@ class Input:
         self._check_values()
 
     def _check_text(self, purpose: str) -> None:
-        names = self.frame.columns
-        lacking = [name for name in self.text_fields if name.partition(".")[0] not in names and name not in names]
-        if lacking:
-            raise InputError(
-                f"there is no text {purpose}: the input has no column {', '.join(lacking)}, it has {', '.join(names)}: "
-                "export it with --fields text, or name the column (--text-field)"
-            )
+        from pyspark.errors import AnalysisException
         from pyspark.sql import functions as f
 
-        fields = self.frame.select(*(f.col(_quoted(name, names)) for name in self.text_fields)).schema
-        for name, field in zip(self.text_fields, fields, strict=True):
-            if field.dataType.simpleString() != "string":
-                raise InputError(f"the text in column {name} is of type {field.dataType.simpleString()}: use strings")
+        names = self.frame.columns
+        for name in self.text_fields:
+            try:
+                kind = self.frame.select(f.col(_quoted(name, names))).schema[0].dataType.simpleString()
+            except AnalysisException as error:
+                raise InputError(
+                    f"there is no text {purpose}: the input has no column {name}, it has {', '.join(names)}: "
+                    "export it with --fields text, or name the column (--text-field)"
+                ) from error
+            if kind != "string":
+                raise InputError(f"the text in column {name} is of type {kind}: use strings")
 
     def _check_values(self) -> None:
         from pyspark.sql import functions as f
@@ -102,7 +103,7 @@ class Input:
         found = self.frame.agg(*(column.alias(name) for name, column in counts.items())).first().asDict()
         for name in ("id", self.order, "digest", "scheme"):
             if found.get(name, found["all"]) < found["all"]:
-                raise InputError(f"{count_of(found['all'] - found[name], 'document')} of the input have no {name}")
+                raise InputError(f"the input has {count_of(found['all'] - found[name], 'document')} without {name}")
         for version in (found.get("first"), found.get("last")):
             if version not in (None, scheme.version):
                 raise SchemeMismatch(
@@ -111,7 +112,8 @@ class Input:
                 )
         if found.get("wide"):
             raise SchemeMismatch(
-                f"{count_of(found['wide'], 'fingerprint')} of the input have not {scheme.bits} bits: give --bits"
+                f"the input has {count_of(found['wide'], 'fingerprint')} of another width than {scheme.bits} bits: "
+                "give --bits"
             )
 
     def read(self) -> DataFrame:
@@ -130,13 +132,14 @@ class Input:
             made = self.frame.select(*columns, *_words_of_hex(self.fingerprinter.scheme.bits), "digest")
         else:
             made = _fingerprinted(self.frame.select(*columns, self.text().alias("text")), self.fingerprinter)
-        made = settled(made)
+        made = checkpointed(made)
         twice = made.groupBy("id").count().where("count > 1").select(f.min("id")).first()[0]
         if twice is not None:
             raise InputError(f"the id {twice!r} comes twice in the input: keep its last document")
-        # The number of the partition and of the row in it: the frame is sorted and settled, so it grows with the order.
-        return settled(
-            settled(made.orderBy("written", "id")).withColumn("position", f.monotonically_increasing_id())
+        # The number of the partition and of the row in it. The frame is sorted, and a checkpoint keeps the partitions:
+        # so the number grows with the order.
+        return checkpointed(
+            checkpointed(made.orderBy("written", "id")).withColumn("position", f.monotonically_increasing_id())
         ).drop("written")
 
     def texts(self, documents: DataFrame) -> DataFrame:

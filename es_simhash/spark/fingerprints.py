@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import to_signed
 from es_simhash.groups.near_pairs import Costs, block_masks
-from es_simhash.spark.frames import settled
+from es_simhash.spark.frames import checkpointed
 from es_simhash.spark.keys import near_pairs
 from es_simhash.spark.near import NearSearch, word_names
 
@@ -29,7 +29,7 @@ def connecting_pairs(documents: DataFrame, bits: int, max_distance: int) -> tupl
         how many pairs were left out.
     """
     words = word_names(bits)
-    firsts = settled(documents.groupBy(*words).min("position").toDF(*words, "first"))
+    firsts = checkpointed(documents.groupBy(*words).min("position").toDF(*words, "first"))
     same = documents.join(firsts, words).where("position <> first")
     of_kind = same.selectExpr("first AS earlier", "position AS later", "0 AS distance")
     if max_distance == 0:
@@ -49,15 +49,15 @@ def nearest_pairs(documents: DataFrame, bits: int, max_distance: int, most: int)
 
     words = word_names(bits)
     kinds = documents.groupBy(*words).agg(f.min("position").alias("kind"), f.count("*").alias("size"))
-    kinds = settled(kinds)
+    kinds = checkpointed(kinds)
     pairs = kinds.selectExpr("kind AS first", "kind AS second", "0 AS distance").where("size > 1")
     left_out = 0
     if max_distance > 0:
         found, left_out = _near_kinds(kinds.withColumnRenamed("kind", "first"), bits, max_distance, most)
-        found = settled(found)
+        found = checkpointed(found)
         left_out += int(found.agg(f.sum("left_out")).first()[0] or 0)
         every = found.where("left_out = 0")
-        near = settled(first_of_each(every, most).select("earlier", "later", "distance"))
+        near = checkpointed(first_of_each(every, most).select("earlier", "later", "distance"))
         left_out += every.count() - near.count()
         pairs = pairs.union(near).union(near.select("later", "earlier", "distance"))
     members = documents.join(kinds, words).select("kind", "position")
@@ -69,7 +69,7 @@ def nearest_pairs(documents: DataFrame, bits: int, max_distance: int, most: int)
     # Most kinds have one member. Then one of the two directions ends here.
     both = of_first.join(later, "second").where("later > first")
     candidates = both.select(f.explode("earlier").alias("earlier"), "later", "distance").where("earlier < later")
-    kept = settled(first_of_each(candidates, most).select("earlier", "later", "distance"))
+    kept = checkpointed(first_of_each(candidates, most).select("earlier", "later", "distance"))
     return kept, left_out + _pairs_of_members(kinds, pairs) - kept.count()
 
 

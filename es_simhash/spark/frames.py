@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def settled(frame: DataFrame) -> DataFrame:
+def checkpointed(frame: DataFrame) -> DataFrame:
     """Compute a frame, and return it without its history.
 
     The rows are kept by the executors, in memory and on disk. If the session has a checkpoint directory, they are kept

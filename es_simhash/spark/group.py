@@ -18,7 +18,7 @@ from es_simhash.spark.components import lowest_members
 from es_simhash.spark.confirm import confirmed
 from es_simhash.spark.documents import Input
 from es_simhash.spark.fingerprints import connecting_pairs, nearest_pairs
-from es_simhash.spark.frames import settled
+from es_simhash.spark.frames import checkpointed
 from es_simhash.spark.near import word_names
 from es_simhash.spark.session import check_session
 from es_simhash.spark.text_keys import pairs_by_keys
@@ -41,7 +41,9 @@ class SparkGroups:
     """The groups of a DataFrame of documents.
 
     :param links: a row for each document: ``id``, ``group`` (the id of its head), ``duplicate_of`` (the id of its
-        original, or null), ``version`` (null if the input has none), ``digest`` and ``scheme``.
+        original, or null), ``version`` (null if the input has none), ``digest``, ``group_digest`` (of its head),
+        ``original_digest`` (of its original, or null), ``scheme`` and ``order`` (the name of the column with the write
+        order).
     :param documents: the number of documents.
     :param groups: the number of groups with two or more members.
     :param members: the number of documents in these groups.
@@ -97,7 +99,7 @@ def group_frame(
     source.check(confirm=checked.confirm is not None, kept=head == "kept")
     rows = source.read()
     pairs, left_out = _pairs(rows, source, resolved)
-    return _groups(rows, settled(pairs), head, fingerprinter.scheme.version, left_out)
+    return _groups(rows, checkpointed(pairs), source, head, left_out)
 
 
 def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFrame, int]:
@@ -109,7 +111,7 @@ def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFram
     from pyspark.sql import functions as f
 
     with_text = rows.where(f.col("digest") != rule.blank_digest)
-    first = settled(with_text.groupBy("digest").agg(f.min("position").alias("first")))
+    first = checkpointed(with_text.groupBy("digest").agg(f.min("position").alias("first")))
     copies = with_text.join(first, "digest").where("position <> first")
     exact = copies.selectExpr("first AS earlier", "position AS later", "-1 AS distance")
     if rule.texts is None and rule.max_distance < 0:
@@ -127,21 +129,22 @@ def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFram
     else:
         with_value = compared.where("fp0 IS NOT NULL").select("position", *word_names(rule.bits))
         near, left_out = nearest_pairs(with_value, rule.bits, rule.max_distance, MOST_TEXTS)
-    return exact.union(confirmed(settled(near), rows, source, rule.texts)), left_out
+    return exact.union(confirmed(checkpointed(near), rows, source, rule.texts)), left_out
 
 
-def _groups(rows: DataFrame, pairs: DataFrame, head: Head, scheme: str, left_out: int) -> SparkGroups:
+def _groups(rows: DataFrame, pairs: DataFrame, source: Input, head: Head, left_out: int) -> SparkGroups:
     from pyspark.sql import functions as f
 
     lowest, rounds = lowest_members(pairs.selectExpr("later AS member", "earlier AS other"))
     lowest = lowest.union(lowest.select(f.col("lowest").alias("member"), "lowest").distinct())
-    heads = settled(_heads(lowest, rows, head))
+    heads = checkpointed(_heads(lowest, rows, head))
     sizes = heads.groupBy("head").count().agg(f.count("*"), f.sum("count")).first()
     originals = pairs.where("distance IS NOT NULL").groupBy("later").agg(f.min(f.struct("distance", "earlier")).earlier)
     originals = originals.toDF("position", "original")
-    names = rows.select(f.col("position"), f.col("id"))
-    heads = heads.join(names.toDF("head", "head_id"), "head").select(f.col("member").alias("position"), "head_id")
-    originals = originals.join(names.toDF("original", "duplicate_of"), "original").select("position", "duplicate_of")
+    names = rows.select("position", "id", "digest")
+    heads = heads.join(names.toDF("head", "head_id", "head_digest"), "head").drop("head")
+    originals = originals.join(names.toDF("original", "duplicate_of", "original_digest"), "original").drop("original")
+    heads = heads.withColumnRenamed("member", "position")
     linked = rows.drop("group").join(heads, "position", "left").join(originals, "position", "left")
     links = linked.select(
         "id",
@@ -149,7 +152,10 @@ def _groups(rows: DataFrame, pairs: DataFrame, head: Head, scheme: str, left_out
         "duplicate_of",
         "version",
         "digest",
-        f.lit(scheme).alias("scheme"),
+        f.coalesce("head_digest", "digest").alias("group_digest"),
+        "original_digest",
+        f.lit(source.fingerprinter.scheme.version).alias("scheme"),
+        f.lit(source.order).alias("order"),
     )
     return SparkGroups(links, rows.count(), sizes[0], sizes[1] or 0, rounds, left_out)
 

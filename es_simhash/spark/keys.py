@@ -2,15 +2,15 @@
 
 A key that very many documents share would be the work of one task. So its rows are *salted*: each gets the number of a
 chunk, and is copied once for each chunk that its own chunk is compared with. Each pair of chunks is a key of its own
-then, for a task of its own. A chunk is compared with at most ``reach`` chunks on either side of it, on a ring. If a key
-has more chunks, pairs are left out, and counted.
+then, so that the work spreads over the tasks. A chunk is compared with at most ``reach`` chunks on either side of it,
+on a ring. If a key has more chunks, pairs are left out, and counted.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.spark.frames import settled
+from es_simhash.spark.frames import checkpointed
 from es_simhash.spark.near import FOUND, KEY, NearSearch
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ TEXT_REACH = 2
 def near_pairs(rows: DataFrame, search: NearSearch) -> tuple[DataFrame, int]:
     """Return the near pairs of the rows that have a key in common.
 
-    :param rows: ``number``, ``key`` and ``position``; the words of the fingerprint; perhaps ``words``.
+    :param rows: ``number``, ``key`` and ``position``; the words of the fingerprint; perhaps ``characters``, the
+        word characters of a short text.
     :returns: the columns of ``FOUND``; and how many pairs of rows were not compared because a key has so many.
     """
     salted, left_out = _salted(rows, CHUNK, REACH if search.least is None else TEXT_REACH)
@@ -40,7 +41,7 @@ def _salted(rows: DataFrame, chunk: int, reach: int) -> tuple[DataFrame, int]:
     from pyspark.sql import functions as f
 
     sizes = rows.groupBy("number", "key").agg(f.count("*").alias("size")).where(f.col("size") > chunk)
-    hot = settled(sizes.withColumn("chunks", f.ceil(f.col("size") / chunk)))
+    hot = checkpointed(sizes.withColumn("chunks", f.ceil(f.col("size") / chunk)))
     some = hot.select("size", "chunks").where(f.col("chunks") > 2 * reach + 1).collect()
     # Of n rows in c chunks, each is compared with those of 2 * reach + 1 chunks.
     left_out = sum(int(size * (size - 1) // 2 * (1 - (2 * reach + 1) / chunks)) for size, chunks in some)

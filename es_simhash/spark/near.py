@@ -52,7 +52,7 @@ class NearSearch:
         that are enough for links: each row with its nearest earlier row, and enough others to connect all.
     :param masks: of the blocks that are the keys, one for each number of a key and each word of the fingerprint. With
         them a pair is found only once, though it may have several keys in common.
-    :param least: the rows have words, and are near only if their Levenshtein similarity is this or more.
+    :param least: the rows have ``characters``, and are near only if their Levenshtein similarity is this or more.
     """
 
     bits: int
@@ -175,7 +175,7 @@ class _Rows:
         self.sides, self.positions = columns["side"], columns["position"]
         self.has_value = ~table["fp0"].is_null().to_numpy()
         self.words = [table[name].fill_null(0).to_numpy().view(np.uint64) for name in word_names(search.bits)]
-        self.texts: list[str] = table["words"].to_pylist() if search.least is not None else []
+        self.texts: list[str] = table["characters"].to_pylist() if search.least is not None else []
 
 
 def whole_keys(batches: Iterable[pa.RecordBatch], rows: int = ROWS) -> Iterator[pa.Table]:

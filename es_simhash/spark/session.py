@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MAJOR = "4"
 """The major version of Spark that this package is tested with."""
+_NO_CONNECT = "this job does not run on Spark Connect: unset SPARK_REMOTE, or start the job with spark-submit"
 
 
 def check_pyspark() -> None:
@@ -26,8 +27,9 @@ def check_pyspark() -> None:
     except ImportError as error:
         raise InputError("PySpark is not installed: pip install 'es-simhash[spark]'") from error
     _check_version("PySpark", pyspark.__version__)
-    # spark-submit and Databricks have started Java already, and a remote session needs none.
-    if any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")):
+    if "SPARK_REMOTE" in os.environ:
+        raise InputError(_NO_CONNECT)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit and Databricks have started Java already
         return
     home = os.environ.get("JAVA_HOME")
     if home and not Path(home, "bin", "java").exists():
@@ -37,10 +39,14 @@ def check_pyspark() -> None:
 
 
 def check_session(session: SparkSession) -> None:
-    """Check that Spark itself has the right version.
+    """Check that Spark itself has the right version, and that the session is not of Spark Connect.
 
-    :raises InputError: if it has another one.
+    A session of Spark Connect has no SparkContext, which checkpoints need.
+
+    :raises InputError: if it is another Spark.
     """
+    if type(session).__module__.startswith("pyspark.sql.connect."):
+        raise InputError(_NO_CONNECT)
     _check_version("Spark", session.version)
 
 

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 from es_simhash.search import minhash, qgrams
 from es_simhash.spark.confirm import check_texts
 from es_simhash.spark.fingerprints import first_of_each
-from es_simhash.spark.frames import settled
+from es_simhash.spark.frames import checkpointed
 from es_simhash.spark.keys import near_pairs
 from es_simhash.spark.near import NearSearch, word_names
 from es_simhash.verbs.rule import MOST_TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from es_simhash.search.keys import KeyQuery, TextKeys
+    from es_simhash.search.keys import TextKeys
     from es_simhash.spark.documents import Input
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -33,6 +33,8 @@ COMMON = 100
 """A q-gram that more texts have is called common."""
 MOST_COMMON = 100_000
 """Common q-grams whose numbers of texts are known to every task: the most common ones."""
+_KEYS = {"bands": "array<string>", "characters": "string", "grams": "array<string>", "prefix": "int"}
+"""The columns that hold the keys of a text, and their types."""
 
 
 def pairs_by_keys(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFrame, int]:
@@ -45,20 +47,21 @@ def pairs_by_keys(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[D
     from pyspark.sql import functions as f
 
     assert rule.texts is not None
-    words = word_names(rule.bits)
-    every = source.texts(rows)
-    check_texts(every, rows, source.text_fields)
-    with_texts = settled(rows.select("position", *words).join(every, "position"))
-    keys = _KeysOfTexts(rule, words)
-    bands, bands_left_out = near_pairs(_rows(with_texts, keys.bands, words), _search(rule, None))
-    common = with_texts.mapInArrow(keys.grams, "gram string").groupBy("gram").count().where(f.col("count") > COMMON)
-    keys.common = dict(common.orderBy(f.desc("count"), "gram").limit(MOST_COMMON).collect())
-    least = rule.texts.confirm.least
-    grams, grams_left_out = near_pairs(_rows(with_texts, keys.prefixes, words), _search(rule, least))
-    found = settled(bands.union(grams))
+    columns = ["position", *word_names(rule.bits)]
+    keyed = _keyed(rows.select(*columns).join(source.texts(rows), "position"), rule)
+    check_texts(keyed.where("bands IS NULL"), rows, source.text_fields)
+    with_bands = keyed.selectExpr(*columns, "0 AS number", "explode(bands) AS key")
+    bands, bands_left_out = near_pairs(with_bands, _search(rule, None))
+    with_grams = _first_grams(
+        keyed.where("prefix > 0").select(*columns, "characters", "grams", "prefix"), _common(keyed)
+    )
+    exploded = with_grams.selectExpr(*columns, "characters", "0 AS number", "explode(grams) AS gram")
+    short = exploded.withColumn("key", f.xxhash64("gram")).drop("gram")
+    grams, grams_left_out = near_pairs(short, _search(rule, rule.texts.confirm.least))
+    found = checkpointed(bands.union(grams))
     left_out = bands_left_out + grams_left_out + int(found.agg(f.sum("left_out")).first()[0] or 0)
-    pairs = settled(found.where("left_out = 0").select("earlier", "later", "distance").distinct())
-    kept = settled(first_of_each(pairs, MOST_TEXTS))
+    pairs = checkpointed(found.where("left_out = 0").select("earlier", "later", "distance").distinct())
+    kept = checkpointed(first_of_each(pairs, MOST_TEXTS))
     return kept, left_out + pairs.count() - kept.count()
 
 
@@ -66,65 +69,66 @@ def _search(rule: ResolvedRule, least: float | None) -> NearSearch:
     return NearSearch(rule.bits, rule.max_distance if rule.limited else None, MOST_TEXTS, least=least)
 
 
-def _rows(
-    texts: DataFrame, keys: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], words: list[str]
-) -> DataFrame:
-    made = texts.mapInArrow(
-        keys, f"position long, {', '.join(f'{word} long' for word in words)}, gram string, words string"
-    )
-    return made.selectExpr("position", *words, "words", "0 AS number", "xxhash64(gram) AS key")
+def _keyed(texts: DataFrame, rule: ResolvedRule) -> DataFrame:
+    """Compute the keys of each text once.
 
-
-class _KeysOfTexts:
-    """Makes the keys of texts in a task.
-
-    :param common: of the most common q-grams, the numbers of texts that have them.
+    :param texts: ``position``, the words of the fingerprint, and ``text``.
+    :returns: in place of ``text``: ``bands``, as numbers; of a text with q-grams its ``characters`` and ``grams``, and
+        how many of its q-grams are enough (``prefix``), 0 if it looks for no other text. They are null without a text.
     """
+    assert rule.texts is not None
+    features = rule.texts.confirm.features
 
-    def __init__(self, rule: ResolvedRule, words: list[str]) -> None:
-        self._rule = rule
-        self._words = words
-        self.common: dict[str, int] = {}
+    def keys_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
 
-    def bands(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield a row for each MinHash band of each text."""
+        kinds = (pa.list_(pa.string()), pa.string(), pa.list_(pa.string()), pa.int32())
         for batch in batches:
-            keys = [[key for key in each.values if key.startswith(minhash.KIND)] for each in self._keys(batch)]
-            yield self._batch(batch, keys, [""] * len(keys))
+            texts = batch.column("text").to_pylist()
+            values = [(None,) * len(kinds) if text is None else _values(features(text).keys, rule) for text in texts]
+            kept = batch.drop_columns(["text"])
+            made = [pa.array([each[index] for each in values], kind) for index, kind in enumerate(kinds)]
+            yield pa.RecordBatch.from_arrays([*kept.columns, *made], names=[*kept.schema.names, *_KEYS])
 
-    def grams(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the q-grams of the short texts."""
+    names = [name for name in texts.columns if name != "text"]
+    schema = ", ".join([*(f"{name} long" for name in names), *(f"{name} {type}" for name, type in _KEYS.items())])
+    made = texts.select(*names, "text").mapInArrow(keys_of, schema)
+    numbers = "transform(bands, band -> xxhash64(band)) AS bands"
+    return checkpointed(made.selectExpr(*names, numbers, *(name for name in _KEYS if name != "bands")))
+
+
+def _values(keys: TextKeys, rule: ResolvedRule) -> tuple[list[str], str, list[str], int]:
+    """Return the values of the columns ``_KEYS``."""
+    bands = [key for key in keys.values if key.startswith(minhash.KIND)]
+    if not keys.words:
+        return bands, "", [], 0
+    query = next((query for query in rule.queries(keys) if query.lengths is not None), None)
+    prefix = 0 if query is None else len(query.keys) - query.minimum + 1
+    return bands, keys.words, qgrams.gram_keys(keys.words), prefix
+
+
+def _common(keyed: DataFrame) -> dict[str, int]:
+    """Return of the most common q-grams the numbers of texts that have them."""
+    from pyspark.sql import functions as f
+
+    counts = keyed.selectExpr("explode(grams) AS gram").groupBy("gram").count().where(f.col("count") > COMMON)
+    return dict(counts.orderBy(f.desc("count"), "gram").limit(MOST_COMMON).collect())
+
+
+def _first_grams(keyed: DataFrame, common: Mapping[str, int]) -> DataFrame:
+    """Keep of the ``grams`` of each text the first ones, as many as ``prefix`` says. The rarest come first."""
+
+    def first(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         for batch in batches:
-            grams = [gram for each in self._keys(batch) if each.words for gram in qgrams.gram_keys(each.words)]
-            yield pa.RecordBatch.from_arrays([pa.array(grams, pa.string())], names=["gram"])
+            rows = zip(batch.column("grams").to_pylist(), batch.column("prefix").to_pylist(), strict=True)
+            grams = [sorted(every, key=lambda gram: (common.get(gram, 0), gram))[:prefix] for every, prefix in rows]
+            kept = batch.drop_columns(["grams", "prefix"])
+            made = pa.array(grams, pa.list_(pa.string()))
+            yield pa.RecordBatch.from_arrays([*kept.columns, made], names=[*kept.schema.names, "grams"])
 
-    def prefixes(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield a row for each of the first q-grams of each short text."""
-        for batch in batches:
-            every = list(self._keys(batch))
-            queries = [self._rule.queries(keys) if keys.words else () for keys in every]
-            prefixes = [self._prefix(next((q for q in some if q.lengths is not None), None)) for some in queries]
-            yield self._batch(batch, prefixes, [keys.words for keys in every])
-
-    def _prefix(self, query: KeyQuery | None) -> list[str]:
-        if query is None:
-            return []
-        ordered = sorted(query.keys, key=lambda key: (self.common.get(key, 0), key))
-        return ordered[: len(ordered) - query.minimum + 1]
-
-    def _keys(self, batch: pa.RecordBatch) -> Iterator[TextKeys]:
-        assert self._rule.texts is not None
-        for text in batch.column("text").to_pylist():
-            yield self._rule.texts.confirm.features(text).keys
-
-    def _batch(self, batch: pa.RecordBatch, keys: list[list[str]], texts: list[str]) -> pa.RecordBatch:
-        """Return a batch with a row for each key of each row."""
-        import pyarrow as pa
-
-        index = pa.array([row for row, some in enumerate(keys) for _ in some], pa.int64())
-        columns = [batch.column(name).take(index) for name in ("position", *self._words)]
-        columns.append(pa.array([key for some in keys for key in some], pa.string()))
-        columns.append(pa.array(texts, pa.string()).take(index))
-        return pa.RecordBatch.from_arrays(columns, names=["position", *self._words, "gram", "words"])
+    types = {"characters": "string", "grams": "array<string>"}
+    names = [name for name in keyed.columns if name not in ("grams", "prefix")]
+    schema = ", ".join(f"{name} {types.get(name, 'long')}" for name in [*names, "grams"])
+    return keyed.mapInArrow(first, schema)

@@ -43,6 +43,7 @@ USERS_INDEX = "es-simhash-users"
 An ingested document with the id of a user would remove the user's seen items.
 """
 
+_CREDENTIALS = frozenset({"api_key", "basic_auth", "bearer_auth", "http_auth"})
 _ROUTING = "?routing="
 _FORMS = "use sqlite:///path/to.db or [opensearch+]http(s)://[user:password@]host:port[,host:port…]/index"
 _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
@@ -236,12 +237,7 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         credentials = f"{unquote(url.username)}:{unquote(url.password or '')}"
         # As base64, because the client accepts a pair in ASCII only.
         options = {"basic_auth": b64encode(credentials.encode()).decode(), **options}
-    if (
-        product is ELASTICSEARCH
-        and "basic_auth" not in options
-        and "api_key" not in options
-        and (key := os.environ.get("ELASTIC_API_KEY"))
-    ):
+    if product is ELASTICSEARCH and not _has_credentials(options) and (key := os.environ.get("ELASTIC_API_KEY")):
         options = {"api_key": key, **options}
     if len(hosts) > 1:  # another host may be faster
         options = {"retry_on_timeout": True, **options}
@@ -252,6 +248,12 @@ def _parse_url(address: str, index: str | None, default_index: str, options: dic
         index=index,
         options=_checked_options(options),
     )
+
+
+def _has_credentials(options: dict[str, Any]) -> bool:
+    """Return whether the options of an Elasticsearch client have credentials. The client takes one kind of them."""
+    headers = {name.lower() for name in options.get("headers") or ()}
+    return not _CREDENTIALS.isdisjoint(options) or "authorization" in headers
 
 
 def _checked_host(host: str, scheme: str) -> str:

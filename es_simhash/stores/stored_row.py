@@ -23,7 +23,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WORD = (1 << 64) - 1
 MANY = 10
 """Damaged documents that a request for candidates excludes one by one."""
-_FIX = "remove the document and ingest it again, or run `es-simhash backfill --again`"
+_FIX = "remove the document and ingest it again, or run `es-simhash backfill --again --text-field FIELD`"
 
 
 def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | None = None) -> Row:

@@ -230,14 +230,18 @@ class SearchContract(Suite):
             return  # a store need not support it
         assert found == set(values.values())
         write(store, entry("0", 1), entry("new", 2), bits=bits)
-        assert fingerprints(store, ReadFingerprints(after, own=2))[0] == set()
-        found, after = fingerprints(store, ReadFingerprints(after, own=1))
-        assert found == {1, 2}
-        assert fingerprints(store, ReadFingerprints(after, own=0))[0] == set()
+        found, after = fingerprints(store, ReadFingerprints(after, own=2))
+        assert found <= {*values.values(), 1, 2}  # some may be read again
         write(store, entry("0", 3), bits=bits)
+        found, after = fingerprints(store, ReadFingerprints(after, own=1))
+        assert found == set()
+        write(store, entry("1", 4), entry("2", 5), bits=bits)
+        found, after = fingerprints(store, ReadFingerprints(after, own=1))
+        assert found == {4, 5}
+        write(store, entry("0", 6), bits=bits)
         store.perform(Remove(("new",)))
         store.perform(Refresh())
-        assert fingerprints(store, ReadFingerprints(after))[0] == {3}
+        assert 6 in fingerprints(store, ReadFingerprints(after))[0]
 
     def test_a_scan_returns_every_document_once(self) -> None:
         store = self.ready()

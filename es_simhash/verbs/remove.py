@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Count, Refresh, Remove, Scan, ask
-from es_simhash.errors import InputError, StoreError, count_of, unfinished
+from es_simhash.contract import Count, Fetch, Refresh, Remove, Scan, ask
+from es_simhash.drive import DEADLINE, pauses_after_conflicts
+from es_simhash.errors import ConflictError, InputError, StoreError, count_of, unfinished
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from es_simhash.contract import Flow
+    from es_simhash.drive import Pause
     from es_simhash.verbs.rule import ResolvedRule
 
 BATCH = 1_000
@@ -50,8 +52,12 @@ def remove_some(
     :param versions: by id, for some of the documents: a document that has another version now stays.
     """
     yield from ask(Refresh())
+    stored = set(versions or (yield from ask(Fetch(tuple(ids)))))
     yield from relink(ids, Memory(), rule, gone=ids, filter=filter)
     found = yield from ask(Remove(tuple(ids), versions))
+    # If the response to a Remove gets lost, it is sent again. Then the store finds the documents no more.
+    if lost := stored - found:
+        found |= lost - (yield from ask(Fetch(tuple(sorted(lost))))).keys()
     removed.update(found)
     yield from ask(Refresh())
     # Others may have linked documents to these in the meantime.
@@ -71,10 +77,12 @@ def remove_matching(
     :param everything: all documents of the store may match.
     :returns: how many documents were removed.
     :raises InputError: if all documents match, and ``everything`` does not allow it. Nothing is removed then.
+    :raises ConflictError: if other programs change documents that match, again and again.
     """
     if not everything:
         yield from _check_some_stay(matching)
     count, conflicts = 0, True
+    waits: Iterator[Pause] | None = None
     while conflicts:
         before, conflicts = count, False
         removed: set[str] = set()
@@ -93,7 +101,16 @@ def remove_matching(
         except StoreError as error:
             done = count + len(removed)
             raise unfinished(error, f"{count_of(done, 'document')} removed so far: remove the others again") from error
-        conflicts &= count > before
+        if count > before:
+            waits = None
+        elif conflicts:
+            waits = waits or pauses_after_conflicts(DEADLINE)
+            if (pause := next(waits, None)) is None:
+                raise ConflictError(
+                    f"{count_of(count, 'document')} removed so far, but other programs keep changing the others that "
+                    "match: wait until they are done, and remove the others again"
+                )
+            yield pause
     return count
 
 

@@ -251,7 +251,18 @@ def remove(users: Sequence[str]) -> Flow[set[str]]:
 
     :returns: the users that had seen items.
     """
-    return (yield from ask(RemoveUsers(tuple(users))))
+    had = yield from _with_items(users)
+    removed = yield from ask(RemoveUsers(tuple(users)))
+    # If the response gets lost, the request is sent again. Then the store finds the seen items no more.
+    if lost := had - removed:
+        removed |= lost - (yield from _with_items(sorted(lost)))
+    return removed
+
+
+def _with_items(users: Sequence[str]) -> Flow[set[str]]:
+    """Return the users that have seen items."""
+    states = yield from ask(FetchUsers(tuple(users)))
+    return {user for user, state in states.items() if state.filters or state.newest or state.damaged}
 
 
 def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> Flow[SeenReport]:

@@ -24,9 +24,22 @@ if TYPE_CHECKING:
     from es_simhash.verbs.group import Progress
     from es_simhash.verbs.rule import ResolvedRule
 
-COLUMNS = ("id", "group", "duplicate_of", "version", "digest", "scheme")
+ORDER = "written"
+"""The write order of a store. Only links by this order hold there."""
+COLUMNS = (
+    "id",
+    "group",
+    "duplicate_of",
+    "version",
+    "digest",
+    "group_digest",
+    "original_digest",
+    "scheme",
+    "order",
+)
 """The fields of a link, as the Spark job writes them."""
-_MAY_BE_NULL = "duplicate_of"
+_OF_ORIGINAL = ("duplicate_of", "original_digest")
+"""They are null if the document has no original."""
 
 
 @value
@@ -37,6 +50,7 @@ class NewLink:
     :param duplicate_of: the id of its original, or None.
     :param version: of the document, for which this was computed.
     :param digest: the digest that the document had.
+    :param linked_to: the ids of the head and of the original, with the digests that they had.
     """
 
     id: str
@@ -44,6 +58,7 @@ class NewLink:
     duplicate_of: str | None
     version: Any
     digest: str
+    linked_to: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -66,12 +81,13 @@ def new_link(document: Any, place: str, scheme: str) -> NewLink:
     :param document: the value of the line.
     :param place: where the line is, for messages.
     :param scheme: ``version`` of the Scheme of the store.
-    :raises InputError: if a field is missing or is not of its type.
+    :raises InputError: if a field is missing or is not of its type, or if the write order is not that of a store.
     :raises SchemeMismatch: if the link was computed under another Scheme.
     """
     if not isinstance(document, dict):
         raise InputError(f"{place}: not an object with the fields {', '.join(COLUMNS)}")
-    missing = [name for name in COLUMNS if document.get(name) is None and name != _MAY_BE_NULL]
+    optional = _OF_ORIGINAL if document.get("duplicate_of") is None else ()
+    missing = [name for name in COLUMNS if document.get(name) is None and name not in optional]
     if missing:
         raise InputError(
             f"{place}: no {', '.join(missing)}: a link has the fields {', '.join(COLUMNS)}; for the Spark job export "
@@ -80,16 +96,26 @@ def new_link(document: Any, place: str, scheme: str) -> NewLink:
     values: list[Any] = [document.get(name) for name in COLUMNS]
     if not all(isinstance(each, str) for each in values if each is not None):
         raise InputError(f"{place}: the fields {', '.join(COLUMNS)} are strings")
-    id, group, duplicate_of, version, digest, made_under = values
+    id, group, duplicate_of, version, digest, group_digest, original_digest, made_under, order = values
     if made_under != scheme:
         raise SchemeMismatch(
             f"{place}: the link is of Scheme {made_under}, the store has {scheme}: export and group again"
         )
+    if order != ORDER:
+        raise InputError(
+            f"{place}: the link was computed by the order {order!r}, and a store needs the order {ORDER!r}: group "
+            "again without --order"
+        )
+    linked_to = {group: group_digest} | ({} if duplicate_of is None else {duplicate_of: original_digest})
+    return NewLink(id, group, duplicate_of, _version(version, place), digest, linked_to)
+
+
+def _version(text: str, place: str) -> Any:
     try:
-        parsed = json.loads(version)
+        parsed = json.loads(text)
     except ValueError as error:
-        raise InputError(f"{place}: the version {version!r} is not one of `es-simhash export`") from error
-    return NewLink(id, group, duplicate_of, tuple(parsed) if isinstance(parsed, list) else parsed, digest)
+        raise InputError(f"{place}: the version {text!r} is not one of `es-simhash export`") from error
+    return tuple(parsed) if isinstance(parsed, list) else parsed
 
 
 def write_links(
@@ -102,8 +128,9 @@ def write_links(
     :param filter: only documents that match it become originals in the repair.
     """
     count = changed = conflicts = 0
-    digests: dict[str, str] = {}
-    named: set[str] = set()
+    # The heads and the originals of the links that were written, and every document that was changed since: a call that
+    # was interrupted may have linked others to it.
+    linked_to: dict[str, str] = {}
     try:
         while batch := take():
             stored = yield from ask(Fetch(tuple(link.id for link in batch)))
@@ -115,11 +142,15 @@ def write_links(
             count += len(batch)
             changed += len(relinked) - len(lost)
             conflicts += len(wanted) - len(right | same) + len(lost)
-            digests |= {link.id: link.digest for link in batch}
-            named.update(id for link in relinked.values() for id in (link.group, link.duplicate_of) if id is not None)
+            for link in batch:
+                row = stored.get(link.id)
+                if link.id in relinked:
+                    linked_to |= link.linked_to
+                elif row is None or row.digest != link.digest:
+                    linked_to[link.id] = link.digest
             progress("written", len(batch))
         yield from ask(Refresh())
-        yield from repair(((id, digests[id]) for id in named if id in digests), eq, rule, filter)
+        yield from repair(linked_to.items(), eq, rule, filter)
     except (StoreError, InputError, SchemeMismatch) as error:
         if not count:
             raise

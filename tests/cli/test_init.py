@@ -163,10 +163,25 @@ def test_version_is_that_of_the_package(tmp_path: Path) -> None:
 def test_init_creates_a_file_in_the_working_directory_by_default_and_can_be_repeated(tmp_path: Path) -> None:
     first = es_simhash("init", cwd=tmp_path)
     assert (first.code, first.err) == (0, "")
-    assert first.out == "sqlite:///es-simhash.db: created; next run `es-simhash ingest`\n"
+    assert (
+        first.out == "sqlite:///es-simhash.db: created; next run `es-simhash ingest --store sqlite:///es-simhash.db`\n"
+    )
     assert (tmp_path / "es-simhash.db").exists()
     second = es_simhash("init", "--store", "sqlite:///es-simhash.db", cwd=tmp_path)
     assert (second.code, second.out) == (0, "sqlite:///es-simhash.db: already set up; nothing to do\n")
+
+
+def test_init_names_the_backfill_until_documents_have_their_keys(tmp_path: Path) -> None:
+    store = "sqlite:///es-simhash.db"
+    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=line("n1")).code == 0
+    backfill = f"next run `es-simhash backfill --again --text-field FIELD --store {store}`"
+    for says in (
+        f"added the keys; if it has documents, {backfill}",
+        f"already set up, but documents lack their keys; {backfill}",
+    ):
+        assert es_simhash("init", "--keys", "shingles", cwd=tmp_path).out == f"{store}: {says}\n"
+    assert es_simhash("backfill", "--again", "--text-field", "text", cwd=tmp_path).code == 0
+    assert es_simhash("init", cwd=tmp_path).out == f"{store}: already set up; nothing to do\n"
 
 
 @pytest.mark.elasticsearch
@@ -174,7 +189,7 @@ def test_init_creates_the_index_once_and_can_be_repeated(
     tmp_path: Path, elasticsearch_url: str, index_name: str
 ) -> None:
     address = f"{elasticsearch_url}/{index_name}"
-    for says in ("created; next run `es-simhash ingest`", "already set up; nothing to do"):
+    for says in (f"created; next run `es-simhash ingest --store {address}`", "already set up; nothing to do"):
         assert es_simhash("init", "--store", address, cwd=tmp_path).out == f"{address}: {says}\n"
 
 
@@ -186,9 +201,9 @@ def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsea
         client.indices.create(index=index_name, mappings=theirs)
         done = es_simhash("init", "--store", address, cwd=tmp_path)
         mapping = client.indices.get_mapping(index=index_name)[index_name]["mappings"]
-    assert (
-        done.out
-        == f"{address}: added the fields for fingerprints to the existing index; next run `es-simhash backfill`\n"
+    assert done.out == (
+        f"{address}: added the fields for fingerprints to the existing index; next run `es-simhash backfill "
+        f"--text-field FIELD --store {address}`\n"
     )
     assert mapping["properties"]["title"] == {"type": "keyword"}
     assert mapping["_meta"]["owner"] == "desk"

@@ -45,3 +45,26 @@ def test_ids_or_matching_must_be_given_and_not_both(tmp_path: Path, arguments: l
 def test_the_number_of_removed_documents_has_the_right_plural(tmp_path: Path) -> None:
     assert es_simhash("ingest", "-", cwd=tmp_path, stdin=line("a1")).code == 0
     assert es_simhash("remove", "a1", cwd=tmp_path).out == "removed 1 document\n"
+
+
+def test_ids_that_no_document_has_are_named(tmp_path: Path) -> None:
+    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=line("a1")).code == 0
+    done = es_simhash("remove", "b", "a1", "新闻", "b", cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (3, "removed 1 document\n", "not found: b, 新闻\n")
+    done = es_simhash("remove", "a1", cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (1, "removed 0 documents\n", "not found: a1\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a1", "--everything"], "--everything belongs to --matching"),
+        (["--duplicates", "--yes", "--id-field", "key"], "--id-field belongs to --save"),
+    ],
+)
+def test_an_option_without_the_option_that_it_belongs_to_is_a_usage_error(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = es_simhash("remove", *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err

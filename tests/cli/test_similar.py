@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, fingerprint
+from es_simhash.cli.similar import _left_out
+from es_simhash.verbs.similar import Matches
 from tests.cli import (
     HARVEST,
     STORM,
@@ -15,6 +17,7 @@ from tests.cli import (
     STORM_NEAR,
     complaint,
     es_simhash,
+    line,
 )
 
 if TYPE_CHECKING:
@@ -82,6 +85,21 @@ def test_the_text_form_is_a_table_of_documents_within_three_bits_by_default(fold
         "same bits         0",
         f"near              {near(STORM, 3)[2]['distance']}",
     ]
+
+
+def test_the_table_is_aligned_for_han_ids(tmp_path: Path) -> None:
+    stdin = line("新闻", STORM) + line("n2", STORM)
+    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=stdin).code == 0
+    assert es_simhash("similar", STORM, cwd=tmp_path).out.splitlines() == [
+        "id    distance  exact",
+        "n2           0  yes",
+        "新闻         0  yes",
+    ]
+
+
+def test_what_is_left_out_is_named_by_how_it_was_searched() -> None:
+    assert _left_out(Matches((), 2, by_keys=True)) == "2 documents with common keys not compared: very many share them"
+    assert _left_out(Matches((), 1)) == "1 document with the fingerprint of a match left out: very many have it"
 
 
 def test_a_filter_keeps_only_matching_documents(folder: Path) -> None:

@@ -73,6 +73,7 @@ VALID: dict[str, tuple[Any, ...]] = {
     "remove_duplicates": ([],),
     "whole_documents": (),
     "keys": (),
+    "keys_complete": (),
     "setup_for_copy": (),
     "switch_alias": ("news", "http://localhost:9200/news-2"),
 }

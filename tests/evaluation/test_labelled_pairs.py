@@ -195,7 +195,7 @@ def test_an_id_that_is_not_stored_or_has_no_fingerprint_is_reported(store: Linea
     assert read(reader, *some) == [
         "pairs.jsonl:1: the store has no document 'none': ingest it first, or add the texts",
         LabelledPair(True, 4, False),
-        "pairs.jsonl:3: the stored document 'never' has no fingerprint: run es-simhash backfill",
+        "pairs.jsonl:3: the stored document 'never' has no fingerprint: run `es-simhash backfill --text-field FIELD`",
     ]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from es_simhash import Documents, InputError, SchemeMismatch, read_file
+from es_simhash import Documents, InputError, SchemeMismatch, StoreError, read_file
 from es_simhash.cli import cli
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
@@ -86,12 +86,18 @@ def frame(spark: Any, **columns: str) -> Any:
             r"no column written, it has id, fingerprint, digest: export it with --fields",
         ),
         ({}, {"confirm": 0.8}, InputError, "there is no text to confirm: the input has no column text, it has id"),
+        (
+            {"meta": "'x'"},
+            {"confirm": 0.8, "text_field": "meta.body"},
+            InputError,
+            "there is no text to confirm: the input has no column meta.body, it has id",
+        ),
         ({"digest": ""}, {}, InputError, "there is no text to fingerprint: the input has no column text"),
         ({"digest": "", "text": "7"}, {}, InputError, "the text in column text is of type int: use strings"),
         ({}, {"head": "kept"}, InputError, "the input has no column group"),
         ({}, {"keys": ["shingles"]}, InputError, "set confirm, such as 0.8"),
         ({"written": "'x'"}, {}, InputError, "the column written is of type string: the write order is a whole number"),
-        ({"id": "IF(id = 0, 'a', NULL)"}, {}, InputError, "1 document of the input have no id"),
+        ({"id": "IF(id = 0, 'a', NULL)"}, {}, InputError, "the input has 1 document without id"),
         ({}, {}, InputError, "the id 'a' comes twice in the input"),
         (
             {"scheme": "'1:64:tf'"},
@@ -99,7 +105,12 @@ def frame(spark: Any, **columns: str) -> Any:
             SchemeMismatch,
             "fingerprints of Scheme 1:64:tf, this program makes .* 1:64:sqrt_tf",
         ),
-        ({"fingerprint": "'00ff'"}, {}, SchemeMismatch, "2 fingerprints of the input have not 64 bits: give --bits"),
+        (
+            {"fingerprint": "'00ff'"},
+            {},
+            SchemeMismatch,
+            "the input has 2 fingerprints of another width than 64 bits: give --bits",
+        ),
         (
             {"id": "string(id)", "digest": "string(id)", "text": "NULLIF(string(id), '1')"},
             {"confirm": 0.8},
@@ -125,6 +136,31 @@ def test_files_that_cannot_be_used_are_named(spark: Any, tmp_path: Path) -> None
         read_documents(spark, str(tmp_path / "missing.parquet"))
     with pytest.raises(InputError, match=r"exists: remove it, or name another output"):
         check_output(spark, str(tmp_path))
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"id": "a", "written": 1, "text": "x"}\n{"id": "b", "wri\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"^cannot read .*broken.jsonl \(.*JsonEOFException: Unexpected end-of-input"):
+        read_documents(spark, str(broken))
+
+
+def test_an_error_of_spark_is_one_line_and_its_checkpoints_are_deleted(spark: Any, tmp_path: Path) -> None:
+    from es_simhash.spark.frames import checkpointed
+    from es_simhash.spark.job import open_session
+
+    (tmp_path / "file").touch()
+
+    def stop() -> None:
+        with open_session(str(tmp_path / "checkpoints")) as session:
+            checkpointed(session.range(3))
+            assert list((tmp_path / "checkpoints").rglob("part-*"))
+            session.range(3).write.parquet(str(tmp_path / "file" / "links"))
+
+    try:
+        with pytest.raises(StoreError, match=r"^Spark stopped \(.+\): its log says more$") as raised:
+            stop()
+    finally:  # the other tests use this session too
+        getattr(spark.sparkContext._jsc.sc(), "checkpointDir_$eq")(spark._jvm.scala.Option.empty())
+    assert "\n" not in str(raised.value)
+    assert not list((tmp_path / "checkpoints").iterdir())
 
 
 def test_a_key_with_too_many_documents_ends_with_exit_code_3_and_the_count(
@@ -140,18 +176,24 @@ def test_a_key_with_too_many_documents_ends_with_exit_code_3_and_the_count(
     assert result.exit_code == 3
     assert result.stdout.startswith("64 documents, ")
     assert re.search(
-        r"^about [\d,]+ pairs not compared: very many documents share keys or are near$", result.stdout, re.M
+        r"^about [\d,]+ pairs were not compared: very many documents share keys or are near$", result.stdout, re.M
     )
     assert spark.read.parquet(f"{tmp_path}/out").count() == 64
 
 
 @pytest.mark.parametrize(
-    ("home", "message"),
-    [("/nowhere", "there is no Java at JAVA_HOME=/nowhere"), ("", "Spark needs Java, and there is no java on PATH")],
+    ("variables", "message"),
+    [
+        ({"JAVA_HOME": "/nowhere"}, "there is no Java at JAVA_HOME=/nowhere"),
+        ({"JAVA_HOME": ""}, "Spark needs Java, and there is no java on PATH"),
+        ({"SPARK_REMOTE": "sc://127.0.0.1:1"}, "this job does not run on Spark Connect: unset SPARK_REMOTE"),
+    ],
 )
-def test_without_java_nothing_starts(home: str, message: str, tmp_path: Path) -> None:
+def test_without_java_or_a_session_in_this_process_nothing_starts(
+    variables: dict[str, str], message: str, tmp_path: Path
+) -> None:
     pytest.importorskip("pyspark", reason="needs PySpark: run scripts/spark-test")
-    environment = os.environ | {"JAVA_HOME": home, "PATH": str(tmp_path)}
+    environment = os.environ | {"PATH": str(tmp_path)} | variables
     command = [sys.executable, "-m", "es_simhash.spark", "in.parquet", "out.parquet"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")

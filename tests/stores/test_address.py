@@ -105,6 +105,17 @@ def test_elasticsearch_url_may_name_several_hosts(monkeypatch: pytest.MonkeyPatc
         assert documents._store._client._headers["authorization"] == "ApiKey key"  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    "options", [{"bearer_auth": "token"}, {"basic_auth": ("a", "b")}, {"headers": {"Authorization": "Bearer token"}}]
+)
+def test_other_credentials_replace_the_api_key_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("ELASTIC_API_KEY", "key")
+    with Documents(URL, index="news", **options) as documents:
+        assert documents._store._client._headers["authorization"] in ("Bearer token", "Basic YTpi")  # type: ignore[attr-defined]
+
+
 def test_the_options_of_sniffing_go_to_the_client() -> None:
     with Documents(URL, index="news", sniff_on_node_failure=True, min_delay_between_sniffing=1) as documents:
         assert documents._store._client.transport._sniff_on_node_failure  # type: ignore[attr-defined]

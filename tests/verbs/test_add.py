@@ -212,6 +212,35 @@ def test_a_task_that_is_cancelled_does_not_stop_the_others() -> None:
     assert (len(outcomes), last.outcome) == (30, "exact_duplicate")
 
 
+def test_what_a_cancelled_task_has_waiting_is_never_stored() -> None:
+    class Held(AsyncSlow):
+        gate, waits = asyncio.Event(), asyncio.Event()
+
+        async def perform(self, request: Request[Any]) -> Any:
+            if isinstance(request, Write):
+                self.waits.set()
+                await self.gate.wait()
+            return await super().perform(request)
+
+    async def add() -> Any:
+        store = Held()
+        async with AsyncDocuments(store) as documents:
+            at_work = asyncio.create_task(documents.add({"id": "a", "text": TEXT}))  # type: ignore[arg-type]
+            await store.waits.wait()
+            waits = asyncio.create_task(documents.add({"id": "b", "text": TEXT}))  # type: ignore[arg-type]
+            while store.performed["Candidates"] < 2:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            waits.cancel()
+            await asyncio.gather(waits, return_exceptions=True)
+            store.gate.set()
+            await at_work
+            await documents.add({"id": "c", "text": TEXT})
+            return (await documents.fetch(["a", "b", "c"])).keys()
+
+    assert asyncio.run(add()) == {"a", "c"}
+
+
 def test_two_ids_at_the_same_time_are_a_document_and_its_update() -> None:
     with Documents(Slow()) as documents, ThreadPoolExecutor(8) as threads:
         same = [{"id": "a", "text": TEXT if n % 2 else OTHER} for n in range(40)]

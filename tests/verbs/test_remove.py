@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import AsyncDocuments, Documents
-from es_simhash.contract import Count, Fetch, Relink, Remove, Scan, SetUp
+from es_simhash import AsyncDocuments, Documents, SeenItems
+from es_simhash.contract import Count, Fetch, Relink, Remove, RemoveUsers, Scan, SetUp
+from es_simhash.errors import ConflictError, StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
@@ -211,6 +212,55 @@ class Meanwhile:
 
     def close(self) -> None:
         self._store.close()
+
+
+class LosesResponses(Meanwhile):
+    """The first response to a kind of request gets lost."""
+
+    def perform(self, op: Request[Any]) -> Any:
+        reply = self._store.perform(op)
+        if isinstance(op, self._kind):
+            happens, self._happens = self._happens, lambda: None
+            happens()
+        return reply
+
+
+def _lost() -> None:
+    raise StoreUnavailable("the connection ended")
+
+
+@pytest.mark.parametrize("verb", ["by id", "by a clause"])
+def test_what_was_removed_before_the_response_got_lost_is_counted(large: Store, verb: str) -> None:
+    write(large, entry("a", 0), entry("b", 1, group="a", duplicate_of="a"), entry("c", 99 << 20, lang="en"))
+    documents = Documents(LosesResponses(large, Remove, _lost))
+    if verb == "by id":
+        assert documents.remove(["a", "c", "never there"]) == {"a", "c"}
+    else:
+        assert documents.remove_matching({"ids": {"values": ["a", "c"]}}) == 2
+    assert found(large) == {"b": ("b", None)}
+
+
+def test_seen_items_that_were_removed_before_the_response_got_lost_are_counted(large: Store) -> None:
+    seen = SeenItems(LosesResponses(large, RemoveUsers, _lost))
+    seen.setup()
+    seen.add("ann", [1])
+    assert [seen.remove("ann"), seen.remove("ann")] == [True, False]
+
+
+def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.verbs.remove.DEADLINE", 0.2)
+    store = new_store(None, "sqlite")  # type: ignore[arg-type]
+    write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
+
+    class Busy(Meanwhile):
+        def perform(self, op: Request[Any]) -> Any:
+            if isinstance(op, Remove):
+                write(store, entry("id2", random.getrandbits(64), lang="en"))
+            return self._store.perform(op)
+
+    with pytest.raises(ConflictError, match=r"^4 documents removed so far, .* remove the others again$"):
+        Documents(Busy(store, Remove, _lost)).remove_matching({"term": {"lang": "en"}})
+    assert found(store).keys() == {"id2"}
 
 
 def test_what_no_longer_matches_when_its_turn_comes_is_kept(store: Store) -> None:

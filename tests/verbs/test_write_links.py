@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, SchemeMismatch
-from es_simhash.contract import Remove, SetUp, Write
+from es_simhash.contract import Link, Relink, Remove, SetUp
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.testing import LinearStore
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from es_simhash.contract import Row, Store
 
 
-def link(row: Row, group: str, duplicate_of: str | None) -> dict[str, Any]:
+def link(row: Row, group: Row, original: Row | None) -> dict[str, Any]:
     """Return the link of a document as the Spark job writes it."""
     return {
         "id": row.id,
-        "group": group,
-        "duplicate_of": duplicate_of,
+        "group": group.id,
+        "duplicate_of": None if original is None else original.id,
         "version": json.dumps(row.version),
         "digest": row.digest,
+        "group_digest": group.digest,
+        "original_digest": None if original is None else original.digest,
         "scheme": DEFAULT.version,
+        "order": "written",
     }
 
 
@@ -35,7 +38,7 @@ def chain(store: Store) -> list[dict[str, Any]]:
     write(store, *(entry(id, value) for id, value in {"a": 0, "b": 0b11, "c": 0b1111, "far": 1 << 63 | 0xFF00}.items()))
     rows = {row.id: row for row in Documents(store).export()}
     right = {"a": ("a", None), "b": ("a", "a"), "c": ("a", "b"), "far": ("far", None)}
-    return [link(rows[id], *right[id]) for id in rows]
+    return [link(rows[id], rows[group], rows.get(original or "")) for id, (group, original) in right.items()]
 
 
 def stored_links(store: Store) -> dict[str, tuple[str, str | None]]:
@@ -76,9 +79,12 @@ def test_a_document_that_was_removed_since_is_a_conflict(store: Store) -> None:
         (
             {"group": 7},
             InputError,
-            "document 1: the fields id, group, duplicate_of, version, digest, scheme are strings",
+            "document 1: the fields id, group, duplicate_of, version, digest, group_digest, original_digest, scheme, "
+            "order are strings",
         ),
         ({"version": "[1"}, InputError, r"document 1: the version '\[1' is not one of `es-simhash export`"),
+        ({"duplicate_of": "b"}, InputError, "document 1: no original_digest: a link has the fields id, group"),
+        ({"order": "day"}, InputError, "document 1: the link was computed by the order 'day', and a store needs"),
         ({"scheme": "1:128"}, SchemeMismatch, "document 1: the link is of Scheme 1:128, the store has 1:64:sqrt_tf"),
     ],
 )
@@ -96,10 +102,29 @@ def test_a_link_that_cannot_be_used_is_named_before_anything_is_written(
         Documents(store).write_links([["a"]])
 
 
-def test_a_document_that_is_changed_while_links_are_written_stays(store: Store) -> None:
+def test_a_document_that_another_program_changes_while_links_are_written_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     links = chain(store)
-    stale = [each | {"version": json.dumps(["stale"] * 5)} for each in links if each["id"] == "c"]
-    store.perform(Write((entry("new", 1 << 20),), 64))
-    report = Documents(store).write_links([*(each for each in links if each["id"] != "c"), *stale], max_distance=2)
+    perform = store.perform
+    changed = [entry("c", 1 << 40 | 0xFF0000, digest="another text")]
+
+    def other_program_first(request: Any) -> Any:
+        if isinstance(request, Relink) and changed:
+            write(store, changed.pop())
+        return perform(request)
+
+    monkeypatch.setattr(store, "perform", other_program_first)
+    report = Documents(store).write_links(links, max_distance=2)
     assert (report.changed, report.conflicts) == (1, 1)
+    assert stored_links(store) == {"a": ("a", None), "b": ("a", "a"), "c": ("c", None), "far": ("far", None)}
+
+
+def test_a_call_that_was_interrupted_before_the_repair_is_repeated(store: Store) -> None:
+    links = chain(store)
+    write(store, entry("b", 1 << 40 | 0xFF0000, digest="another text"))
+    relinked = {"c": Link("a", "b", next(row.version for row in scan(store) if row.id == "c"))}
+    assert not store.perform(Relink(relinked))
+    report = Documents(store).write_links(links, max_distance=2)
+    assert (report.changed, report.conflicts) == (0, 1)
     assert stored_links(store)["c"] == ("c", None)

@@ -126,6 +126,8 @@ class Members:
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()
+        self.warned: set[str] = set()
+        """Those that a warning has named, because they take no writes."""
         self._asked = 0.0
 
     @property
@@ -153,11 +155,14 @@ class Server:
     """What is known about a server.
 
     :param checked: it is the product that the Dialect names, and its index can be used.
-    :param equal_scores: in a keyword field each term has the score 1, unless the mapping says ``use_similarity``.
+    :param equal_scores: in a keyword field each term has the score 1, unless the mapping says ``use_similarity``. None
+        if the server does not say its version.
+    :param warned: a warning has said that the version is unknown.
     """
 
     checked: bool = False
-    equal_scores: bool = False
+    equal_scores: bool | None = False
+    warned: bool = False
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,8 @@ def _server(index: Index) -> Steps[Check]:
 def _missing(index: Index) -> Steps[Check]:
     others = similar_first(index.index, (yield from _names(index)))
     there_are = f" (there are: {', '.join(others)})" if others else ""
-    text = f"there is no index {index.index}{there_are}: correct the name, or run `es-simhash init` to make it"
+    init = f"run `es-simhash init --store {index.name}` to make it"
+    text = f"there is no index {index.index}{there_are}: correct the name, or {init}"
     return Check("index", "problem", text)
 
 
@@ -153,7 +154,9 @@ def _not_set_up(found: _Found, index: Index) -> Steps[Check]:
         return Check("mapping", "problem", "it has no fields for fingerprints: open the index first")
     body = yield index.call("POST", "_count")
     command = "backfill --text-field FIELD" if body["count"] else "init"
-    return Check("mapping", "problem", f"it has no fields for fingerprints: run `es-simhash {command}`")
+    return Check(
+        "mapping", "problem", f"it has no fields for fingerprints: run `es-simhash {command} --store {index.name}`"
+    )
 
 
 def _blocks(found: _Found, index: Index) -> Steps[Check]:
@@ -186,7 +189,7 @@ def _alias(found: _Found, index: Index) -> Steps[Check]:
     if len(members) > 1 and not written:
         text = (
             f"{index.index} stands for {len(members)} indices ({', '.join(sorted(members))}), and none is its write "
-            "index: give one of them is_write_index, or run `es-simhash init --template`"
+            f"index: give one of them is_write_index, or run `es-simhash init --template --store {index.name}`"
         )
         return Check("alias", "problem", text)
     if written:
@@ -248,7 +251,10 @@ def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> S
     check_routing_not_required(template.mapping, f"of the template {template.name}", index.routing)
     has_ours = "simhash" in template.mapping.get("properties", {})
     if rolls_over and not has_ours:
-        text = "the index after the next rollover has no fields for fingerprints: run `es-simhash init --template`"
+        text = (
+            "the index after the next rollover has no fields for fingerprints: run `es-simhash init --template --store "
+            f"{index.name}`"
+        )
         return Check("template", "advice", text)
     if template.name is None:
         return Check("template", "ok", _NO_TEMPLATE)

@@ -2,7 +2,8 @@
 
 The server gives each write in a shard the next sequence number. So the documents that were written after a former reply
 are those with a higher number in their shard. If the numbers have risen by as many as the program itself has written,
-no other program has written.
+no other program has written. If another one has, search may find a document later than one with a higher number,
+because a shard handles several writes at a time. So the last numbers are read once more.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 PAGE = 10_000
 """Documents in a page."""
 
+IN_FLIGHT = 10_000
+"""The most numbers of one shard whose writes have begun and not ended."""
+
 Shard = tuple[str, int]
 """The name of an index, and the number of the shard in it."""
 
@@ -35,10 +39,12 @@ class _Position:
     :param read: by shard, the last sequence number of the documents that were read or need not be read; -1 for none.
     :param to: by shard, up to which sequence number documents are read before the last page; only of the shards that
         have some.
+    :param others: other programs may have been writing at that time.
     """
 
     read: Mapping[Shard, int]
     to: Mapping[Shard, int]
+    others: bool
 
 
 def _read_fingerprints(request: ReadFingerprints, index: Index) -> Steps[FingerprintPage | None]:
@@ -50,11 +56,14 @@ def _read_fingerprints(request: ReadFingerprints, index: Index) -> Steps[Fingerp
         found = yield from _last_numbers(read, request.most, index)
         if found is None:
             return None
-        own = request.own if position is not None else None
-        if own is not None and sum(number - read.get(shard, -1) for shard, number in found.items()) == own:
-            return FingerprintPage((), _Position({**read, **found}, {}), more=False)
-        to = {shard: number for shard, number in found.items() if number > read.get(shard, -1)}
-        position = _Position({**dict.fromkeys(found, -1), **read}, to)
+        risen = sum(number - read.get(shard, -1) for shard, number in found.items())
+        alone = position is not None and request.own == risen
+        again = IN_FLIGHT if position is not None and position.others else 0
+        if alone and not again:
+            return FingerprintPage((), _Position(found, {}, others=False), more=False)
+        read = {shard: max(-1, read.get(shard, -1) - again) for shard in found}
+        to = {shard: number for shard, number in found.items() if number > read[shard]}
+        position = _Position(read, to, others=not alone)
     if not position.to:
         return FingerprintPage((), position, more=False)
     return (yield from _page(position, index))
@@ -102,8 +111,7 @@ def _page(position: _Position, index: Index) -> Steps[FingerprintPage]:
     hits = body["hits"]["hits"]
     read = {**position.read, shard: hits[-1]["sort"][0] if len(hits) == PAGE else last}
     to = {each: number for each, number in position.to.items() if number > read[each]}
-    after = _Position(read, to)
-    return FingerprintPage(list(_fingerprints(hits)), after, more=bool(to))
+    return FingerprintPage(list(_fingerprints(hits)), _Position(read, to, position.others), more=bool(to))
 
 
 def _fingerprints(hits: Iterable[Mapping[str, Any]]) -> Iterable[int]:

@@ -6,6 +6,7 @@ Other servers do not know this parameter, and score by the rarity of the term. S
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _FIELD = "simhash"
 _OPTION = "use_similarity"
+
+_log = logging.getLogger("es_simhash")
 
 
 def with_scores(mapping: dict[str, Any], index: Index) -> dict[str, Any]:
@@ -35,7 +38,24 @@ def lacks_scores(part: Part[Any], mappings: Iterable[Mapping[str, Any]], index: 
     """
     if not index.server.equal_scores or part.field != _FIELD:
         return False
-    return any(keys and str(keys.get(_OPTION)).lower() != "true" for keys in map(_keys_of, mappings))
+    return any(map(_lacks_option, mappings))
+
+
+def warn_if_unknown(mappings: Iterable[Mapping[str, Any]], index: Index) -> None:
+    """Warn once if the keys have no scores should the server be an OpenSearch 3, and the server does not say that."""
+    server = index.server
+    if server.equal_scores is None and not server.warned and any(map(_lacks_option, mappings)):
+        server.warned = True
+        _log.warning(
+            "%s: the server does not tell its version to your user, and in OpenSearch 3 rare keys would not come first "
+            "with this mapping, so duplicates may be missed: give the user the permission cluster:monitor/main",
+            index.name,
+        )
+
+
+def _lacks_option(mapping: Mapping[str, Any]) -> bool:
+    keys = _keys_of(mapping)
+    return bool(keys) and str(keys.get(_OPTION)).lower() != "true"
 
 
 def _keys_of(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import ConflictError, NotSetUp, not_set_up
 from es_simhash.search.keys import BLOCKS, SHINGLES
 from es_simhash.stores.elasticsearch.calls import handler
-from es_simhash.stores.elasticsearch.key_scores import lacks_scores
+from es_simhash.stores.elasticsearch.key_scores import lacks_scores, warn_if_unknown
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
 from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.steps import read_mappings
@@ -39,6 +39,8 @@ def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
             f"{index.name}` with these keys, then a backfill of all documents"
         )
     kinds = next(iter(states.values()), KeysState()).kinds
+    if SHINGLES in kinds:
+        warn_if_unknown(mappings.values(), index)
     if SHINGLES in kinds and lacks_scores(DOCUMENTS, mappings.values(), index):
         raise NotSetUp(
             f"the mapping of {index.name} is not that of OpenSearch 3, so rare keys would not come first: run "

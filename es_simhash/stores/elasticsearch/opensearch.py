@@ -51,6 +51,9 @@ _OLDEST = (2, 4)
 """The first version with points in time."""
 _EQUAL_SCORES = (3, 0)
 """The first version that scores each term of a keyword field with 1."""
+_COMPATIBLE = (7, 10)
+"""The version that OpenSearch 1 and 2 give with ``compatibility.override_main_response_version``. OpenSearch 3 has no
+such setting. Source: OpenSearch, issue 18228."""
 _SERVERLESS = re.compile(r"\.aoss(-fips)?\.[^/]*(amazonaws\.com|on\.aws)", re.IGNORECASE)
 _NDJSON = {"content-type": "application/x-ndjson"}
 
@@ -175,6 +178,7 @@ def _check_product(index: Index) -> Steps[None]:
     try:
         body = yield Call("GET", "/")
     except AccessDenied:
+        index.server.equal_scores = None
         return  # it may permit what is needed
     except StoreError as error:
         if error.retryable or isinstance(error, WrongServer):
@@ -186,13 +190,12 @@ def _check_product(index: Index) -> Steps[None]:
     if not is_opensearch(body):
         raise wrong_server(body, index.name, _PRODUCT)
     version = version_of(body)
-    # With compatibility.override_main_response_version the version is 7.10, whatever it is.
     if version and version < _OLDEST:
         found = ".".join(map(str, version))
         raise WrongServer(
             f"{index.name} is OpenSearch {found}, which has no points in time: use OpenSearch 2.4 or later"
         )
-    index.server.equal_scores = version >= _EQUAL_SCORES
+    index.server.equal_scores = None if not version else _EQUAL_SCORES <= version != _COMPATIBLE
 
 
 OPENSEARCH = Dialect(

@@ -13,7 +13,9 @@ from es_simhash.stores.elasticsearch.failures import passes, unavailable
 from es_simhash.stores.elasticsearch.index_faults import index_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.stores.elasticsearch.calls import Index
 
 _POSITION = re.compile(r": \[\d+:\d+\] ")
 """Line and column in the JSON of a document."""
@@ -45,16 +47,37 @@ def index_fault_of(body: Any, status: int, name: str) -> SimhashError | None:
     return index_fault(_type(body), status, reason(body), name)
 
 
-def check_items(items: Iterable[Mapping[str, Any]], name: str) -> None:
-    """Check that no item of a bulk request reports a fault of the whole index.
+def item_fault(result: Mapping[str, Any], index: Index) -> SimhashError | None:
+    """Return the error for a result of a bulk request that reports a fault of a whole index; None for any other one.
+
+    :param result: behind an alias with the name of its index. The message names that index, and not the alias.
+    """
+    if "error" not in result:
+        return None
+    name, member = index.name, result.get("_index")
+    if index.members.several and member is not None:
+        name = f"{name.partition('?')[0].rpartition('/')[0]}/{member}"
+    return index_fault_of(result, result["status"], name)
+
+
+def check_items(items: Sequence[Mapping[str, Any]], index: Index) -> None:
+    """Check that the items of a bulk request do not report a fault of the whole index.
+
+    Behind an alias an older index may take no writes while the newest one does. Then only the documents of the older
+    one are refused.
 
     :param items: of the body, each with the result of one operation.
-    :raises SimhashError: for the first item that reports one.
+    :raises SimhashError: for the first item that reports a fault. Behind an alias of several indices: only if every
+        item reports one, and not only items of older indices.
     """
-    for item in items:
-        for result in item.values():
-            if "error" in result and (fault := index_fault_of(result, result["status"], name)) is not None:
-                raise fault
+    results = [result for item in items for result in item.values()]
+    faults = [(result, fault) for result in results if (fault := item_fault(result, index)) is not None]
+    if faults and index.members.several:
+        older = index.members.names[:-1]
+        if len(faults) < len(results) or all(result.get("_index") in older for result, _ in faults):
+            return
+    for _, fault in faults:
+        raise fault
 
 
 def check_complete(body: Mapping[str, Any], name: str) -> None:

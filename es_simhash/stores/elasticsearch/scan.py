@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from es_simhash.contract import Count, Scan, ScanPage
-from es_simhash.errors import StoreError
+from es_simhash.errors import SimhashError
 from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.point_in_time import Reading, close_point_in_time, open_point_in_time, read_page
@@ -52,16 +52,18 @@ class _Position:
 
 
 def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
-    position: _Position = request.after or (yield from _start(request, index))
-    try:
-        every, reading = yield from _page(request, position, index)
-    except ShardsAway:
-        if request.after is None:
-            raise
-        again = position.again.union(*position.returned)
-        opened = yield from open_point_in_time(index, KEEP_ALIVE)
-        position = replace(position, reading=opened, again=again)
-        every, reading = yield from _page(request, position, index)
+    if request.after is None:
+        position = yield from _start(request, index)
+        every, reading = yield from _first_page(request, position, index)
+    else:
+        position = request.after
+        try:
+            every, reading = yield from _page(request, position, index)
+        except ShardsAway:
+            again = position.again.union(*position.returned)
+            opened = yield from open_point_in_time(index, KEEP_ALIVE)
+            position = replace(position, reading=opened, again=again)
+            every, reading = yield from _first_page(request, position, index)
     hits = [hit for hit in every if _belongs(hit["_id"], request, position)]
     read_rows = usable_rows if request.fields is None else hit_rows
     rows = read_rows(hits, index, request.time_field)
@@ -81,8 +83,9 @@ def _start(request: Scan, index: Index) -> Steps[_Position]:
     options = {"slice": {"field": "_id", "id": 0, "max": MOST_SLICES}, "terminate_after": 1, "_source": False}
     try:
         yield from read_page({"match_all": {}}, position.reading, 1, options, index)
-    except StoreError as error:
+    except SimhashError as error:
         if "cannot slice on [_id]" not in str(error):
+            yield from close_point_in_time(position.reading, index)
             raise
         return replace(position, select=True)
     return position
@@ -95,6 +98,15 @@ def _belongs(id: str, request: Scan, position: _Position) -> bool:
         if crc32(id.encode()) % parts != part:
             return False
     return not position.again or hash(id) not in position.again
+
+
+def _first_page(request: Scan, position: _Position, index: Index) -> Steps[tuple[list[dict[str, Any]], Reading]]:
+    """Return the first page of a point in time. It is closed if there is an error, because no reply has it yet."""
+    try:
+        return (yield from _page(request, position, index))
+    except SimhashError:
+        yield from close_point_in_time(position.reading, index)
+        raise
 
 
 def _page(request: Scan, position: _Position, index: Index) -> Steps[tuple[list[dict[str, Any]], Reading]]:

@@ -12,7 +12,7 @@ from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import hex_segments
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
 from es_simhash.search.look_up import LookUp, choose
-from es_simhash.stores.elasticsearch.calls import handler
+from es_simhash.stores.elasticsearch.calls import WHOLE, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash.contract import Probe, Row
-    from es_simhash.contract.documents import KeySearch
+    from es_simhash.contract.candidates import QueriesInTimes
     from es_simhash.stores.elasticsearch.calls import Index, Steps
 
 PAGE = 1_000
@@ -294,7 +294,7 @@ def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> 
     return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
 
 
-def _key_search(request: Candidates, asked: KeySearch, ranges: Ranges | None) -> dict[str, Any]:
+def _key_search(request: Candidates, asked: QueriesInTimes, ranges: Ranges | None) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
@@ -335,11 +335,11 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
         search = {"query": query, "size": PAGE, "_source": False, **ROW_OPTIONS}
-        body = yield index.call("POST", "_search", search)
+        body = yield index.call("POST", "_search", search, **WHOLE)
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
-        if len(hits) == PAGE:
-            hits = yield from _all_hits(query, index, ROW_OPTIONS)
+        if len(hits) == PAGE:  # all copies of an error page are linked to the first one, however many they are
+            hits = yield from _all_hits(query, index, ROW_OPTIONS, limited=False)
         for row in usable_rows(hits, index):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
@@ -350,11 +350,14 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
     return {"bool": {"should": clauses, "minimum_should_match": 1}}
 
 
-def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) -> Steps[list[dict[str, Any]]]:
+def _all_hits(
+    query: dict[str, Any], index: Index, row_options: dict[str, Any], *, limited: bool = True
+) -> Steps[list[dict[str, Any]]]:
     """Return all hits of a query, page by page from one point in time.
 
     :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
-    :raises TooManyCandidates: if there are more than MAX_CANDIDATES.
+    :param limited: False if every hit is needed, however many there are.
+    :raises TooManyCandidates: if there are more than MAX_CANDIDATES, and ``limited``.
     """
     reading = yield from open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
@@ -363,7 +366,7 @@ def _all_hits(query: dict[str, Any], index: Index, row_options: dict[str, Any]) 
         while not reading.finished:
             page, reading = yield from read_page(query, reading, PAGE, options, index)
             hits += page
-            if len(hits) > MAX_CANDIDATES and not reading.finished:
+            if limited and len(hits) > MAX_CANDIDATES and not reading.finished:
                 raise TooManyCandidates(
                     f"{index.name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
                     "use a smaller max_distance or a narrower filter"

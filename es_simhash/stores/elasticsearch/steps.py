@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,9 +13,10 @@ from es_simhash.errors import (
     WrongServer,
 )
 from es_simhash.stores.elasticsearch.calls import WHOLE, Call
+from es_simhash.stores.elasticsearch.failures import types_of
 from es_simhash.stores.elasticsearch.key_scores import lacks_scores, with_scores
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body
+from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body, item_fault
 from es_simhash.stores.elasticsearch.routing import check_routing_of, custom_routing
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
 T = TypeVar("T")
+
+_log = logging.getLogger("es_simhash")
 
 _SOURCE_MODE = "index.mapping.source.mode"
 
@@ -171,13 +175,10 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[l
     members = index.members
     if members.old:
         members.set((yield index.call("GET", "_alias")))
-    if not members.several:
-        body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
-        if any("more than one ind" in str(document.get("error")) for document in body["docs"]):
-            members.set((yield index.call("GET", "_alias")))  # the alias has rolled over since it was asked
-    if members.several:
-        asked = [{"_index": name, "_id": id} for name in members.names for id in ids]
-        body = yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget")
+    body = yield from _multi_get(ids, selection, index)
+    if any(_members_changed(document, index) for document in body["docs"]):
+        members.set((yield index.call("GET", "_alias")))
+        body = yield from _multi_get(ids, selection, index)
     for document in body["docs"]:
         if "error" in document:
             raise error_from_body(document, 500, index.name)
@@ -185,6 +186,22 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[l
     found = list({document["_id"]: document for document in body["docs"] if document["found"]}.values())
     check_routing_of(found, index)
     return found
+
+
+def _multi_get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[dict[str, Any]]:
+    if not index.members.several:
+        return (yield index.call("POST", "_mget", {"ids": list(ids)}, **selection))  # type: ignore[no-any-return]
+    asked = [{"_index": name, "_id": id} for name in index.members.names for id in ids]
+    return (yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget"))  # type: ignore[no-any-return]
+
+
+def _members_changed(document: Mapping[str, Any], index: Index) -> bool:
+    """Return whether the error of a document says that the alias has other indices than when it was asked."""
+    if "error" not in document:
+        return False
+    rolled_over = "more than one ind" in str(document["error"])
+    deleted = "index_not_found_exception" in types_of(document)
+    return deleted if index.members.several else rolled_over
 
 
 def with_ids(ids: Sequence[str]) -> dict[str, Any]:
@@ -208,17 +225,25 @@ def if_version(version: Any, index: Index) -> dict[str, Any]:
     return {**condition, "_index": version[2]} if index.members.several else condition
 
 
-def bulk(operations: Sequence[Any], index: Index) -> Steps[list[dict[str, Any]]]:
+def bulk(operations: Sequence[Any], index: Index, *, tolerant: bool = False) -> Steps[list[dict[str, Any]]]:
     """Send a bulk request, and return the result of each document: it was changed, or there was a conflict.
 
+    :param tolerant: of an alias one index may take no writes. Then the results of its documents are returned with
+        their errors, and one warning names the index.
     :raises StoreError: if a document was not changed for another reason.
     """
     body = yield index.call("POST", "_bulk", operations)
-    check_items(body["items"], index.name)
+    check_items(body["items"], index)
     results = [result for item in body["items"] for result in item.values()]
     for result in results:
-        if "error" in result and result["status"] not in CONFLICT:
-            raise error_from_body(result, result["status"], index.name)
+        if "error" not in result or result["status"] in CONFLICT:
+            continue
+        fault = item_fault(result, index)
+        if fault is None or fault.retryable or not tolerant:
+            raise fault or error_from_body(result, result["status"], index.name)
+        if result["_index"] not in index.members.warned:
+            index.members.warned.add(result["_index"])
+            _log.warning("%s; its documents keep their links", fault)
     return results
 
 

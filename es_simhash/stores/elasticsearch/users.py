@@ -71,7 +71,7 @@ def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
     for states in _by_bytes(request):
         operations = [line for user, state in states.items() for line in _operation(user, state, index)]
         body = yield index.call("POST", "_bulk", operations)
-        check_items(body["items"], index.name)
+        check_items(body["items"], index)
         for item in body["items"]:
             (result,) = item.values()
             # A document that was removed after it was read is a conflict too. The next read does not find it.

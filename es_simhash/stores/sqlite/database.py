@@ -89,21 +89,23 @@ class Database:
         folder = Path(self.path).parent
         if not folder.is_dir():
             raise InputError(f"there is no folder {str(folder)!r} for the store {self.name}: make it first")
-        if self.path != ":memory:":
-            if _cannot_change(self.path):
-                return sqlite3.connect(
-                    f"file:{quote(self.path)}?immutable=1", uri=True, isolation_level=None, check_same_thread=False
-                )
-            create_for_owner(self.path)
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        immutable = self.path != ":memory:" and _cannot_change(self.path)
+        if immutable:
+            file = f"file:{quote(self.path)}?immutable=1"
+            connection = sqlite3.connect(file, uri=True, isolation_level=None, check_same_thread=False)
+        else:
+            if self.path != ":memory:":
+                create_for_owner(self.path)
+            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             with _transaction(connection, write=False):  # a file of ours may be read-only
                 ours = self._is_ours(connection)
-            if not ours:
-                with _transaction(connection):
-                    if not self._is_ours(connection):  # another process may have been faster
-                        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            _use_write_ahead_log(connection)
+            if not immutable:
+                if not ours:
+                    with _transaction(connection):
+                        if not self._is_ours(connection):  # another process may have been faster
+                            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                _use_write_ahead_log(connection)
             connection.create_function("time_of", 2, stored_time, deterministic=True)
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             add_function(connection)

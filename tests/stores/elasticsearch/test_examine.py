@@ -134,8 +134,8 @@ def no_refresh(client: Elasticsearch, index: str) -> None:
 # What is broken: how it is made, the line that finds it, and what the line says.
 BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = {
     "mistyped name": (mistyped, "index", "problem", "(there are: {index}s"),
-    "not set up": (without_fields, "mapping", "problem", "run `es-simhash backfill --text-field FIELD`"),
-    "not set up, empty": (empty_without_fields, "mapping", "problem", "run `es-simhash init`"),
+    "not set up": (without_fields, "mapping", "problem", "run `es-simhash backfill --text-field FIELD --store http"),
+    "not set up, empty": (empty_without_fields, "mapping", "problem", "run `es-simhash init --store http"),
     "no _source": (no_source, "_source", "problem", "`_source` disabled"),
     "partial _source": (partial_source, "_source", "problem", "has excludes in its `_source`"),
     "required routing": (required_routing, "routing", "problem", "requires routing"),
@@ -162,7 +162,12 @@ BROKEN: dict[str, tuple[Callable[[Elasticsearch, str], None], str, str, str]] = 
         "problem",
         "of the template {index} has `_source` disabled",
     ),
-    "rollover without a template": (rolling_alias, "template", "advice", "run `es-simhash init --template`"),
+    "rollover without a template": (
+        rolling_alias,
+        "template",
+        "advice",
+        "run `es-simhash init --template --store http",
+    ),
     "strict mapping": (strict, "mapping", "advice", "is refused"),
     "too many replicas": (too_many_replicas, "replicas", "advice", "set number_of_replicas to"),
     "no refresh": (no_refresh, "refresh", "advice", "set index.refresh_interval to null"),

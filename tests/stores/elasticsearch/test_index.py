@@ -210,6 +210,18 @@ def test_more_candidates_than_the_limit_are_an_error(documents: Documents, monke
         candidates(documents._store, [], 3) or near(documents._store, 42, 3)
 
 
+def test_an_original_with_more_copies_than_the_limit_is_updated_and_removed(
+    documents: Documents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "PAGE", 20)
+    monkeypatch.setattr(search, "MAX_CANDIDATES", 20)
+    ingest(documents, *({"id": f"{n:02}", "text": NEWS} for n in range(60)))
+    assert [each.outcome for each in ingest(documents, {"id": "00", "text": "another page"})] == ["updated"]
+    assert documents.remove(["01"]) == {"01"}
+    rows = {row.id: row.duplicate_of for row in documents.export()}
+    assert rows == {"00": None, "02": None} | {f"{n:02}": "02" for n in range(3, 60)}
+
+
 def test_a_filter_that_the_server_does_not_understand_is_an_input_error(documents: Documents) -> None:
     with pytest.raises(InputError, match="check the filter"):
         documents.similar(NEWS, filter={"nonsense": {}})

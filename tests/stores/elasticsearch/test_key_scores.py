@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, Scheme
-from es_simhash.contract import KeysState
+from es_simhash.contract import DescribeKeys, KeysState
 from es_simhash.errors import NotSetUp
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from tests.stores.elasticsearch.recorder import INFO, set_up
@@ -40,12 +40,13 @@ def keys_of(mapping: dict[str, Any]) -> Any:
     return mapping["properties"]["simhash"]["properties"]["keys"]
 
 
-@pytest.mark.parametrize("version", ["2.4.0", "2.19.7", "3.0.0", "3.9.0"])
+@pytest.mark.parametrize("version", ["2.4.0", "2.19.7", "3.0.0", "3.9.0", "7.10.2"])
 def test_the_keys_of_a_new_index_have_scores(recorder: Recorder, version: str) -> None:
     server_of(recorder, version)
     set_up(recorder.address)
     [body] = put(recorder, "/news")
-    scored = {"use_similarity": True} if version >= "3" else {}
+    # OpenSearch 2 calls itself 7.10 in its compatibility mode, and knows no use_similarity.
+    scored = {"use_similarity": True} if version.startswith("3") else {}
     assert keys_of(body["mappings"]) == {"type": "keyword", **scored}
 
 
@@ -61,12 +62,32 @@ def test_an_index_from_an_older_opensearch_is_named_and_init_changes_its_mapping
     assert body["_meta"] == OF_OLD["_meta"]
 
 
+def with_scores(mapping: dict[str, Any]) -> dict[str, Any]:
+    copy: dict[str, Any] = json.loads(json.dumps(mapping))
+    keys_of(copy)["use_similarity"] = True
+    return copy
+
+
 @pytest.mark.parametrize("version", ["2.19.7", "3.9.0"])
 def test_an_index_that_fits_is_left_as_it_is(recorder: Recorder, version: str) -> None:
-    mapping = json.loads(json.dumps(OF_OLD))
-    if version >= "3":
-        keys_of(mapping)["use_similarity"] = True
-    server_of(recorder, version, mapping)
+    server_of(recorder, version, with_scores(OF_OLD) if version >= "3" else OF_OLD)
     with Documents(recorder.address, deadline=0) as documents:
         assert documents.setup(keys=["shingles"]) == "unchanged"
     assert {method for method, *_ in recorder.asked} == {"GET", "POST"}
+
+
+def test_a_user_who_may_not_ask_for_the_version_gets_one_warning(
+    recorder: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    server_of(recorder, "3.9.0", OF_OLD)
+    recorder.answers["GET /"] = (403, {"error": {"type": "security_exception", "reason": "no"}, "status": 403})
+    for mapping, warnings in ((OF_OLD, 1), (with_scores(OF_OLD), 0)):
+        recorder.answers["GET /news/_mapping"] = (200, {"news": {"mappings": mapping}})
+        caplog.clear()
+        with Documents(recorder.address, deadline=0) as documents:
+            replies = [documents._store.perform(DescribeKeys()) for _ in range(2)]
+        assert [reply.kinds for reply in replies] == [("shingles",)] * 2
+        said = [record.getMessage() for record in caplog.records if record.name == "es_simhash"]
+        assert [each.endswith("give the user the permission cluster:monitor/main") for each in said] == [
+            True
+        ] * warnings

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import Documents, Unsupported
+from es_simhash import Documents, StoreError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,8 @@ pytestmark = pytest.mark.elasticsearch
 
 STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 METRO = "地铁三号线今日开通试运营，线路全长三十一公里，设车站二十四座，全程运行时间约四十六分钟。"
+
+NOTICE = "县农业农村局昨天公布秋收进度，全县十二万亩水稻已收割九成，烘干中心二十四小时运转，粮库敞开收购。"
 
 
 @pytest.fixture
@@ -77,6 +79,26 @@ def test_documents_of_older_indices_are_found_updated_linked_and_removed(
     assert documents.similar_to("c", **rule) == []
 
 
+def test_an_older_index_that_takes_no_writes_refuses_only_its_own_documents(
+    client: Elasticsearch, documents: Documents, index_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    old = [{"id": id, "text": text} for id, text in (("a", STORM), ("m", METRO), ("n", METRO))]
+    outcomes(documents, *old)
+    client.indices.rollover(alias=index_name)
+    outcomes(documents, {"id": "b", "text": STORM + "夜间雨势减弱。"}, {"id": "c", "text": METRO + "票价二元起。"})
+    client.indices.put_settings(index=f"{index_name}-000001", settings={"index.blocks.write": True})
+    for new in ([{"id": "d", "text": NOTICE}], []):  # with a document of the newest index, and alone
+        found = [*documents.ingest([*new, {"id": "m", "text": STORM}])]
+        assert [(each.id, each.outcome) for each in found] == [*[("d", "new") for _ in new], ("m", "failed")]
+        assert f'PUT {index_name}-000001/_settings {{"index.blocks.write": null}}' in str(found[-1].reason)
+    assert documents.group(head="latest", max_distance=7).conflicts
+    assert {row.id: row.group for row in documents.export()}.items() >= {"a": "a", "m": "m", "n": "m"}.items()
+    assert [record.message.count(f"{index_name}-000001 is blocked") for record in caplog.records] == [1]
+    client.indices.put_settings(index=f"{index_name}-000002", settings={"index.blocks.write": True})
+    with pytest.raises(StoreError, match=rf"index \[{index_name}-000002\] blocked"):
+        outcomes(documents, {"id": "e", "text": STORM})
+
+
 def test_one_document_at_a_time_goes_on_through_a_rollover(
     client: Elasticsearch, documents: Documents, index_name: str
 ) -> None:
@@ -85,6 +107,20 @@ def test_one_document_at_a_time_goes_on_through_a_rollover(
     assert documents.add({"id": "b", "text": STORM}).duplicate_of == "a"
     assert documents.add({"id": "a", "text": METRO}).outcome == "updated"
     assert index_of_each(client, index_name) == {"a": "000001", "b": "000002"}
+
+
+def test_documents_are_added_while_an_older_index_is_deleted(
+    client: Elasticsearch, documents: Documents, index_name: str
+) -> None:
+    documents.add({"id": "a", "text": STORM}, refresh=True)
+    for id, text in (("b", METRO), ("c", NOTICE)):
+        client.indices.rollover(alias=index_name)
+        assert documents.add({"id": id, "text": text}).outcome == "new"
+    for number, left in ((1, {"b", "c"}), (2, {"c"})):
+        assert documents.fetch(["a", "b", "c"]).keys() >= left  # so the names of the indices were just asked
+        client.indices.delete(index=f"{index_name}-00000{number}")
+        assert documents.fetch(["a", "b", "c"]).keys() == left
+        assert documents.add({"id": "c", "text": NOTICE}).outcome == "unchanged"
 
 
 def test_an_existing_index_gets_fingerprints_through_its_alias(

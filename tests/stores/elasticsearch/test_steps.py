@@ -30,8 +30,10 @@ from es_simhash.drive import run
 from es_simhash.errors import (
     FilterMismatch,
     IncompleteAnswer,
+    InputError,
     NotSetUp,
     SchemeMismatch,
+    SimhashError,
     StoreError,
     StoreUnavailable,
 )
@@ -40,6 +42,7 @@ from es_simhash.search.candidates import plain_clause
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.handlers import steps
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, SEEN
 from es_simhash.testing.documents import entry
@@ -86,6 +89,34 @@ def test_a_scan_with_no_fields_returns_every_document_without_fields() -> None:
     assert calls[1].body["_source"] is False, "to a server an empty list means all fields"
     assert calls[1].body["query"] == {"bool": {"filter": []}}
     assert [(row.id, row.digest) for row in reply.rows] == [("a", "")]
+
+
+@pytest.mark.parametrize("error", [ShardsAway("a node ended"), StoreError("refused"), InputError("bad filter")])
+@pytest.mark.parametrize("request_of", [Scan(fields=()), Scan(fields=(), slice=(0, 2)), "the page after a reopening"])
+def test_a_point_in_time_that_no_reply_has_is_closed_after_an_error(
+    request_of: Scan | str, error: SimhashError
+) -> None:
+    calls: list[Call] = []
+    given: list[Any] = [{"id": "pit"}, error, {}]
+    request = request_of if isinstance(request_of, Scan) else Scan(fields=())
+    if request_of == "the page after a reopening":
+        hits = [{"_index": "news", "_id": id, "_seq_no": 1, "_primary_term": 1, "sort": [0]} for id in "ab"]
+        page = {"timed_out": False, "_shards": SHARDS, "pit_id": "old", "hits": {"hits": hits}}
+        request = replace(request, size=2)
+        _, first = performed(request, {"id": "old"}, page)
+        request = request.following(first) or request
+        given = [ShardsAway("a node ended"), *given]
+    left = iter(given)
+
+    def answer(call: Call) -> Any:
+        calls.append(call)
+        if isinstance(response := next(left), Exception):
+            raise response
+        return response
+
+    with pytest.raises(type(error)):
+        run(steps(request, new_index()), answer)
+    assert (calls[-1].method, calls[-1].path, calls[-1].body) == ("DELETE", "/_pit", {"id": "pit"})
 
 
 def item(kind: str, id: str, status: int, error: str | None = None) -> dict[str, Any]:
@@ -146,9 +177,10 @@ def test_a_row_with_a_retryable_error_is_busy_and_neither_refused_nor_a_conflict
 
 def test_a_row_that_is_stored_already_is_no_conflict() -> None:
     """The response to the first request got lost, and the request was sent again."""
-    row = replace(entry("a", 1).row, version=(1, 1))
+    row = replace(entry("a", 1).row, version=(1, 1), keys=("sb", "sc", "sa"), length=9)
     calls, _ = performed(Annotate((row,), 64), {"items": [item("update", "a", 200)]})
     simhash = calls[0].body[1]["doc"]["simhash"]
+    simhash = {**simhash, "keys": sorted(simhash["keys"])}  # as a synthetic _source returns them
     stored = {"_id": "a", "found": True, "_seq_no": 2, "_primary_term": 1, "_source": {"simhash": simhash}}
     conflict = {"items": [item("update", "a", 409, "version_conflict_engine_exception")]}
     assert not performed(Annotate((row,), 64), conflict, {"docs": [stored]})[1].conflicts
