@@ -338,7 +338,9 @@ class Ingest:
             memory.keep(row, replaces=batch.stored.get(id))
             if self._rule.texts is not None:
                 self._recent.keep(id, row.digest, documents[id].source)
-            if not self._matches_filter(documents[id]):
+            if self._matches_filter(documents[id]):
+                memory.outside.discard(id)  # a former state may not have matched
+            else:
                 memory.outside.add(id)
         if self._filter is None:
             for id in batch.replaced - rows.keys():  # not written after all; search results leave it out

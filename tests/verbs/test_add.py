@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents
@@ -115,6 +115,12 @@ def played(store: Any, moves: Sequence[Any], **options: Any) -> Any:
     max_distance=st.integers(0, 7),
     on_duplicate=st.sampled_from(["index", "skip"]),
     oldest=st.sampled_from([0.0, 10.0]),
+)
+@example(  # an update moves a document into the filter
+    moves=[("add", [(1, "天气", "en")], True), ("add", [(1, "北京", "zh")], True), ("add", [(0, "北京", "zh")], True)],
+    max_distance=0,
+    on_duplicate="index",
+    oldest=10.0,
 )
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_outcomes_are_those_of_one_document_after_another_whatever_was_refreshed(
