@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.search.blocks import block_keys
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
+from es_simhash.search.encoding import ALPHABET
 from es_simhash.search.keys import KeyQuery, key_queries, text_keys
 from es_simhash.search.look_up import choose
-from es_simhash.search.encoding import ALPHABET
 from es_simhash.search.minhash import BANDS
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS
