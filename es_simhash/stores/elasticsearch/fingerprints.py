@@ -134,7 +134,13 @@ def _search(name: str, number: int | None, body: dict[str, Any]) -> tuple[dict[s
 def _multi_search(
     searches: Iterable[tuple[dict[str, Any], dict[str, Any]]], index: Index
 ) -> Steps[list[dict[str, Any]]]:
-    response = yield Call("POST", "/_msearch", [line for search in searches for line in search])
+    lines = [line for search in searches for line in search]
+    if not index.members.several:
+        # The path names the index. Some servers refuse other names in the body.
+        lines[::2] = [{name: value for name, value in header.items() if name != "index"} for header in lines[::2]]
+        response = yield index.call("POST", "_msearch", lines)
+    else:
+        response = yield Call("POST", "/_msearch", lines)
     bodies: list[dict[str, Any]] = response["responses"]
     for body in bodies:
         if "error" in body:
