@@ -18,11 +18,13 @@ class FingerprintPage:
     :param values: unsigned, perhaps some of them several times.
     :param after: for the next request.
     :param more: further pages follow.
+    :param others: how many writes other programs have made since the former reply, if the request has ``own``.
     """
 
     values: Sequence[int]
     after: Any
     more: bool
+    others: int = 0
 
 
 @dataclass(frozen=True)

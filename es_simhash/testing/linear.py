@@ -220,10 +220,11 @@ class LinearStore:
         before = request.after or 0
         rows = [row for row, _ in self._searchable.values() if row.version > before]
         last = max((row.version for row in rows), default=before)
-        if request.after is not None and last - before == request.own:
+        others = 0 if request.after is None or request.own is None else last - before - request.own
+        if request.own is not None and not others:
             rows = []
         values = [row.fingerprint for row in rows if row.fingerprint is not None]
-        return FingerprintPage(values, last, more=False)
+        return FingerprintPage(values, last, more=False, others=others)
 
     def _candidates(self, request: Candidates) -> Found:
         found: dict[str, Row] = {}

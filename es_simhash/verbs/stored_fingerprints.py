@@ -7,7 +7,8 @@ that are stored. Until then, and in a small ingest, each document is looked up i
 If they would take more than a quarter of the free memory, each document is looked up in the store again.
 
 Nothing is missed that search finds: a document near a fingerprint here, or without a fingerprint, is still looked up.
-What the ingest writes is added when search finds it. What other programs write is read at the same time.
+What the ingest writes is added when search finds it. What other programs write is read at the same time. If they write
+much, each document is looked up in the store from then on.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ WORTHWHILE = 8
 """Stored documents for each that was looked up. To read a fingerprint takes less than an eighth of a look-up."""
 MOST = 25_000_000
 """Fingerprints in memory, if the free memory is not known."""
+OTHERS = 0.1
+"""Writes of other programs for each own one. If there are more, each document is looked up, to find theirs at once."""
 FRESH = 30.0
 """Seconds. If the last refresh was longer ago, other programs may have written, so each document is looked up."""
 
@@ -80,6 +83,9 @@ class StoredFingerprints:
         began = time.monotonic()
         page = yield from ask(request)
         if page is None:
+            return
+        if page.others > OTHERS * writes:
+            self._table, self._usable = None, False
             return
         while page.more:
             table = table.with_more(page.values)

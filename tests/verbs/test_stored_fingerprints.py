@@ -99,14 +99,21 @@ def test_only_what_is_near_a_stored_fingerprint_is_looked_up(store: Store) -> No
 
 
 @pytest.mark.usefixtures("small_windows")
-@pytest.mark.parametrize("fresh", [0.0, 30.0])
-def test_what_another_program_writes_is_found(store: Store, fresh: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("fresh", "others"), [(0.0, 9.0), (30.0, 9.0), (30.0, 0.1)])
+def test_what_another_program_writes_is_found(
+    store: Store, fresh: float, others: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stored_fingerprints, "FRESH", fresh)
-    with Documents(store) as documents:
+    monkeypatch.setattr(stored_fingerprints, "OTHERS", others)
+    recording = Recording(store)
+    with Documents(recording) as documents:
         documents.setup()
 
         def before(number: int) -> None:
             if number == 17:
                 write(store, entry("other", fingerprint(text(31)).value))
 
+        recording.looked_up = []
         assert ingested(documents, range(40), before) == {f"d{n}": "other" if n == 31 else None for n in range(40)}
+        few = fresh > 0 and others > 1
+        assert (len(recording.looked_up) < 20) == few

@@ -57,6 +57,7 @@ def _read_fingerprints(request: ReadFingerprints, index: Index) -> Steps[Fingerp
         if found is None:
             return None
         risen = sum(number - read.get(shard, -1) for shard, number in found.items())
+        others = 0 if request.own is None else abs(risen - request.own)
         alone = position is not None and request.own == risen
         again = IN_FLIGHT if position is not None and position.others else 0
         if alone and not again:
@@ -64,8 +65,8 @@ def _read_fingerprints(request: ReadFingerprints, index: Index) -> Steps[Fingerp
         read = {shard: max(-1, read.get(shard, -1) - again) for shard in found}
         to = {shard: number for shard, number in found.items() if number > read[shard]}
         position = _Position(read, to, others=not alone)
-    if not position.to:
-        return FingerprintPage((), position, more=False)
+        if others or not to:
+            return FingerprintPage((), position, more=bool(to), others=others)
     return (yield from _page(position, index))
 
 
