@@ -26,9 +26,10 @@ CANDIDATE = 10.0
 CLIENT, CLIENT_TERM, CLIENT_CANDIDATE = 35.0, 0.5, 6.5
 """µs of the client for a look-up, for each of its terms, and for each candidate."""
 WRITE = 130.0
-"""µs of one core of the server to write a document of es_simhash's fields, with the merges: ``parallel_bulk`` writes
-15,040 a second on two cores (docs/measurements.md, "A large load"), so it is at most 2 s / 15,040."""
-INGEST = 80.0
+"""µs of one core of the server to write a document of es_simhash's fields with block keys, with the merges:
+``parallel_bulk`` writes 15,400 a second on two cores, so it is at most 2 s / 15,400. Without keys it is 87 µs
+(docs/measurements.md, "A large load")."""
+INGEST = 55.0
 """µs of the main process of an ingest for a document: docs/measurements.md, "A large load". It is the bound of one
 process, however many worker processes it has."""
 HELD = 7.3e-7
@@ -43,7 +44,7 @@ of 13 characters and 64 bits."""
 GROUP_CANDIDATE = 105.0
 """Bytes of the memory of ``group`` for a candidate that it finds by keys of the text: 24 in its list of pairs, the rest
 while equal pairs are dropped. Measured on 400,000 random pairs."""
-INGEST_MEGABYTES, WORKER_MEGABYTES = 210, 110
+INGEST_MEGABYTES, WORKER_MEGABYTES = 260, 110
 """Memory of an ingest, without the fingerprints that it holds, and of each worker process: docs/measurements.md, "A
 large load"."""
 
