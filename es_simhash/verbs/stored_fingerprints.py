@@ -13,10 +13,12 @@ much, each document is looked up in the store from then on.
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import ReadFingerprints, ask
+from es_simhash.errors import InputError, StoreError
 from es_simhash.free_memory import free_memory
 from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable, most_held
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from es_simhash.contract import Flow, Row
     from es_simhash.verbs.outcome import Document
     from es_simhash.verbs.rule import ResolvedRule
+
+_log = logging.getLogger("es_simhash")
 
 WORTHWHILE = 8
 """Stored documents for each that was looked up. To read a fingerprint takes less than an eighth of a look-up."""
@@ -73,7 +77,7 @@ class StoredFingerprints:
         """
         if not self._usable:
             return
-        table = self._table
+        table, self._table = self._table, None
         if table is None:
             request = ReadFingerprints(most=min(self._most, WORTHWHILE * self._looked_up))
             table, rows = FingerprintTable(self._bits), ()  # they are read with all others
@@ -81,18 +85,23 @@ class StoredFingerprints:
             request = ReadFingerprints(self._after, writes)
         table = table.with_more([row.fingerprint for row in rows if row.fingerprint is not None])
         began = time.monotonic()
-        page = yield from ask(request)
+        try:
+            page = yield from ask(request)
+            if page is not None and page.others > OTHERS * writes:
+                self._usable = False
+                return
+            while page is not None and page.more:
+                table = table.with_more(page.values)
+                page = yield from ask(ReadFingerprints(page.after))
+        except (StoreError, InputError) as error:
+            if isinstance(error, StoreError) and error.retryable:
+                raise
+            _log.warning("each document is looked up in the store, because its fingerprints cannot be read: %s", error)
+            self._usable = False
+            return
         if page is None:
             return
-        if page.others > OTHERS * writes:
-            self._table, self._usable = None, False
-            return
-        while page.more:
-            table = table.with_more(page.values)
-            page = yield from ask(ReadFingerprints(page.after))
-            if page is None:
-                return
-        self._table = table = table.with_more(page.values)
-        self._after, self._read_at = page.after, began
-        if len(table) > self._most:
-            self._table, self._usable = None, False
+        table = table.with_more(page.values)
+        self._usable = len(table) <= self._most
+        if self._usable:
+            self._table, self._after, self._read_at = table, page.after, began

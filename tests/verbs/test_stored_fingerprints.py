@@ -8,6 +8,7 @@ import pytest
 
 from es_simhash import Documents, fingerprint
 from es_simhash.contract import Candidates, ReadFingerprints
+from es_simhash.errors import StoreError
 from es_simhash.stores.address import open_store
 from es_simhash.testing import LinearStore
 from es_simhash.testing.documents import entry, write
@@ -117,3 +118,26 @@ def test_what_another_program_writes_is_found(
         assert ingested(documents, range(40), before) == {f"d{n}": "other" if n == 31 else None for n in range(40)}
         few = fresh > 0 and others > 1
         assert (len(recording.looked_up) < 20) == few
+
+
+class Refusing(Recording):
+    """A store that cannot read fingerprints."""
+
+    def perform(self, request: Request[Any]) -> Any:
+        if isinstance(request, ReadFingerprints):
+            raise StoreError("no such thing")
+        return super().perform(request)
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_an_ingest_goes_on_where_fingerprints_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:
+    refusing = Refusing(LinearStore(lagging=True))
+    with Documents(refusing) as documents:
+        documents.setup()
+        ingested(documents, range(40))
+        originals = ingested(documents, range(1_000, 1_040))
+    assert originals == {f"d{1_000 + n}": f"d{n}" for n in range(40)}
+    assert len(refusing.looked_up) == 80
+    assert [record.getMessage()[:46] for record in caplog.records] == [
+        "each document is looked up in the store, becau"
+    ] * 2
