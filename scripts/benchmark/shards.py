@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from bench import latencies
-from random_index import BYTES, TENANTS, load, queries_of, search_of, together_of
+from random_index import TENANTS, load, queries_of, search_of, together_of
 from report import Facts
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bench import Bench
 
 SHARDS = (12, 6, 3, 1)
+BYTES = 1_500
+"""Bytes on the disk for a document with block keys, with what a merge needs."""
 SINGLE, BATCH, TOGETHER = 100, 1_000, 100
 HOW: dict[str, dict[str, Any]] = {
     "block keys": {"way": "blocks"},
