@@ -121,7 +121,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: float) -> f
     default="0",
     show_default=True,
     metavar="N",
-    help="So many documents share one hot segment of 16 bits, such as the pages of one template.",
+    help="How many documents share one hot segment of 16 bits, such as the pages of one template.",
 )
 @json_option
 def size(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import columns
+from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,7 +181,7 @@ class _Members:
         widths = np.minimum(self._sizes[of[:, 0]], most)
         counts = widths * self._sizes[of[:, 1]]
         pair_of_kinds = np.repeat(np.arange(len(of)), counts)
-        number = np.arange(len(pair_of_kinds)) - np.repeat(np.cumsum(counts) - counts, counts)
+        number = run_positions(0, counts)
         width = widths[pair_of_kinds]
         ones = self._members[self._starts[of[:, 0]][pair_of_kinds] + number % width]
         others = self._members[self._starts[of[:, 1]][pair_of_kinds] + number // width]

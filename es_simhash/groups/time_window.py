@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_simhash.search.runs import run_positions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -83,8 +85,7 @@ class MembersByTime:
         """Return for each member of the first kind its pairs with members of the second kind."""
         counts = self.sizes[near[:, 0]]
         row = np.repeat(np.arange(len(near)), counts)
-        number = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        ours = self._members[self._starts[near[row, 0]] + number]
+        ours = self._members[run_positions(self._starts[near[:, 0]], counts)]
         base = near[row, 1] * self._step
         first = np.searchsorted(self._keys, base + self._from[ours])
         end = np.searchsorted(self._keys, base + self._to[ours])

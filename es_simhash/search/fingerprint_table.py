@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import to_array
+from es_simhash.search.hamming import paired_distances
+from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +32,11 @@ CROWDED = 10_000
 _SHIFTS = np.array([48, 32, 16, 0], dtype=np.uint64)
 _VALUES = 1 << 16
 _MERGE = 4
-"""A level is merged with the one before it, unless that has so many times its size."""
+"""A level is merged with the one before it, until that one has at least so many times its fingerprints."""
 
 
 PART = 4
-"""A table may take one part of so many of the free memory."""
+"""A table may take 1 / PART of the free memory."""
 
 
 def most_held(free: float, bits: int) -> int:
@@ -123,14 +125,10 @@ class _Level:
         counts = self.starts[keys + 1] - starts
         found: NDArray[np.bool_] = counts.sum(axis=1) > CROWDED
         counts[found] = 0
-        each = counts.ravel()
-        # The positions of all that have a segment in common: each run counts up from its start.
-        ends = np.cumsum(each)
-        positions = np.arange(ends[-1]) + np.repeat(starts.ravel() - (ends - each), each)
+        positions = run_positions(starts.ravel(), counts.ravel())  # of all with a common segment
         of_asked = np.repeat(np.arange(len(asked)), counts.sum(axis=1))
-        differing = np.bitwise_count(self.values[positions] ^ asked[of_asked])
-        distances = differing if differing.ndim == 1 else differing.sum(axis=1)
-        found[of_asked[distances <= max_distance]] = True
+        near = paired_distances(self.values[positions], asked[of_asked]) <= max_distance
+        found[of_asked[near]] = True
         return found
 
 

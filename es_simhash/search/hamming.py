@@ -50,6 +50,17 @@ def distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np
     return result
 
 
+def paired_distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.integer]:
+    """Return the Hamming distance in bits of each left fingerprint from the right one at the same position.
+
+    :param left: n fingerprints, as ``encoding.to_array`` returns them.
+    :param right: n fingerprints of the same width.
+    :returns: shape (n,).
+    """
+    differing: NDArray[np.uint8] = np.bitwise_count(left ^ right)
+    return differing if differing.ndim == 1 else differing.sum(axis=1)
+
+
 class FingerprintIndex:
     """The fingerprints of documents in memory.
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import segment_count, to_array
-from es_simhash.search.hamming import pairs_within
+from es_simhash.search.hamming import paired_distances, pairs_within
+from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -90,13 +91,11 @@ class SegmentIndex:
         :param starts: for each segment of each of them, shape (n × segments,): where its value begins.
         :param counts: how many entries have this value.
         """
-        offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        entries = self._segments[np.repeat(starts, counts) + offsets]
+        entries = self._segments[run_positions(starts, counts)]
         positions = (entries & np.uint64(0xFFFFFFFF)).astype(np.intp)
         asking = np.repeat(np.arange(counts.size) // segment_count(self._bits), counts)
-        differing = np.bitwise_count(ours[asking] ^ self._values[positions])
-        distances = differing if differing.ndim == 1 else differing.sum(axis=1)
-        return set(positions[distances <= max_distance].tolist())
+        near = paired_distances(ours[asking], self._values[positions]) <= max_distance
+        return set(positions[near].tolist())
 
 
 def _segments(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

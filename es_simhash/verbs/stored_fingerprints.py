@@ -8,7 +8,7 @@ If they would take more than a quarter of the free memory, each document is look
 
 Nothing is missed that search finds: a document near a fingerprint here, or without a fingerprint, is still looked up.
 What the ingest writes is added when search finds it. What other programs write is read at the same time. If they write
-much, each document is looked up in the store from then on.
+a lot, each document is looked up in the store from then on.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger("es_simhash")
 
 WORTHWHILE = 8
-"""Stored documents for each that was looked up. To read a fingerprint takes less than an eighth of a look-up."""
+"""Fingerprints are read if the store has at most so many documents for each document that was looked up. To read one
+takes less than an eighth of the time of a look-up."""
 MOST = 25_000_000
-"""Fingerprints in memory, if the free memory is not known."""
+"""The largest number of fingerprints in memory, if the free memory is not known."""
 OTHERS = 0.1
-"""Writes of other programs for each own one. If there are more, each document is looked up, to find theirs at once."""
+"""Writes of other programs for each write of this one. If there are more, each document is looked up, so that theirs
+are found as soon as search finds them."""
 FRESH = 30.0
 """Seconds. If the last refresh was longer ago, other programs may have written, so each document is looked up."""
 

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import FingerprintPage, ReadFingerprints
 from es_simhash.fingerprinting.encoding import from_longs
-from es_simhash.stores.elasticsearch.calls import Call, handler
-from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.calls import handler
+from es_simhash.stores.elasticsearch.multi_search import multi_search
 from es_simhash.stores.elasticsearch.rows import FINGERPRINT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.multi_search import Search
 
 PAGE = 10_000
 """Documents in a page."""
 
 IN_FLIGHT = 10_000
-"""The most numbers of one shard whose writes have begun and not ended."""
+"""So many sequence numbers of a shard are read once more: search may not have found all of their documents yet."""
 
 Shard = tuple[str, int]
 """The name of an index, and the number of the shard in it."""
@@ -37,8 +38,7 @@ class _Position:
     """Where the reading goes on.
 
     :param read: by shard, the last sequence number of the documents that were read or need not be read; -1 for none.
-    :param to: by shard, up to which sequence number documents are read before the last page; only of the shards that
-        have some.
+    :param to: by shard, the last sequence number to read. A shard without documents to read is not named.
     :param others: other programs may have been writing at that time.
     """
 
@@ -77,8 +77,8 @@ def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> 
     :param most: documents of all shards; with more the reply is None.
     """
     names = index.members.names if index.members.several else (index.index,)
-    any_shard = [_search(name, None, {"size": 0, "track_total_hits": most is not None}) for name in names]
-    bodies = yield from _multi_search(any_shard, index)
+    any_shard = [_search(name, None, {"size": 0, "track_total_hits": most is not None}, index) for name in names]
+    bodies = yield from multi_search(any_shard, index)
     if most is not None and sum(body["hits"]["total"]["value"] for body in bodies) > most:
         return None
     shards = [
@@ -86,10 +86,10 @@ def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> 
     ]
     last = {"sort": [{"_seq_no": "desc"}], "size": 1, "track_total_hits": False}
     searches = [
-        _search(name, number, {**last, "query": _numbers(above=read.get((name, number), -1))})
+        _search(name, number, {**last, "query": _numbers(above=read.get((name, number), -1))}, index)
         for name, number in shards
     ]
-    bodies = yield from _multi_search(searches, index)
+    bodies = yield from multi_search(searches, index)
     found: dict[Shard, int] = {}
     for shard, body in zip(shards, bodies, strict=True):
         hits = body["hits"]["hits"]
@@ -108,7 +108,7 @@ def _page(position: _Position, index: Index) -> Steps[FingerprintPage]:
         "docvalue_fields": FINGERPRINT_FIELDS,
         "track_total_hits": False,
     }
-    [body] = yield from _multi_search([_search(*shard, page)], index)
+    [body] = yield from multi_search([_search(*shard, page, index)], index)
     hits = body["hits"]["hits"]
     read = {**position.read, shard: hits[-1]["sort"][0] if len(hits) == PAGE else last}
     to = {each: number for each, number in position.to.items() if number > read[each]}
@@ -126,28 +126,14 @@ def _numbers(*, above: int, to: int | None = None) -> dict[str, Any]:
     return {"range": {"_seq_no": {"gt": above} if to is None else {"gt": above, "lte": to}}}
 
 
-def _search(name: str, number: int | None, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the two lines of a search in one shard of an index, or in all."""
-    one = {} if number is None else {"preference": f"_shards:{number}"}
-    return {"index": name, "allow_partial_search_results": False, **one}, {"_source": False, **body}
-
-
-def _multi_search(
-    searches: Iterable[tuple[dict[str, Any], dict[str, Any]]], index: Index
-) -> Steps[list[dict[str, Any]]]:
-    lines = [line for search in searches for line in search]
-    if not index.members.several:
-        # The path names the index. Some servers refuse other names in the body.
-        lines[::2] = [{name: value for name, value in header.items() if name != "index"} for header in lines[::2]]
-        response = yield index.call("POST", "_msearch", lines)
-    else:
-        response = yield Call("POST", "/_msearch", lines)
-    bodies: list[dict[str, Any]] = response["responses"]
-    for body in bodies:
-        if "error" in body:
-            raise error_from_body(body, body["status"], index.name)
-        check_complete(body, index.name)
-    return bodies
+def _search(name: str, number: int | None, body: dict[str, Any], index: Index) -> Search:
+    """Return the header and the body of a search in one shard of an index, or in all."""
+    header: dict[str, Any] = {}
+    if name != index.index:  # otherwise the path names it; some servers refuse names in headers
+        header["index"] = name
+    if number is not None:
+        header["preference"] = f"_shards:{number}"
+    return header, {"_source": False, **body}
 
 
 HANDLERS = dict([handler(ReadFingerprints, _read_fingerprints)])

@@ -47,8 +47,8 @@ def warn_if_unknown(mappings: Iterable[Mapping[str, Any]], index: Index) -> None
     if server.equal_scores is None and not server.warned and any(map(_lacks_option, mappings)):
         server.warned = True
         _log.warning(
-            "%s: the server does not tell its version to your user, and in OpenSearch 3 rare keys would not come first "
-            "with this mapping, so duplicates may be missed: give the user the permission cluster:monitor/main",
+            "%s: the server does not tell your user its version. If it is OpenSearch 3, rare keys do not come first "
+            "with this mapping, and duplicates may be missed: give the user the permission cluster:monitor/main",
             index.name,
         )
 

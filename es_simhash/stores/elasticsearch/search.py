@@ -14,8 +14,9 @@ from es_simhash.search.candidates import blocks_clause, candidates_clause, plain
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.stores.elasticsearch.calls import WHOLE, handler
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
+from es_simhash.stores.elasticsearch.multi_search import multi_search
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
-from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, hit_rows, to_row, usable_rows
 from es_simhash.stores.elasticsearch.steps import chunks, with_ids
 from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
@@ -202,16 +203,10 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
     The score of a hit counts the documents of all shards. This takes a further round between the shards, so only
     searches that sort by score ask for it.
     """
-    header = {"allow_partial_search_results": False}
-    scored = {**header, "search_type": "dfs_query_then_fetch"}
-    lines = [line for search in searches for line in (scored if "_score" in search["sort"] else header, search)]
-    response = yield index.call("POST", "_msearch", lines)
-    bodies: list[dict[str, Any]] = response["responses"]
-    for body in bodies:
-        if "error" in body:
-            raise error_from_body(body, body["status"], index.name)
-        check_complete(body, index.name)
-    return bodies
+    scored = {"search_type": "dfs_query_then_fetch"}
+    return (
+        yield from multi_search([(scored if "_score" in search["sort"] else {}, search) for search in searches], index)
+    )
 
 
 def _probe_batches(request: Candidates, index: Index) -> Steps[tuple[LookUp, list[Sequence[Probe]]]]:
