@@ -230,7 +230,9 @@ def load_vectors(server: Server, index: str, values: Sequence[int], kind: str) -
     """Fill an index with bit vectors, in one Lucene segment."""
     vector = {"type": "dense_vector", "element_type": "bit", "dims": 64, "index_options": {"type": kind}}
     fields = {"fp": vector, "simhash.fp": {"type": "long", "index": False}}
-    server.create(index, mappings={"dynamic": False, "properties": fields})
+    # Without refreshes there are few Lucene segments, so few graphs are made twice.
+    settings = {"index": {"refresh_interval": "-1"}}
+    server.create(index, settings=settings, mappings={"dynamic": False, "properties": fields})
     lines = (
         ('{"index":{}}', f'{{"fp":"{value:016x}","simhash.fp":{value - (value >> 63 << 64)}}}') for value in values
     )
