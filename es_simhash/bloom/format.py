@@ -19,6 +19,7 @@ are inconsistent in any way raise an error; they never become a filter.
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -107,6 +108,7 @@ def _check_whole(data: bytes, size: int, hash_id: int) -> None:
         raise FilterFormatError(f"this Bloom filter uses hash {hash_id}, and this release knows only hash {HASH}")
 
 
+@lru_cache(100)  # most filters of a store have one configuration
 def _config(capacity: int, error_rate: float, seed: int) -> Config:
     try:
         return Config(capacity, error_rate, seed)
@@ -125,11 +127,11 @@ def _layers(data: bytes, start: int, config: Config, table: list[tuple[int, ...]
     """
     if not table or table[0][2] != config.capacity:
         raise FilterFormatError(f"this Bloom filter has no first layer of capacity {config.capacity}")
-    layers = []
+    layers, view = [], memoryview(data)
     for k, m, capacity, count in table:
         if not (1 <= k <= MAX_HASHES and m % 8 == 0 and 1 <= capacity <= 2 * m and count <= m):
             found = f"k={k}, m={m}, capacity={capacity}, count={count}"
             raise FilterFormatError(f"this Bloom filter has an impossible layer: {found}")
-        layers.append(Layer(Size(capacity, m, k), count, bytearray(data[start : start + m // 8])))
+        layers.append(Layer(Size(capacity, m, k), count, bytearray(view[start : start + m // 8])))
         start += m // 8
     return layers

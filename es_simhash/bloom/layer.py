@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -233,11 +234,18 @@ class Layer:
 
 def _words(x: Words, y: Words, steps: range) -> Words:
     """Return the word x of the rule at each step i for each item, x + i·y + (i³ - i)/6; shape (steps, n)."""
-    step = np.array(steps, dtype=np.uint64)[:, np.newaxis]
-    words = y * step
+    factors, summands = _factors(steps)
+    words = y * factors
     words += x
-    words += (step * step * step - step) // np.uint64(6)
+    words += summands
     return words
+
+
+@lru_cache(1_000)
+def _factors(steps: range) -> tuple[Words, Words]:
+    """Return i and (i³ - i)/6 of each step i; each of shape (steps, 1)."""
+    step = np.array(steps, dtype=np.uint64)[:, np.newaxis]
+    return step, (step * step * step - step) // np.uint64(6)
 
 
 def _first_occurrences(values: Positions, end: int) -> Positions:

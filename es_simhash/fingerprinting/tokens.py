@@ -35,6 +35,9 @@ _WORD = re.compile(
 )
 
 
+_PUNCTUATION = frozenset(["", " ", *",.:;!?'\"()[]-·…。、《》〈〉「」『』【】〔〕"])
+"""What often stands between two Han runs, as it is normalised. It has no word."""
+
 _RUN_OR_WORD = re.compile(f"({_RUN})|{_WORD.pattern}")
 _HAN_OR_WORD = re.compile(f"[{_HAN}]|{_WORD.pattern}")
 _CHARACTER = re.compile(f"[{_HAN}{_RARE_HAN}]|{_LETTER}")
@@ -81,8 +84,9 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
     for start in range(RUNS, len(runs), RUNS):
         words += segment("\n".join(runs[start : start + RUNS]))
     if tokens == "words":
-        # What stands between the runs is short, and no word reaches over a run.
-        return words + _WORD.findall("\n".join(between_and_runs[::2]))
+        # What stands between the runs is short, and no word reaches over a run. Most of it is one punctuation mark.
+        between = [each for each in between_and_runs[::2] if each not in _PUNCTUATION]
+        return words + _WORD.findall("\n".join(between))
     return _in_order(normalised, words)
 
 

@@ -62,15 +62,18 @@ def _segmenter(name: str) -> Segmenter:
     def segment(lines: str) -> list[str]:
         words: list[str] = []
         singles = ""
+        # Most words have several characters, so this is asked first.
         for word in split_by_dictionary(lines):
-            if len(word) == 1 and word != "\n":
+            if len(word) > 1:
+                if singles:
+                    words += find_new_words(singles) if len(singles) > 1 else (singles,)
+                    singles = ""
+                words.append(word)
+            elif word != "\n":
                 singles += word
-                continue
-            if singles:
+            elif singles:
                 words += find_new_words(singles) if len(singles) > 1 else (singles,)
                 singles = ""
-            if word != "\n":
-                words.append(word)
         if singles:
             words += find_new_words(singles) if len(singles) > 1 else (singles,)
         return words

@@ -45,8 +45,9 @@ class Request:
 
     @property
     def verb(self) -> str:
-        """The last part of the path: ``_bulk``, ``_msearch``, ``_mget``, ``_refresh``, …"""
-        return urlsplit(self.path).path.rpartition("/")[2]
+        """The last part of the path: ``_bulk``, ``_msearch``, ``_mget``, ``_refresh``, …; ``_doc`` of one document."""
+        *_, before, last = urlsplit(self.path).path.split("/")
+        return before if before == "_doc" else last
 
 
 @dataclass(frozen=True)

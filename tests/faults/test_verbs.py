@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.elasticsearch, pytest.mark.slow]
 
 NEWS = news()
 GONE = [str(n) for n in range(0, 40, 3)]
-EVERY = ["_bulk", "_msearch", "_mget", "_refresh", "_search", "_pit"]
+EVERY = ["_bulk", "_msearch", "_mget", "_doc", "_refresh", "_search", "_pit"]
 FAULTS = [Answer(503), Drop(done=False), Drop(done=True)]
 
 

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting import word_segmenters
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import TOKENS, check_tokens, tokenize
+from es_simhash.fingerprinting.tokens import _PUNCTUATION, TOKENS, check_tokens, tokenize
 from es_simhash.fingerprinting.word_segmenters import SEGMENTERS, segmenter
 
 if TYPE_CHECKING:
@@ -390,6 +390,11 @@ def test_any_other_han_character_is_a_word_by_itself(rare: str) -> None:
 @pytest.mark.parametrize("letter", "〆々\ua000あㄅ가", ids=ascii)
 def test_an_east_asian_letter_that_is_not_han_is_part_of_a_word(letter: str) -> None:
     assert tokenize(f"x{letter}{letter}y", segmenter()) == [f"x{letter}{letter}y"]
+
+
+@pytest.mark.parametrize("mark", sorted(_PUNCTUATION), ids=ascii)
+def test_punctuation_between_runs_has_no_word(mark: str) -> None:
+    assert list(plain_words(mark)) == tokenize(f"北{mark}京", segmenter())[2:] == []
 
 
 def test_punctuation_and_other_words_separate_han_runs() -> None:

@@ -38,12 +38,14 @@ class Call:
     :param body: a value for JSON. A list becomes lines of JSON; an entry that is a string is such a line already. None
         for no body.
     :param parameters: of the query string.
+    :param of_document: it reads one document. Then the status 404 is no failure.
     """
 
     method: str
     path: str
     body: Any = None
     parameters: dict[str, str] = field(default_factory=dict)
+    of_document: bool = False
 
 
 Steps: TypeAlias = "Generator[Call | Pause, Any, R]"
@@ -195,6 +197,11 @@ class Index:
         path = f"/{quote(self.index, safe='')}"
         call = Call(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
         return self.routed(call, action)
+
+    def get(self, id: str, parameters: dict[str, str]) -> Call:
+        """Return the Call that reads one document."""
+        path = f"/{quote(self.index, safe='')}/_doc/{quote(id, safe='')}"
+        return self.routed(Call("GET", path, None, parameters, of_document=True), "_doc")
 
     def routed(self, call: Call, action: str) -> Call:
         """Return a Call with the routing of the store.

@@ -63,7 +63,10 @@ def _send(client: OpenSearch | AsyncOpenSearch, call: Call) -> Any:
     if isinstance(body, list):
         dumps = client.transport.serializer.dumps
         body, headers = "".join(f"{dumps(line)}\n" for line in body), _NDJSON
-    return client.transport.perform_request(call.method, call.path, call.parameters, body, headers=headers)
+    no_failures = (404,) if call.of_document else ()  # the client would log each
+    return client.transport.perform_request(
+        call.method, call.path, call.parameters, body, ignore=no_failures, headers=headers
+    )
 
 
 def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:

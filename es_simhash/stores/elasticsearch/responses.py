@@ -23,6 +23,10 @@ _POSITION = re.compile(r": \[\d+:\d+\] ")
 _BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
 
 
+class NoDocument(StoreError):
+    """There is no document with the id that was asked for."""
+
+
 def error_from_body(body: Any, status: int, name: str) -> SimhashError:
     """Return the error that a body reports. An item of a multi-search or of a bulk request has the same form.
 
@@ -37,6 +41,8 @@ def error_from_body(body: Any, status: int, name: str) -> SimhashError:
         return unavailable(body, status, reason(body) if _error(body) else "", name)
     if status == 400 and {kind, _root_type(body)} & _BAD_QUERY:
         return InputError(f"{name} does not understand the query: {reason(body)}: check the filter")
+    if status == 404 and isinstance(body, dict) and body.get("found") is False:
+        return NoDocument(f"{name} has no document {body.get('_id')!r}")
     if "no handler found for uri" in reason(body):
         return StoreError(f"{name} does not know this request")
     return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from es_simhash.stores.elasticsearch.calls import Call, Index
 
-_NAMED = frozenset({"_bulk", "_mget", "_pit", "_search/point_in_time"})
+_NAMED = frozenset({"_bulk", "_doc", "_mget", "_pit", "_search/point_in_time"})
 """Ends of the paths of requests that name the value, and have no query."""
 _SEARCHES = frozenset({"_search", "_count"})
 

@@ -16,7 +16,13 @@ from es_simhash.stores.elasticsearch.calls import WHOLE, Call
 from es_simhash.stores.elasticsearch.failures import types_of
 from es_simhash.stores.elasticsearch.key_scores import lacks_scores, with_scores
 from es_simhash.stores.elasticsearch.mapping import NOTHING, no_source
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, error_from_body, item_fault
+from es_simhash.stores.elasticsearch.responses import (
+    NoDocument,
+    check_complete,
+    check_items,
+    error_from_body,
+    item_fault,
+)
 from es_simhash.stores.elasticsearch.routing import check_routing_of, custom_routing
 
 if TYPE_CHECKING:
@@ -30,6 +36,9 @@ T = TypeVar("T")
 _log = logging.getLogger("es_simhash")
 
 _SOURCE_MODE = "index.mapping.source.mode"
+
+_SEVERAL = "more than one ind"
+"""A part of what the server says if a request for one index names an alias of several."""
 
 CONFLICT = frozenset({404, 409})
 """Statuses of a document that was removed or written after it was read.
@@ -175,31 +184,51 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[l
     members = index.members
     if members.old:
         members.set((yield index.call("GET", "_alias")))
-    body = yield from _multi_get(ids, selection, index)
-    if any(_members_changed(document, index) for document in body["docs"]):
+    documents = yield from _documents(ids, selection, index)
+    if any(_members_changed(document, index) for document in documents):
         members.set((yield index.call("GET", "_alias")))
-        body = yield from _multi_get(ids, selection, index)
-    for document in body["docs"]:
+        documents = yield from _documents(ids, selection, index)
+    for document in documents:
         if "error" in document:
             raise error_from_body(document, 500, index.name)
     # If several indices have an id, the newest one counts.
-    found = list({document["_id"]: document for document in body["docs"] if document["found"]}.values())
+    found = list({document["_id"]: document for document in documents if document["found"]}.values())
     check_routing_of(found, index)
     return found
 
 
-def _multi_get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[dict[str, Any]]:
-    if not index.members.several:
-        return (yield index.call("POST", "_mget", {"ids": list(ids)}, **selection))  # type: ignore[no-any-return]
-    asked = [{"_index": name, "_id": id} for name in index.members.names for id in ids]
-    return (yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget"))  # type: ignore[no-any-return]
+def _documents(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[list[dict[str, Any]]]:
+    """Return a document, or an error, for each id; for each index and id if there are several indices."""
+    if index.members.several:
+        asked = [{"_index": name, "_id": id} for name in index.members.names for id in ids]
+        body = yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget")
+        return body["docs"]  # type: ignore[no-any-return]
+    if len(ids) == 1 and ids[0].strip("."):  # a path that ends with dots means another one
+        return [(yield from _document(ids[0], selection, index))]
+    body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
+    return body["docs"]  # type: ignore[no-any-return]
+
+
+def _document(id: str, selection: dict[str, str], index: Index) -> Steps[dict[str, Any]]:
+    """Return the one document with this id as a multi-get does, in less time."""
+    try:
+        body = yield index.get(id, selection)
+    except NoDocument:
+        return {"_id": id, "found": False}
+    except StoreError as error:
+        if _SEVERAL not in str(error):
+            raise
+        return {"error": str(error)}
+    if not isinstance(body, dict) or "found" not in body:
+        raise error_from_body(body, 404, index.name)
+    return body
 
 
 def _members_changed(document: Mapping[str, Any], index: Index) -> bool:
     """Return whether the error of a document says that the alias has other indices than when it was asked."""
     if "error" not in document:
         return False
-    rolled_over = "more than one ind" in str(document["error"])
+    rolled_over = _SEVERAL in str(document["error"])
     deleted = "index_not_found_exception" in types_of(document)
     return deleted if index.members.several else rolled_over
 

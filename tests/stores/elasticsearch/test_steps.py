@@ -162,7 +162,7 @@ def test_links_and_removals_with_a_retryable_error_raise_a_retryable_error(statu
         performed(Remove(("a",)), {"items": [item("delete", "a", status, error)]})
     user = {"_id": "ann", "found": True, "_seq_no": 1, "_primary_term": 1, "_source": {"seen": {"newest": 1}}}
     with pytest.raises(StoreUnavailable):
-        performed(RemoveUsers(("ann",)), {"docs": [user]}, {"items": [item("delete", "ann", status, error)]})
+        performed(RemoveUsers(("ann",)), user, {"items": [item("delete", "ann", status, error)]})
 
 
 @pytest.mark.parametrize(("status", "error"), RETRYABLE)
@@ -183,9 +183,9 @@ def test_a_row_that_is_stored_already_is_no_conflict() -> None:
     simhash = {**simhash, "keys": sorted(simhash["keys"])}  # as a synthetic _source returns them
     stored = {"_id": "a", "found": True, "_seq_no": 2, "_primary_term": 1, "_source": {"simhash": simhash}}
     conflict = {"items": [item("update", "a", 409, "version_conflict_engine_exception")]}
-    assert not performed(Annotate((row,), 64), conflict, {"docs": [stored]})[1].conflicts
+    assert not performed(Annotate((row,), 64), conflict, stored)[1].conflicts
     changed = {**stored, "_source": {"simhash": {**simhash, "group": "other"}}}
-    assert performed(Annotate((row,), 64), conflict, {"docs": [changed]})[1].conflicts == {"a"}
+    assert performed(Annotate((row,), 64), conflict, changed)[1].conflicts == {"a"}
 
 
 def test_a_refresh_with_a_failed_shard_is_an_error() -> None:
