@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import mmh3
 import numpy as np
 
-from es_simhash.fingerprinting.encoding import columns, to_array
+from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.groups.near_pairs import NearPairs
+from es_simhash.search.hamming import paired_distances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,8 +85,7 @@ def draw_pairs(
         pairs = np.sort(found[found[:, 0] != found[:, 1]], axis=1)
         left, right = pairs.T
         rows = np.column_stack([_pair_ranks(ranks[left], ranks[right]), pairs.astype(np.uint64)])
-        differing = columns(fingerprints[left] ^ fingerprints[right])
-        distances = np.sum([np.bitwise_count(word) for word in differing], axis=0, dtype=np.uint8)
+        distances = paired_distances(fingerprints[left], fingerprints[right])
         for distance in np.flatnonzero(np.bincount(distances)).tolist():
             strata[distance] = _lowest(strata[distance], rows[distances == distance], size)
     # Take one pair of each distance in turn, until there are enough.

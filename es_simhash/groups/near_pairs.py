@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import columns
+from es_simhash.search.hamming import distances_at
 from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class NearPairs:
         itself = np.arange(len(first))
         compared = (np.stack([itself, itself], axis=1), pairs, pairs[:, ::-1])
         every = np.concatenate([members.pairs(of, most) for of in compared])
-        distances = _distances(words, every)
+        distances = distances_at(words, every[:, 0], every[:, 1]).astype(np.int64)
         kept = nearest(every, distances, most)
         sizes = np.bincount(kinds)
         of_one_kind = int((sizes * (sizes - 1) // 2).sum())
@@ -117,7 +118,7 @@ class NearPairs:
         def merged() -> NDArray[np.int64]:
             numbers = np.unique(np.concatenate([known, *more]))
             pairs = np.stack(np.divmod(numbers, count), axis=1)
-            kept = nearest(pairs, _distances(distinct, pairs), most)
+            kept = nearest(pairs, distances_at(distinct, pairs[:, 0], pairs[:, 1]), most)
             self.left_out += len(numbers) - len(kept)
             return numbers[kept]
 
@@ -151,8 +152,7 @@ class NearPairs:
                 return
             for start in range(0, len(left), _SLICE):
                 ones = left[start : start + _SLICE]
-                distances = sum(np.bitwise_count(word[ones] ^ word[ones + offset]) for word in values)
-                near = ones[distances <= self._max_distance]
+                near = ones[distances_at(values, ones, ones + offset) <= self._max_distance]
                 yield np.stack([order[near], order[near + offset]], axis=1)
             left = left[: np.searchsorted(left, len(keys) - offset - 1)]
             left = left[keys[left] == keys[left + offset + 1]]
@@ -189,15 +189,7 @@ class _Members:
         return found
 
 
-def _distances(words: list[NDArray[np.uint64]], pairs: Pairs) -> NDArray[np.int64]:
-    """Return the Hamming distances of pairs of indices."""
-    distances = np.zeros(len(pairs), dtype=np.int64)
-    for word in words:
-        distances += np.bitwise_count(word[pairs[:, 0]] ^ word[pairs[:, 1]])
-    return distances
-
-
-def nearest(pairs: Pairs, distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def nearest(pairs: Pairs, distances: NDArray[np.integer], most: int) -> NDArray[np.int64]:
     """Return the positions of the ``most`` nearest pairs of each later one, then the first ones; ascending."""
     order = np.lexsort((pairs[:, 0], distances, pairs[:, 1]))
     later = pairs[order, 1]

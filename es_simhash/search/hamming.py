@@ -50,7 +50,7 @@ def distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np
     return result
 
 
-def paired_distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.integer]:
+def paired_distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Return the Hamming distance in bits of each left fingerprint from the right one at the same position.
 
     :param left: n fingerprints, as ``encoding.to_array`` returns them.
@@ -58,7 +58,23 @@ def paired_distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDA
     :returns: shape (n,).
     """
     differing: NDArray[np.uint8] = np.bitwise_count(left ^ right)
-    return differing if differing.ndim == 1 else differing.sum(axis=1)
+    return differing if differing.ndim == 1 else differing.sum(axis=1, dtype=np.uint8)
+
+
+def distances_at(
+    words: Sequence[NDArray[np.uint64]], left: NDArray[np.integer], right: NDArray[np.integer]
+) -> NDArray[np.uint8]:
+    """Return the Hamming distances in bits of pairs of fingerprints.
+
+    :param words: the 64-bit words of n fingerprints, as ``encoding.columns`` returns them; arrays of shape (n,).
+    :param left: the index of the one fingerprint of each pair, shape (m,).
+    :param right: the index of the other one, shape (m,).
+    :returns: shape (m,).
+    """
+    result: NDArray[np.uint8] = np.bitwise_count(words[0][left] ^ words[0][right])
+    for word in words[1:]:
+        result += np.bitwise_count(word[left] ^ word[right])
+    return result
 
 
 class FingerprintIndex:

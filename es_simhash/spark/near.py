@@ -18,6 +18,7 @@ import numpy as np
 
 from es_simhash.groups.links import unite
 from es_simhash.groups.near_pairs import nearest
+from es_simhash.search.hamming import distances_at
 from es_simhash.search.keys import SHORT
 from es_simhash.similarity.measures import levenshtein
 
@@ -119,9 +120,7 @@ class NearSearch:
 
     def _near(self, rows: _Rows, left: NDArray[np.intp], right: NDArray[np.intp]) -> Indices:
         # Most pairs end at the first condition, so it takes most of the time.
-        counts = np.bitwise_count(rows.words[0][left] ^ rows.words[0][right])
-        for word in rows.words[1:]:
-            counts += np.bitwise_count(word[left] ^ word[right])
+        counts = distances_at(rows.words, left, right)
         if self.max_distance is not None:
             near = np.flatnonzero(counts <= self.max_distance)
             left, right, counts = left[near], right[near], counts[near]

@@ -25,6 +25,7 @@ from es_simhash.contract import (
     each_page,
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
+from es_simhash.search.hamming import paired_distances
 from es_simhash.verbs.seen_figures import SeenFigures, seen_figures
 from es_simhash.verbs.setup import explain_not_set_up
 
@@ -251,9 +252,8 @@ def _copies(
     copies, targets = copies[exists], targets[exists]
     near = digests[copies] != digests[targets]
     compared = near & (with_value[copies] + with_value[targets] == 2)
-    differing = columns(fingerprints[copies[compared]] ^ fingerprints[targets[compared]])
-    bits = sum(np.bitwise_count(word).astype(np.int64) for word in differing)
-    distances = dict(sorted(Counter(np.asarray(bits).tolist()).items()))
+    bits = paired_distances(fingerprints[copies[compared]], fingerprints[targets[compared]])
+    distances = dict(sorted(Counter(bits.tolist()).items()))
     return int((~near).sum()), int(near.sum()), distances, int((~exists).sum())
 
 

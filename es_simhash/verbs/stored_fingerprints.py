@@ -92,6 +92,8 @@ class StoredFingerprints:
             if page is not None and page.others > OTHERS * writes:
                 self._usable = False
                 return
+            if page is not None and request.after is None:
+                _log.info("reading the fingerprints of all documents that are stored")
             while page is not None and page.more:
                 table = table.with_more(page.values)
                 page = yield from ask(ReadFingerprints(page.after))
