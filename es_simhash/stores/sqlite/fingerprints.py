@@ -41,6 +41,8 @@ _BATCH = 16
 """Fingerprints whose ranges are read together. Each is compared with the rows of all of them."""
 _MANY = 10_000
 """Fingerprints that are read from an index at once."""
+_FEW = 20
+"""Of so many fingerprints, the documents are read at once. Of more, only near fingerprints are kept before."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
     crowds: dict[Longs, Crowd] = {}
     if request.max_distance < segment_count(request.bits):
         for some in (_by_blocks if request.blocks else _by_pairs)(fingerprints, request, database):
-            if len(some) == _MANY:
+            if len(some) > _FEW:
                 some = _within(some, fingerprints, request)
             crowds |= {tuple(longs): Crowd(count, first) for count, first, *longs in some}
         return crowds
