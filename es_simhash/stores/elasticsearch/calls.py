@@ -199,8 +199,11 @@ class Index:
         return self.routed(call, action)
 
     def get(self, id: str, parameters: dict[str, str]) -> Call:
-        """Return the Call that reads one document."""
-        path = f"/{quote(self.index, safe='')}/_doc/{quote(id, safe='')}"
+        """Return the Call that reads one document.
+
+        :param id: stands in the path as it is.
+        """
+        path = f"/{quote(self.index, safe='')}/_doc/{id}"
         return self.routed(Call("GET", path, None, parameters, of_document=True), "_doc")
 
     def routed(self, call: Call, action: str) -> Call:

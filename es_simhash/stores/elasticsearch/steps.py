@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,6 +40,9 @@ _SOURCE_MODE = "index.mapping.source.mode"
 
 _SEVERAL = "more than one ind"
 """A part of what the server says if a request for one index names an alias of several."""
+
+_PLAIN = re.compile(r"[\w-][\w.-]*", re.ASCII)
+"""Ids that stand in a path as they are. Proxies read an escaped slash in different ways, and dots mean another path."""
 
 CONFLICT = frozenset({404, 409})
 """Statuses of a document that was removed or written after it was read.
@@ -203,7 +207,7 @@ def _documents(ids: Sequence[str], selection: dict[str, str], index: Index) -> S
         asked = [{"_index": name, "_id": id} for name in index.members.names for id in ids]
         body = yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget")
         return body["docs"]  # type: ignore[no-any-return]
-    if len(ids) == 1 and ids[0].strip("."):  # a path that ends with dots means another one
+    if len(ids) == 1 and _PLAIN.fullmatch(ids[0]):
         return [(yield from _document(ids[0], selection, index))]
     body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
     return body["docs"]  # type: ignore[no-any-return]
