@@ -33,8 +33,6 @@ _SHIFTS = np.array([48, 32, 16, 0], dtype=np.uint64)
 _VALUES = 1 << 16
 _MERGE = 4
 """A level is merged with the one before it, until that one has at least so many times its fingerprints."""
-
-
 PART = 4
 """A table may take 1 / PART of the free memory."""
 

@@ -6,9 +6,10 @@ that are stored. Until then, and in a small ingest, each document is looked up i
 
 If they would take more than a quarter of the free memory, each document is looked up in the store again.
 
-Nothing is missed that search finds: a document near a fingerprint here, or without a fingerprint, is still looked up.
-What the ingest writes is added when search finds it. What other programs write is read at the same time. If they write
-a lot, each document is looked up in the store from then on.
+Nothing is missed that search found at the last refresh of the ingest: a document near a fingerprint here, or without a
+fingerprint, is still looked up. What the ingest has written since then is in its Memory, and is added at the next
+refresh. What other programs have written is read at the next refresh; until then it is not found. If they write a lot,
+each document is looked up in the store from then on.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class StoredFingerprints:
         self._read_at = 0.0
 
     def to_look_up(self, documents: Sequence[Document]) -> Sequence[Document]:
-        """Return the documents that may have a duplicate that search finds."""
+        """Return the documents that may have a duplicate that search found at the last refresh."""
         self._looked_up += len(documents)
         table = self._table
         if table is None or time.monotonic() - self._read_at > FRESH:

@@ -41,8 +41,9 @@ _SOURCE_MODE = "index.mapping.source.mode"
 _SEVERAL = "more than one ind"
 """A part of what the server says if a request for one index names an alias of several."""
 
-_PLAIN = re.compile(r"[\w-][\w.-]*", re.ASCII)
-"""Ids that stand in a path as they are. Proxies read an escaped slash in different ways, and dots mean another path."""
+_PLAIN = re.compile(r"[\w-][\w.-]{0,511}", re.ASCII)
+"""Ids that stand in a path as they are: proxies read an escaped slash in different ways, dots alone mean another path,
+and a server takes a line of 4,096 bytes."""
 
 CONFLICT = frozenset({404, 409})
 """Statuses of a document that was removed or written after it was read.

@@ -71,7 +71,7 @@ def test_a_removal_with_lasting_conflicts_gives_up_at_the_deadline(monkeypatch: 
         perform(RemoveUsers(("ann",)), both)
 
 
-@pytest.mark.parametrize("user", ["..", ".a", "a/b", "a b", "安妮", "https://a.cn/1?b=2#c", "%2e"])
+@pytest.mark.parametrize("user", ["..", ".a", "a/b", "a b", "安妮", "https://a.cn/1?b=2#c", "%2e", "a\n", 513 * "a"])
 def test_a_user_whose_id_no_path_holds_as_it_is_is_read_by_a_request_with_a_body(user: str) -> None:
     states, [call] = perform(FetchUsers((user,)), {"docs": [found(user, seen={"newest": 7})]})
     assert states[user].newest == 7
