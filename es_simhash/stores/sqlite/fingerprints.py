@@ -78,7 +78,8 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
 def same_fingerprint(longs: Longs, bits: int) -> tuple[str, list[Any]]:
     """Return the condition on the documents with a fingerprint, and its parameters. One index serves it."""
     pair = pair_expressions(bits)[0]
-    same = " AND ".join(f"{name} = ?" for name in long_columns(bits))
+    # IS and not =: after "fp = ?" SQLite puts the value in the place of fp in the pair too, and finds no index then.
+    same = " AND ".join(f"{name} IS ?" for name in long_columns(bits))
     return f"fp IS NOT NULL AND {pair} = {pair.replace('fp', '?')} AND {same}", [longs[0], *longs]
 
 
