@@ -198,14 +198,6 @@ class Index:
         call = Call(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
         return self.routed(call, action)
 
-    def get(self, id: str, parameters: dict[str, str]) -> Call:
-        """Return the Call that reads one document.
-
-        :param id: stands in the path as it is.
-        """
-        path = f"/{quote(self.index, safe='')}/_doc/{id}"
-        return self.routed(Call("GET", path, None, parameters, of_document=True), "_doc")
-
     def routed(self, call: Call, action: str) -> Call:
         """Return a Call with the routing of the store.
 

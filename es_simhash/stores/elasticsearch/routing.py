@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from es_simhash.stores.elasticsearch.calls import Call, Index
 
-_NAMED = frozenset({"_bulk", "_doc", "_mget", "_pit", "_search/point_in_time"})
+_NAMED = frozenset({"_bulk", "_mget", "_pit", "_search/point_in_time"})
 """Ends of the paths of requests that name the value, and have no query."""
 _SEARCHES = frozenset({"_search", "_count"})
 
@@ -56,7 +56,8 @@ class Routing:
             body = self._restricted(call.body or {})
             # A search in a point in time cannot name the value: the point in time was opened with it.
             return replace(call, body=body, parameters=call.parameters if "pit" in body else self._parameters(call))
-        return replace(call, parameters=self._parameters(call)) if action in _NAMED else call
+        named = action in _NAMED or action.startswith("_doc/")
+        return replace(call, parameters=self._parameters(call)) if named else call
 
     def _parameters(self, call: Call) -> dict[str, str]:
         return {**call.parameters, "routing": self.value}
