@@ -36,7 +36,7 @@ _WORD = re.compile(
 
 
 _PUNCTUATION = frozenset(["", " ", *",.:;!?'\"()[]-·…。、《》〈〉「」『』【】〔〕"])
-"""What often stands between two Han runs, as it is normalised. It has no word."""
+"""Strings that often stand between two Han runs of a normalised text. None of them has a word."""
 
 _RUN_OR_WORD = re.compile(f"({_RUN})|{_WORD.pattern}")
 _HAN_OR_WORD = re.compile(f"[{_HAN}]|{_WORD.pattern}")

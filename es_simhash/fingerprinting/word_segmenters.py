@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +63,8 @@ def _segmenter(name: str) -> Segmenter:
     def segment(lines: str) -> list[str]:
         words: list[str] = []
         singles = ""
-        # Most words have several characters, so this is asked first.
-        for word in split_by_dictionary(lines):
+        # Most words have several characters, so they are tested first. A line break at the end ends the last line.
+        for word in chain(split_by_dictionary(lines), "\n"):
             if len(word) > 1:
                 if singles:
                     words += find_new_words(singles) if len(singles) > 1 else (singles,)
@@ -74,8 +75,6 @@ def _segmenter(name: str) -> Segmenter:
             elif singles:
                 words += find_new_words(singles) if len(singles) > 1 else (singles,)
                 singles = ""
-        if singles:
-            words += find_new_words(singles) if len(singles) > 1 else (singles,)
         return words
 
     return segment

@@ -55,10 +55,10 @@ def search(bench: Bench) -> None:
                 add_vectors(bench, each, pool.values, stack)
         for k in (3, 7):
             searches = searches_on(indices, k)
-            without = {name: each for name, each in searches.items() if not name.endswith(tuple(VECTORS))}
+            without_vectors = {name: each for name, each in searches.items() if not is_of_vectors(name)}
             for size in (1, BATCH):
-                measure(bench, pool, without, k, size)
-                if len(without) < len(searches):
+                measure(bench, pool, without_vectors, k, size)
+                if len(without_vectors) < len(searches):
                     compared(bench, pool, searches, k, size)
         by_distance(bench, pool, indices[0])
 
@@ -81,7 +81,8 @@ def compared(
 ) -> tuple[Table, dict[str, dict[str, float]]]:
     """Add a table of searches to the report. Return it, with what is known of each search.
 
-    An exact search of bit vectors reads all of them, so it drives the data of the others from the processor's cache.
+    An exact search of bit vectors reads all of them. After it, the data of the other searches is no longer in the
+    processor's cache.
     """
     named = bench.servers[0].named
     facts = {name: recall_of(each, pool, k, size) for name, each in searches.items() if not name.endswith(FLOOR)}
@@ -90,7 +91,7 @@ def compared(
     values = latencies(searches, pool.queries, size, bench.rounds)
     for name, each in facts.items():
         each["queries a second"] = 1_000 / statistics.median(values[name])
-    beside = ", beside bit vectors" if any(name.endswith(tuple(VECTORS)) for name in searches) else ""
+    beside = ", beside bit vectors" if any(map(is_of_vectors, searches)) else ""
     title = f"{len(pool.values):,} fingerprints, within {k} bits, {len(pool.queries)} queries, {how}{beside}"
     table = Table(title, "ms a query", values, base, facts)
     bench.report.add(table)
@@ -134,6 +135,11 @@ def by_distance(bench: Bench, pool: Pool, indices: Indices) -> None:
 FLOOR = "empty search"
 OURS = ("block keys", "plan")
 VECTORS = {"dense_vector flat": "flat", "dense_vector HNSW": "hnsw"}
+
+
+def is_of_vectors(name: str) -> bool:
+    """Return whether the contender with this name searches bit vectors."""
+    return name.endswith(tuple(VECTORS))
 
 
 @dataclass

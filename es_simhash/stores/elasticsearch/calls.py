@@ -38,7 +38,7 @@ class Call:
     :param body: a value for JSON. A list becomes lines of JSON; an entry that is a string is such a line already. None
         for no body.
     :param parameters: of the query string.
-    :param of_document: it reads one document. Then the status 404 is no failure.
+    :param of_document: it reads one document, which may be missing. So the status 404 is no failure.
     """
 
     method: str

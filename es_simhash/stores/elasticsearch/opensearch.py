@@ -63,7 +63,7 @@ def _send(client: OpenSearch | AsyncOpenSearch, call: Call) -> Any:
     if isinstance(body, list):
         dumps = client.transport.serializer.dumps
         body, headers = "".join(f"{dumps(line)}\n" for line in body), _NDJSON
-    no_failures = (404,) if call.of_document else ()  # the client would log each
+    no_failures = (404,) if call.of_document else ()  # the client logs failures as warnings
     return client.transport.perform_request(
         call.method, call.path, call.parameters, body, ignore=no_failures, headers=headers
     )

@@ -42,8 +42,8 @@ _SEVERAL = "more than one ind"
 """A part of what the server says if a request for one index names an alias of several."""
 
 _PLAIN = re.compile(r"[\w-][\w.-]{0,511}", re.ASCII)
-"""Ids that stand in a path as they are: proxies read an escaped slash in different ways, dots alone mean another path,
-and a server takes a line of 4,096 bytes."""
+"""An id that can stand in a path. Others are sent in a body: proxies read an escaped slash in different ways, dots
+alone mean another path, and a server accepts a path of at most 4,096 bytes."""
 
 CONFLICT = frozenset({404, 409})
 """Statuses of a document that was removed or written after it was read.
@@ -215,7 +215,7 @@ def _documents(ids: Sequence[str], selection: dict[str, str], index: Index) -> S
 
 
 def _document(id: str, selection: dict[str, str], index: Index) -> Steps[dict[str, Any]]:
-    """Return the one document with this id as a multi-get does, in less time."""
+    """Return what a multi-get returns for one id. A get takes less time."""
     try:
         body = yield replace(index.call("GET", f"_doc/{id}", **selection), of_document=True)
     except NoDocument:
@@ -224,7 +224,7 @@ def _document(id: str, selection: dict[str, str], index: Index) -> Steps[dict[st
         if _SEVERAL not in str(error):
             raise
         return {"error": str(error)}
-    if not isinstance(body, dict) or "found" not in body:
+    if not isinstance(body, dict) or "found" not in body:  # a client that raises no error for the status 404
         raise error_from_body(body, 404, index.name)
     return body
 

@@ -42,7 +42,8 @@ _BATCH = 16
 _MANY = 10_000
 """Fingerprints that are read from an index at once."""
 _FEW = 20
-"""Of so many fingerprints, the documents are read at once. Of more, only near fingerprints are kept before."""
+"""If an index finds more fingerprints than this, those that are not near are dropped before their documents are read.
+For fewer, this costs more than it saves."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
 def same_fingerprint(longs: Longs, bits: int) -> tuple[str, list[Any]]:
     """Return the condition on the documents with a fingerprint, and its parameters. One index serves it."""
     pair = pair_expressions(bits)[0]
-    # IS and not =: after "fp = ?" SQLite puts the value in the place of fp in the pair too, and finds no index then.
+    # If a condition says "fp = ?", SQLite also replaces fp by its value in the expression of the pair. Then no index
+    # has this expression, and SQLite reads all documents. It does not do so for IS.
     same = " AND ".join(f"{name} IS ?" for name in long_columns(bits))
     return f"fp IS NOT NULL AND {pair} = {pair.replace('fp', '?')} AND {same}", [longs[0], *longs]
 

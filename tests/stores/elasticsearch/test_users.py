@@ -72,14 +72,14 @@ def test_a_removal_with_lasting_conflicts_gives_up_at_the_deadline(monkeypatch: 
 
 
 @pytest.mark.parametrize("user", ["..", ".a", "a/b", "a b", "安妮", "https://a.cn/1?b=2#c", "%2e", "a\n", 513 * "a"])
-def test_a_user_whose_id_no_path_holds_as_it_is_is_read_by_a_request_with_a_body(user: str) -> None:
+def test_a_user_whose_id_cannot_stand_in_a_path_is_read_by_a_multi_get(user: str) -> None:
     states, [call] = perform(FetchUsers((user,)), {"docs": [found(user, seen={"newest": 7})]})
     assert states[user].newest == 7
     assert (call.path, call.body) == ("/users/_mget", {"ids": [user]})
 
 
 @pytest.mark.parametrize("user", ["ann", "a.b-c_1", "-", "_x"])
-def test_any_other_user_is_read_by_a_request_for_one_document(user: str) -> None:
+def test_any_other_user_is_read_by_a_get(user: str) -> None:
     states, [call] = perform(FetchUsers((user,)), found(user, seen={"newest": 7}))
     assert states[user].newest == 7
     assert (call.method, call.path, call.body) == ("GET", f"/users/_doc/{user}", None)
