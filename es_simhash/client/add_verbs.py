@@ -51,7 +51,7 @@ class AddVerbs(StoreVerbs):
         pipeline: str | None = None,
         max_text: int = MAX_TEXT,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[Outcome]:
+    ) -> Outcome:
         """Store one document, and return whether it is new or what it duplicates.
 
         Use one object for as long as the program runs, from any number of threads or tasks. It knows what it added,
@@ -76,8 +76,8 @@ class AddVerbs(StoreVerbs):
         )
         return self._add(Line("the document", document), request)
 
-    def _add(self, line: Line, request: AddRequest) -> Flow[Outcome]:
-        [outcome] = yield from self._adding.add([line], request)
+    def _add(self, line: Line, request: AddRequest) -> Outcome:
+        [outcome] = self._adding.add([line], request)
         if request.on_duplicate == "fail":
             raise_for_duplicate(outcome)
         return outcome
@@ -93,7 +93,7 @@ class AddVerbs(StoreVerbs):
         pipeline: str | None = None,
         max_text: int = MAX_TEXT,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[list[Outcome]]:
+    ) -> list[Outcome]:
         """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
 
         It does the work at once and returns a list, so it is the eager form of :meth:`ingest`. Use ``ingest`` for very
@@ -112,11 +112,11 @@ class AddVerbs(StoreVerbs):
         )
         return self._add_many(source, request)
 
-    def _add_many(self, source: Source, request: AddRequest) -> Flow[list[Outcome]]:
+    def _add_many(self, source: Source, request: AddRequest) -> list[Outcome]:
         outcomes: list[Outcome] = []
         while lines := source.take():
             try:
-                outcomes += yield from self._adding.add(lines, request)
+                outcomes += self._adding.add(lines, request)
             except StoreError as error:
                 report = f"the first {len(outcomes):,} documents are done: add the others again"
                 raise unfinished(error, report) from error
@@ -148,9 +148,9 @@ class AddVerbs(StoreVerbs):
             max_text=max_text,
         )
 
-    def _open_for_ingest(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
-        fingerprinter = yield from self._opening.fingerprinter()
+    def _open_for_ingest(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
+        fingerprinter = self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
-        yield from self._opening.check(fingerprinter, set_up_if_missing=self._embedded, keys=keys_of_new_store(rule))
-        yield from self._opening.check_times(rule)
-        return fingerprinter, (yield from self._opening.keys_for(rule))
+        self._opening.check(fingerprinter, set_up_if_missing=self._embedded, keys=keys_of_new_store(rule))
+        self._opening.check_times(rule)
+        return fingerprinter, (self._opening.keys_for(rule))

@@ -123,12 +123,12 @@ class Adding:
         """Documents were added that search may not find yet."""
         return self._adder is not None and (self._adder.remembers or self._adder.outdated)
 
-    def add(self, lines: Sequence[Line], request: AddRequest) -> Flow[list[Outcome]]:
+    def add(self, lines: Sequence[Line], request: AddRequest) -> list[Outcome]:
         """Add documents one after the other, and return an Outcome for each.
 
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
-        opened = yield from self._open(request.rule)
+        opened = self._open(request.rule)
         reader = Reader(
             opened.fingerprinter,
             request.id_field,
@@ -141,31 +141,31 @@ class Adding:
         documents = [item for item in items if isinstance(item, Document)]
         on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
         options = AddOptions(opened.rule, on_duplicate, request.filter, request.pipeline)
-        added = yield from self._add([_Item(document, options) for document in documents])
+        added = self._add([_Item(document, options) for document in documents])
         if request.refresh is True and any(outcome.stored for outcome in added):
-            yield from ask(Refresh())
+            self._store.refresh()
         elif request.refresh:
             for document, outcome in zip(documents, added, strict=True):
                 if outcome.stored:
-                    yield from wait_for_search(document, self._deadline)
+                    wait_for_search(self._store, document, self._deadline)
         outcomes = iter(added)
         return [next(outcomes) if isinstance(item, Document) else item for item in items]
 
-    def _add(self, items: Sequence[_Item]) -> Flow[list[Outcome]]:
-        searched = yield from together(self._searches, items)
+    def _add(self, items: Sequence[_Item]) -> list[Outcome]:
+        searched = together(self._store, self._searches, items)
         items = [replace(item, searched=each) for item, each in zip(items, searched, strict=True)]
-        added: list[Outcome | None] = yield from together(self._writes, items)
+        added: list[Outcome | None] = together(self._store, self._writes, items)
         while again := [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]:
-            others = iter((yield from together(self._writes, again)))
+            others = iter((together(self._store, self._writes, again)))
             added = [each or next(others) for each in added]
         return [each for each in added if each is not None]
 
-    def _open(self, rule: DuplicateRule) -> Flow[_Opened]:
+    def _open(self, rule: DuplicateRule) -> _Opened:
         """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
         known = self._opened.get(rule)
         if known is not None and time.monotonic() < known.until:
             return known
-        fingerprinter, keys = yield from self._open_for_ingest(rule)
+        fingerprinter, keys = self._open_for_ingest(rule)
         if known is not None and (fingerprinter, keys) == (known.fingerprinter, known.keys):
             resolved = known.rule  # so that documents from before and after are added together
         else:
@@ -181,11 +181,11 @@ class Adding:
     def _count_searches(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
         return count_together(waiting) if len(at_work) < SEARCHES else 0
 
-    def _search(self, items: Sequence[_Item]) -> Flow[list[Searched | None]]:
+    def _search(self, items: Sequence[_Item]) -> list[Searched | None]:
         """Ask search about documents, while others are written."""
         if self._adder is None or self._outdated:
             return [None] * len(items)
-        return (yield from self._adder.search([item.document for item in items], items[0].options))
+        return (self._adder.search([item.document for item in items], items[0].options))
 
     def _count_writes(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
         """Return how many of the first documents can be added by one request, while others are written.
@@ -210,18 +210,18 @@ class Adding:
             or not adder.is_up_to_date(item.document, item.searched)
         )
 
-    def _write(self, items: Sequence[_Item]) -> Flow[list[Outcome | None]]:
+    def _write(self, items: Sequence[_Item]) -> list[Outcome | None]:
         """Add documents that are added by one request."""
-        return step_by_step(self._write_steps(items), self._lock)
+        return step_by_step(self._store, self._write_steps(items), self._lock)
 
-    def _write_steps(self, items: Sequence[_Item]) -> Flow[list[Outcome | None]]:
+    def _write_steps(self, items: Sequence[_Item]) -> list[Outcome | None]:
         options = items[0].options
         if self._adder is None:
             self._adder = Adder(options, self._deadline)
         if self._outdated:
             self._adder.outdated, self._outdated = True, False
         return (
-            yield from self._adder.add([item.document for item in items], options, [item.searched for item in items])
+            self._adder.add([item.document for item in items], options, [item.searched for item in items])
         )
 
 
@@ -259,7 +259,7 @@ def depends(item: _Item, others: Sequence[_Item]) -> bool:
     return False
 
 
-def step_by_step(flow: Flow[Any], lock: threading.Lock) -> Flow[Any]:
+def step_by_step(store: Store, flow: Flow[Any], lock: threading.Lock) -> Any:
     """Perform a flow. No other flow with this lock computes at the same time, only their requests overlap."""
     step = partial(flow.send, None)
     while True:
@@ -274,9 +274,9 @@ def step_by_step(flow: Flow[Any], lock: threading.Lock) -> Flow[Any]:
             step = partial(flow.throw, error)
 
 
-def together(work: Work, items: Sequence[_Item]) -> Flow[list[Any]]:
+def together(store: Store, work: Work, items: Sequence[_Item]) -> list[Any]:
     """Do some work for documents, together with those of other calls, and return the results."""
-    replies = (yield from ask(Together(work, items))) if items else []
+    replies = (store.XXX(Together(work, items))) if items else []
     for reply in replies:
         if isinstance(reply, SimhashError):
             raise copy(reply) from reply  # several callers may get the same error

@@ -38,38 +38,38 @@ class CopyVerbs(ReviewVerbs):
         """
 
         def documents(performer: Performer) -> Iterator[Sequence[WholeDocument]]:
-            performer.perform(self._is_set_up())
+            self._is_set_up()
             yield from whole_documents(performer, after)
 
         return documents
 
-    def _is_set_up(self) -> Flow[None]:
-        if (yield from ask(Describe())) is None:
-            raise (yield from explain_not_set_up(self._opening.name))
+    def _is_set_up(self) -> None:
+        if (self._store.describe()) is None:
+            raise (explain_not_set_up(self._store, self._opening.name))
 
-    def keys(self) -> Flow[tuple[str, ...]]:
+    def keys(self) -> tuple[str, ...]:
         """Return which kinds of keys the store has; see :meth:`setup`.
 
         :raises NotSetUp: if the store was not set up.
         """
         return self._kinds()
 
-    def _kinds(self) -> Flow[tuple[str, ...]]:
-        yield from self._is_set_up()
-        return (yield from self._opening.keys()).kinds
+    def _kinds(self) -> tuple[str, ...]:
+        self._is_set_up()
+        return (self._opening.keys()).kinds
 
-    def keys_complete(self) -> Flow[bool]:
+    def keys_complete(self) -> bool:
         """Return whether every fingerprinted document has the keys of the store; see :meth:`setup`.
 
         :raises NotSetUp: if the store was not set up.
         """
         return self._keys_complete()
 
-    def _keys_complete(self) -> Flow[bool]:
-        yield from self._is_set_up()
-        return (yield from self._opening.keys()).complete
+    def _keys_complete(self) -> bool:
+        self._is_set_up()
+        return (self._opening.keys()).complete
 
-    def setup_for_copy(self, *, keys: Sequence[str] = ()) -> Flow[str]:
+    def setup_for_copy(self, *, keys: Sequence[str] = ()) -> str:
         """:meth:`setup` for the new store of a copy. A store that does not fit is not changed.
 
         :param keys: the kinds of keys that it has, or gets.
@@ -78,24 +78,24 @@ class CopyVerbs(ReviewVerbs):
         """
         return self._setup_for_copy(checked_kinds(keys))
 
-    def _setup_for_copy(self, kinds: tuple[str, ...]) -> Flow[str]:
+    def _setup_for_copy(self, kinds: tuple[str, ...]) -> str:
         name = self._opening.name
-        stored = yield from ask(Describe())
-        scheme = (yield from self._opening.fingerprinter()).scheme
+        stored = self._store.describe()
+        scheme = (self._opening.fingerprinter()).scheme
         if stored is not None and stored != scheme:
             raise SchemeMismatch(
                 f"{name} has the Scheme {stored.version}, and the copy needs {scheme.version}: copy to a new index or "
                 "file (--to), or choose the Scheme that it has"
             )
-        location = yield from ask(Locate())
-        if location.documents and (missing := sorted(set(kinds) - set((yield from self._opening.keys()).kinds))):
+        location = self._store.locate()
+        if location.documents and (missing := sorted(set(kinds) - set((self._opening.keys()).kinds))):
             raise InputError(
                 f"{name} has {count_of(location.documents, 'document')} without the keys {', '.join(missing)}: copy to "
                 "a new index or file (--to), or choose the keys that it has (--keys)"
             )
-        return (yield from self._setup(kinds, False))
+        return (self._setup(kinds, False))
 
-    def switch_alias(self, alias: str, to: str, *, check: bool = False) -> Flow[None]:
+    def switch_alias(self, alias: str, to: str, *, check: bool = False) -> None:
         """Take an alias from the indices of this store and give it to another index, in one request.
 
         A search through the alias finds the old index or the new one, never both or none. If the other index alone has
@@ -105,4 +105,4 @@ class CopyVerbs(ReviewVerbs):
         :param check: change nothing; the other index may not exist yet.
         :raises InputError: if the indices of this store do not have the alias, or if others have it too.
         """
-        return ask(SwitchAlias(alias, to, check))
+        return self._store.switch_alias(alias, to, check)

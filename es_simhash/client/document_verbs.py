@@ -47,7 +47,7 @@ class DocumentVerbs(WritingVerbs):
         time: Time | None = None,
         filter: Mapping[str, Any] | None = None,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[Matches]:
+    ) -> Matches:
         """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
 
         With keys, at most 20 texts are compared. If more documents share keys, ``complete`` of the result is False.
@@ -77,12 +77,12 @@ class DocumentVerbs(WritingVerbs):
 
     def _similar_to_fingerprint(
         self, fingerprint: Fingerprint | int, time: int | None, rule: DuplicateRule, filter: Mapping[str, Any] | None
-    ) -> Flow[Matches]:
-        resolved = yield from self._opening.resolve(rule)
+    ) -> Matches:
+        resolved = self._opening.resolve(rule)
         value, digest = checked_fingerprint(fingerprint, resolved.bits)
-        return (yield from similar_to_fingerprint(value, digest, resolved, filter, time))
+        return (similar_to_fingerprint(self._store, value, digest, resolved, filter, time))
 
-    def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> Flow[NearQuery]:
+    def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
 
         It is :func:`es_simhash.near_query` with the Scheme and the keys of this store. Nothing is searched.
@@ -94,13 +94,13 @@ class DocumentVerbs(WritingVerbs):
         check_near(near, checked)
         return self._near_query(near, checked)
 
-    def _near_query(self, near: str | Fingerprint | int, rule: DuplicateRule) -> Flow[NearQuery]:
-        fingerprinter = yield from self._opening.check()
-        keys = yield from self._opening.keys_for(rule)
+    def _near_query(self, near: str | Fingerprint | int, rule: DuplicateRule) -> NearQuery:
+        fingerprinter = self._opening.check()
+        keys = self._opening.keys_for(rule)
         return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=rule)
 
-    def _first(self, flow: Flow[list[Matches]]) -> Flow[Matches]:
-        return (yield from flow)[0]
+    def _first(self, flow: Flow[list[Matches]]) -> Matches:
+        return (flow)[0]
 
     def similar_many(
         self,
@@ -109,7 +109,7 @@ class DocumentVerbs(WritingVerbs):
         times: Iterable[Time] | None = None,
         filter: Mapping[str, Any] | None = None,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[list[Matches]]:
+    ) -> list[Matches]:
         """:meth:`similar` for a batch of texts in one request: a list of matches for each.
 
         :param times: of the texts, one for each.
@@ -120,14 +120,14 @@ class DocumentVerbs(WritingVerbs):
 
     def _similar_many(
         self, texts: list[str], times: list[int] | None, rule: DuplicateRule, filter: Mapping[str, Any] | None
-    ) -> Flow[list[Matches]]:
-        resolved = yield from self._opening.resolve(rule)
-        fingerprinter = yield from self._opening.fingerprinter()
-        return (yield from similar(texts, fingerprinter, resolved, filter, times))
+    ) -> list[Matches]:
+        resolved = self._opening.resolve(rule)
+        fingerprinter = self._opening.fingerprinter()
+        return (similar(self._store, texts, fingerprinter, resolved, filter, times))
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
-    ) -> Flow[Matches]:
+    ) -> Matches:
         """:meth:`similar` for a stored document, which is not among its own matches.
 
         :raises InputError: if there is no such document.
@@ -135,20 +135,20 @@ class DocumentVerbs(WritingVerbs):
         check_optional_filter(filter)
         return self._similar_to(checked_ids([id])[0], self._rule(rule), filter)
 
-    def _similar_to(self, id: str, rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[Matches]:
-        resolved = yield from self._opening.resolve(rule)
-        return (yield from similar_to_stored(id, resolved, filter))
+    def _similar_to(self, id: str, rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Matches:
+        resolved = self._opening.resolve(rule)
+        return (similar_to_stored(self._store, id, resolved, filter))
 
-    def fetch(self, ids: Iterable[str | int]) -> Flow[dict[str, Row]]:
+    def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]:
         """Return the Rows of documents as last written, by id: what :meth:`export` returns.
 
         Ids that do not exist are left out. All ids are asked for in one request: a thousand are fine.
         """
         return self._fetch(tuple(dict.fromkeys(checked_ids(ids))))
 
-    def _fetch(self, ids: tuple[str, ...]) -> Flow[dict[str, Row]]:
-        yield from self._opening.check()
-        return (yield from ask(Fetch(ids)))
+    def _fetch(self, ids: tuple[str, ...]) -> dict[str, Row]:
+        self._opening.check()
+        return (self._store.fetch(ids))
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Stream[Row]:
         """Return the fingerprint, digest, group and original of every document, in no particular order.
@@ -184,13 +184,13 @@ class DocumentVerbs(WritingVerbs):
         return pairs
 
     def _pages(self, performer: Performer, scan: Scan) -> Iterator[ScanPage]:
-        performer.perform(self._opening.check())
-        performer.perform(ask(Refresh()))
+        self._opening.check()
+        self._store.refresh()
         more: Scan | None = scan
         count = 0
         while more is not None:
             try:
-                page = performer.perform(ask(more))
+                page = self._store.scan(more)
             except StoreError as error:
                 report = f"{count_of(count, 'document')} exported, others are missing: export again"
                 raise unfinished(error, report) from error
@@ -227,9 +227,9 @@ class DocumentVerbs(WritingVerbs):
         check_sample(size, documents)
 
         def pairs(performer: Performer) -> Iterator[Sequence[SampledPair]]:
-            fingerprinter = performer.perform(self._opening.check())
-            drawn = performer.perform(draw(fingerprinter.scheme, size, seed, documents, filter))
+            fingerprinter = self._opening.check()
+            drawn = draw(self._store, fingerprinter.scheme, size, seed, documents, filter)
             for start in range(0, len(drawn), SAMPLE_BATCH):
-                yield performer.perform(with_texts(drawn[start : start + SAMPLE_BATCH], fields))
+                yield with_texts(self._store, drawn[start : start + SAMPLE_BATCH], fields)
 
         return pairs

@@ -65,7 +65,7 @@ class Opening:
         """The Fingerprinter, if it is known without a request to the store."""
         return self._chosen
 
-    def fingerprinter(self) -> Flow[Fingerprinter]:
+    def fingerprinter(self) -> Fingerprinter:
         """Return the Fingerprinter. The store is asked for its Scheme if none was chosen and it is not known yet.
 
         :returns: for a store that is not set up the default one. The store may be set up with another Scheme before it
@@ -74,7 +74,7 @@ class Opening:
         """
         if self._chosen is not None:
             return self._chosen
-        stored = yield from ask(Describe())
+        stored = self._store.describe()
         made = self._make(stored)
         if stored is not None and made.scheme == stored:
             self._chosen, self._checked = made, True
@@ -86,7 +86,7 @@ class Opening:
         *,
         set_up_if_missing: bool = False,
         keys: tuple[str, ...] = (),
-    ) -> Flow[Fingerprinter]:
+    ) -> Fingerprinter:
         """Check once that the store was set up with the Scheme of this Fingerprinter, and return it.
 
         :param keys: kinds of keys that the store gets if it is set up now.
@@ -94,50 +94,50 @@ class Opening:
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
         self.set_up_now = False
-        ours = fingerprinter or (yield from self.fingerprinter())
+        ours = fingerprinter or (self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
-            yield from setup.check(ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
+            setup.check(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
             self._chosen, self._checked = ours, True
         return ours
 
-    def resolve(self, rule: DuplicateRule) -> Flow[ResolvedRule]:
+    def resolve(self, rule: DuplicateRule) -> ResolvedRule:
         """Return the rule under the store's Scheme, and check that the store is set up.
 
         :raises InputError: if the Scheme does not allow the rule. That is checked first.
         """
-        fingerprinter = yield from self.fingerprinter()
+        fingerprinter = self.fingerprinter()
         resolve(rule, fingerprinter)
-        yield from self.check(fingerprinter)
-        yield from self.check_times(rule)
+        self.check(fingerprinter)
+        self.check_times(rule)
         if rule.confirm is None and self._keys is not None:
             # Block keys only save time, so the store is not asked for them again.
             return resolve(rule, fingerprinter, self._keys)
-        return resolve(rule, fingerprinter, (yield from self.keys_for(rule)))
+        return resolve(rule, fingerprinter, (self.keys_for(rule)))
 
-    def check_times(self, rule: DuplicateRule) -> Flow[None]:
+    def check_times(self, rule: DuplicateRule) -> None:
         """Check that the store can compare times, if the rule has a window.
 
         :raises InputError: if it cannot.
         """
         if rule.time_field is not None:
-            yield from ask(CheckTimeField(rule.time_field))
+            self._store.check_time_field(rule.time_field)
 
-    def keys(self) -> Flow[KeysState]:
+    def keys(self) -> KeysState:
         """Return which keys the store has. The store is asked until it has complete keys."""
         if self._keys is None or not (self._keys.kinds and self._keys.complete):
-            self._keys = yield from ask(DescribeKeys())
+            self._keys = self._store.describe_keys()
         return self._keys
 
     def forget_keys(self) -> None:
         """Ask the store for its keys again, because they were changed."""
         self._keys = None
 
-    def keys_for(self, rule: DuplicateRule) -> Flow[KeysState]:
+    def keys_for(self, rule: DuplicateRule) -> KeysState:
         """Return which keys the store has, for a run by this rule.
 
         :raises NotSetUp: if texts confirm and the store has incomplete keys of texts: candidates would be missing.
         """
-        keys = yield from self.keys()
+        keys = self.keys()
         if rule.confirm is not None and SHINGLES in keys.kinds and not keys.complete:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "

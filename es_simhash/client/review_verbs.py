@@ -63,7 +63,7 @@ class ReviewVerbs(DocumentVerbs):
 
         return summaries
 
-    def members(self, id: str | int) -> Flow[list[GroupMember]]:
+    def members(self, id: str | int) -> list[GroupMember]:
         """Return the members of the group of a document, the head first, then by their distance from the head.
 
         A document that stands alone is the only member of its group. Memory: some 500 bytes a member.
@@ -73,26 +73,26 @@ class ReviewVerbs(DocumentVerbs):
         """
         return self._members(checked_ids([id])[0])
 
-    def _members(self, id: str) -> Flow[list[GroupMember]]:
-        yield from self._opening.check()
-        yield from ask(Refresh())
-        row = (yield from ask(Fetch((id,)))).get(id)
+    def _members(self, id: str) -> list[GroupMember]:
+        self._opening.check()
+        self._store.refresh()
+        row = (self._store.fetch((id,))).get(id)
         if row is None:
             raise InputError(f"there is no document with id {id!r}: name a stored document")
         if row.damaged or not row.digest:
             backfill = f"`es-simhash backfill --text-field FIELD --store {self._opening.name}`"
             raise InputError(row.damaged or f"document {id!r} has no fingerprint: run {backfill}")
-        found = yield from ask(Dependents((), (row.group,)))
+        found = self._store.dependents((), (row.group,))
         ids = sorted({id, row.group} | found)
         with GroupTable() as table:
             for start in range(0, len(ids), _BATCH):
-                rows = yield from ask(Fetch(tuple(ids[start : start + _BATCH])))
+                rows = self._store.fetch(tuple(ids[start : start + _BATCH]))
                 table.add(each for each in rows.values() if each.group == row.group and not each.damaged)
             return list(table.members(row.group))
 
     def sources(
         self, ids: Iterable[str | int], *, fields: Sequence[str] | None = None
-    ) -> Flow[dict[str, dict[str, Any]]]:
+    ) -> dict[str, dict[str, Any]]:
         """Return stored documents as they were written, by id. Ids that do not exist are left out.
 
         All ids are asked for in one request: a hundred are fine.
@@ -102,9 +102,9 @@ class ReviewVerbs(DocumentVerbs):
         names = None if fields is None else tuple(fields)
         return self._sources(tuple(dict.fromkeys(checked_ids(ids))), names)
 
-    def _sources(self, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> Flow[dict[str, dict[str, Any]]]:
-        yield from self._opening.check()
-        return (yield from ask(FetchFields(ids, fields)))
+    def _sources(self, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
+        self._opening.check()
+        return (self._store.fetch_fields(ids, fields))
 
     def review(
         self,
@@ -116,7 +116,7 @@ class ReviewVerbs(DocumentVerbs):
         filter: Mapping[str, Any] | None = None,
         progress: Progress = no_progress,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[Review]:
+    ) -> Review:
         """Return what a person should look at: counts, the largest groups, and near misses.
 
         All documents are read twice. As for :meth:`groups`, they are held in a temporary file; for the near misses a
@@ -143,18 +143,18 @@ class ReviewVerbs(DocumentVerbs):
         filter: Mapping[str, Any] | None,
         rule: DuplicateRule,
         progress: Progress,
-    ) -> Flow[Review]:
-        resolved = yield from self._opening.resolve(rule)
-        fingerprinter = yield from self._opening.fingerprinter()
-        missing = yield from ask(Count(Scan(None, filter, (), missing=True)))
-        yield from ask(Refresh())
+    ) -> Review:
+        resolved = self._opening.resolve(rule)
+        fingerprinter = self._opening.fingerprinter()
+        missing = self._store.count(Scan(None, filter, (), missing=True))
+        self._store.refresh()
         with GroupTable() as table:
 
             def take(page: ScanPage) -> None:
                 table.add(page.rows)
                 progress("read", len(page.rows))
 
-            yield from each_page(Scan(filter=filter), take)
+            each_page(self._store, Scan(filter=filter), take)
             totals = table.totals()
             shown = [
                 (summary, tuple(table.members(summary.group, most[1], farthest_first=True)))
@@ -162,10 +162,10 @@ class ReviewVerbs(DocumentVerbs):
             ]
         reviewed: list[ReviewedGroup] = []
         for start in range(0, len(shown), _GROUPS):
-            reviewed += yield from _with_outside(shown[start : start + _GROUPS], resolved)
+            reviewed += _with_outside(self._store, shown[start : start + _GROUPS], resolved)
         misses: list[NearMiss] = []
         if most[2]:
-            misses = yield from near_misses(fingerprinter.scheme, resolved, most[2], seed, filter)
+            misses = near_misses(self._store, fingerprinter.scheme, resolved, most[2], seed, filter)
         return Review(totals, missing, resolved.max_distance, tuple(reviewed), tuple(misses))
 
     def duplicates(self, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]) -> Stream[Duplicate]:
@@ -182,11 +182,11 @@ class ReviewVerbs(DocumentVerbs):
         exported = self.export(filter=filter)
 
         def found(performer: Performer) -> Iterator[Sequence[Duplicate]]:
-            resolved = performer.perform(self._opening.resolve(checked))
+            resolved = self._opening.resolve(checked)
             for rows in exported(performer):
                 members = [row for row in rows if row.group != row.id]
                 for start in range(0, len(members), _BATCH):
-                    yield performer.perform(duplicates_of_heads(members[start : start + _BATCH], resolved))
+                    yield duplicates_of_heads(self._store, members[start : start + _BATCH], resolved)
 
         return found
 
@@ -197,7 +197,7 @@ class ReviewVerbs(DocumentVerbs):
         save: Callable[[Mapping[str, dict[str, Any]]], None] | None = None,
         filter: Mapping[str, Any] | None = None,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[int]:
+    ) -> int:
         """Remove documents that :meth:`duplicates` returned, all of them or some. The heads stay.
 
         Each is looked at again, and stays if it is no duplicate of its head any more. Take all duplicates before you
@@ -217,24 +217,24 @@ class ReviewVerbs(DocumentVerbs):
         rule: DuplicateRule,
         filter: Mapping[str, Any] | None,
         save: Callable[[Mapping[str, dict[str, Any]]], None] | None,
-    ) -> Flow[int]:
-        resolved = yield from self._opening.resolve(rule)
-        return (yield from remove_duplicates(duplicates, resolved, filter, save))
+    ) -> int:
+        resolved = self._opening.resolve(rule)
+        return (remove_duplicates(self._store, duplicates, resolved, filter, save))
 
 
-def _with_outside(
+def _with_outside(store: Store, 
     shown: Sequence[tuple[GroupSummary, tuple[GroupMember, ...]]], rule: ResolvedRule
-) -> Flow[list[ReviewedGroup]]:
+) -> list[ReviewedGroup]:
     """Return the groups, each with the ids of its members that are no duplicates of the head."""
     ids = {member.id for _, members in shown for member in members} | {summary.group for summary, _ in shown}
-    rows = yield from ask(Fetch(tuple(sorted(ids)), rule.time_field))
+    rows = store.fetch(tuple(sorted(ids)), rule.time_field)
     pairs = [
         (rows[member.group], rows[member.id])
         for _, members in shown
         for member in members
         if member.id in rows and member.group in rows and member.id != member.group
     ]
-    duplicates = {row.id for _, row in (yield from rule.duplicates(pairs))}
+    duplicates = {row.id for _, row in (rule.duplicates(store, pairs))}
     return [
         ReviewedGroup(
             summary,

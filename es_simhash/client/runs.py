@@ -34,7 +34,7 @@ class Runs:
         """Yield the results of a run. Before it begins, search finds what was written before."""
         left = {run for run in self._not_refreshed if not run.goes_on}
         if self._not_refreshed or self._adding.remembers:
-            performer.perform(ask(Refresh()))
+            self._store.refresh()
             self._not_refreshed -= left
         run = _Run()
         self._not_refreshed.add(run)
@@ -45,10 +45,10 @@ class Runs:
             run.goes_on = False
             self._adding.others_wrote(refreshed=run not in self._not_refreshed)
 
-    def change(self, flow: Flow[T]) -> Flow[T]:
+    def change(self, flow: Flow[T]) -> T:
         """Perform a flow that changes documents, and makes search find that."""
         try:
-            return (yield from flow)
+            return (flow)
         finally:
             self._adding.others_wrote(refreshed=True)
 

@@ -42,7 +42,7 @@ class SeenVerbs:
         self._embedded = embedded
         self._stored: SeenConfig | None = None
 
-    def setup(self) -> Flow[str]:
+    def setup(self) -> str:
         """Make what is missing: the index or the file, or the field in an index that exists.
 
         A second call does nothing.
@@ -50,18 +50,18 @@ class SeenVerbs:
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises FilterMismatch: if the store was set up with another configuration.
         """
-        return verbs.set_up(self._chosen, self._name)
+        return verbs.set_up(self._store, self._chosen, self._name)
 
-    def add(self, user: str | int, items: Iterable[Item]) -> Flow[int]:
+    def add(self, user: str | int, items: Iterable[Item]) -> int:
         """Add items to what a user has seen. Items that are stored already are not written again.
 
         :returns: how many of them were not seen before.
         :raises ConflictError: if other writers were faster until the deadline. Nothing was stored then.
         :raises InputError: for an item of another type. Nothing was stored then.
         """
-        return _single(self.add_many({user: items}))
+        return _single(self._store, self.add_many({user: items}))
 
-    def add_many(self, items: ByUser) -> Flow[SeenReport]:
+    def add_many(self, items: ByUser) -> SeenReport:
         """:meth:`add` for many users, by one read and one write for some hundred of them.
 
         :param items: the items of each user.
@@ -70,35 +70,35 @@ class SeenVerbs:
         """
         return self._add(_by_user(items), rebuild=False)
 
-    def rebuild_many(self, items: ByUser) -> Flow[SeenReport]:
+    def rebuild_many(self, items: ByUser) -> SeenReport:
         """:meth:`add_many` to new filters: what these users had seen before is dropped, forgotten items too."""
         return self._add(_by_user(items), rebuild=True)
 
-    def _add(self, items: dict[str, list[Item]], *, rebuild: bool) -> Flow[SeenReport]:
-        config = yield from self._config(makes_file=True)
-        return (yield from verbs.add(config, items, _now(), self._deadline, rebuild=rebuild))
+    def _add(self, items: dict[str, list[Item]], *, rebuild: bool) -> SeenReport:
+        config = self._config(makes_file=True)
+        return (verbs.add(self._store, config, items, _now(), self._deadline, rebuild=rebuild))
 
-    def unseen(self, user: str | int, items: Iterable[I]) -> Flow[list[I]]:
+    def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
         return self._of_user(user_id(user), self.unseen_many({user: items}))
 
-    def unseen_many(self, items: ByUser) -> Flow[dict[str, list[Item]]]:
+    def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
         return self._unseen(_by_user(items))
 
-    def _unseen(self, items: dict[str, list[Item]]) -> Flow[dict[str, list[Item]]]:
-        config = yield from self._config(makes_file=True)
-        return (yield from verbs.unseen(config, items))
+    def _unseen(self, items: dict[str, list[Item]]) -> dict[str, list[Item]]:
+        config = self._config(makes_file=True)
+        return (verbs.unseen(self._store, config, items))
 
-    def might_have_seen(self, user: str | int, items: Iterable[Item]) -> Flow[list[bool]]:
+    def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
         """Return for each item whether the user might have seen it. False is certain."""
         return self._of_user(user_id(user), self._might_have_seen(_by_user({user: items})))
 
-    def _might_have_seen(self, items: dict[str, list[Item]]) -> Flow[dict[str, list[bool]]]:
-        config = yield from self._config(makes_file=True)
-        return (yield from verbs.might_have_seen(config, items))
+    def _might_have_seen(self, items: dict[str, list[Item]]) -> dict[str, list[bool]]:
+        config = self._config(makes_file=True)
+        return (verbs.might_have_seen(self._store, config, items))
 
-    def forget(self, user: str | int, items: Iterable[Item]) -> Flow[int]:
+    def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """Make items unseen until they are added again.
 
         They are put on an exact list beside the Bloom filter, which holds a thousand at most, because a bit cannot be
@@ -107,17 +107,17 @@ class SeenVerbs:
         :returns: how many of them might have been seen.
         :raises InputError: if the list is full.
         """
-        return _single(self.forget_many({user: items}))
+        return _single(self._store, self.forget_many({user: items}))
 
-    def forget_many(self, items: ByUser) -> Flow[SeenReport]:
+    def forget_many(self, items: ByUser) -> SeenReport:
         """:meth:`forget` for many users."""
         return self._forget(_by_user(items))
 
-    def _forget(self, items: dict[str, list[Item]]) -> Flow[SeenReport]:
-        config = yield from self._config()
-        return (yield from verbs.forget(config, items, self._deadline))
+    def _forget(self, items: dict[str, list[Item]]) -> SeenReport:
+        config = self._config()
+        return (verbs.forget(self._store, config, items, self._deadline))
 
-    def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> Flow[SeenReport]:
+    def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
         """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
 
         With n generations an item is remembered for at least n-1 rotations after it was last added.
@@ -128,56 +128,56 @@ class SeenVerbs:
         """
         return self._rotate(None if users is None else _user_ids(users), before)
 
-    def _rotate(self, users: list[str] | None, before: int | None) -> Flow[SeenReport]:
-        config = yield from self._config()
-        return (yield from verbs.rotate(config, users, _now(), before, self._deadline))
+    def _rotate(self, users: list[str] | None, before: int | None) -> SeenReport:
+        config = self._config()
+        return (verbs.rotate(self._store, config, users, _now(), before, self._deadline))
 
-    def stats(self, user: str | int) -> Flow[SeenStats]:
+    def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
         return self._stats(user_id(user))
 
-    def _stats(self, user: str) -> Flow[SeenStats]:
-        config = yield from self._config()
-        return (yield from verbs.stats(config, user))
+    def _stats(self, user: str) -> SeenStats:
+        config = self._config()
+        return (verbs.stats(self._store, config, user))
 
-    def clear(self, user: str | int) -> Flow[None]:
+    def clear(self, user: str | int) -> None:
         """Forget everything that a user has seen."""
         return self._clear(user_id(user))
 
-    def _clear(self, user: str) -> Flow[None]:
-        config = yield from self._config()
-        yield from _single(verbs.clear(config, [user], self._deadline))
+    def _clear(self, user: str) -> None:
+        config = self._config()
+        _single(self._store, verbs.clear(config, [user], self._deadline))
 
-    def remove(self, user: str | int) -> Flow[bool]:
+    def remove(self, user: str | int) -> bool:
         """Remove the seen items from a user's document, and remove the document if it holds nothing else.
 
         :returns: whether there were any.
         """
         return self._remove(user_id(user))
 
-    def _remove(self, user: str) -> Flow[bool]:
-        yield from self._config()
-        return bool((yield from verbs.remove([user])))
+    def _remove(self, user: str) -> bool:
+        self._config()
+        return bool((verbs.remove(self._store, [user])))
 
-    def _of_user(self, user: str, flow: Flow[dict[str, Any]]) -> Flow[Any]:
-        return (yield from flow)[user]
+    def _of_user(self, user: str, flow: Flow[dict[str, Any]]) -> Any:
+        return (flow)[user]
 
-    def _config(self, *, makes_file: bool = False) -> Flow[SeenConfig]:
+    def _config(self, *, makes_file: bool = False) -> SeenConfig:
         """Return the store's configuration.
 
         :param makes_file: the first call of a program may be ``unseen`` or ``add``, so they make the file of an
             embedded store. The other verbs do not: the name of the file may be mistyped.
         """
         if self._stored is None:
-            self._stored = yield from verbs.check(
+            self._stored = verbs.check(self._store, 
                 self._chosen, self._name, embedded=self._embedded, makes_file=makes_file
             )
         return self._stored
 
 
-def _single(flow: Flow[SeenReport]) -> Flow[int]:
+def _single(store: Store, flow: Flow[SeenReport]) -> int:
     """Return the result of a change of one user, or raise its error."""
-    report = yield from flow
+    report = flow
     for error in report.failed.values():
         raise error
     return next(iter(report.results.values()))

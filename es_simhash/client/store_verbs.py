@@ -42,7 +42,7 @@ class StoreVerbs:
         """The Scheme, for the repr: it is that of the store until something asks the store for it."""
         return "" if self._opening.known is None else f", scheme={self._opening.known.scheme.version!r}"
 
-    def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> Flow[str]:
+    def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
         A second call does nothing.
@@ -59,18 +59,18 @@ class StoreVerbs:
         """
         return self._setup(checked_kinds(keys), template)
 
-    def _setup(self, kinds: tuple[str, ...], template: bool) -> Flow[str]:
-        fingerprinter = yield from self._opening.fingerprinter()
-        made = yield from ask(SetUp(fingerprinter.scheme, kinds, template))
+    def _setup(self, kinds: tuple[str, ...], template: bool) -> str:
+        fingerprinter = self._opening.fingerprinter()
+        made = self._store.set_up(fingerprinter.scheme, kinds, template)
         if not kinds:
             return made
-        added = yield from ask(SetUpKeys(kinds))
+        added = self._store.set_up_keys(kinds)
         self._opening.forget_keys()
         if template and added == "added":
-            yield from ask(SetUp(fingerprinter.scheme, kinds, template=True))  # the template gets the keys, too
+            self._store.set_up(fingerprinter.scheme, kinds, template=True)  # the template gets the keys, too
         return added if made == "unchanged" else made
 
-    def fingerprinter(self) -> Flow[Fingerprinter]:
+    def fingerprinter(self) -> Fingerprinter:
         """Return the object that makes the fingerprints.
 
         It is the one that the constructor was given, or one for the Scheme of the store, which is asked once.
@@ -81,14 +81,14 @@ class StoreVerbs:
 
     # --- the store itself ------------------------------------------------------------------------------------
 
-    def doctor(self) -> Flow[Diagnosis]:
+    def doctor(self) -> Diagnosis:
         """Look for everything that a load needs: the server or the file, the index, the Scheme, the keys.
 
         It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
         """
-        return doctor(self._opening.name, self._opening.fingerprinter)
+        return doctor(self._store, self._opening.name, self._opening.fingerprinter)
 
-    def stats(self, *, progress: Progress = no_progress) -> Flow[Stats]:
+    def stats(self, *, progress: Progress = no_progress) -> Stats:
         """Return figures of what the store holds: documents, copies, groups, what is hot, bytes, filters of users.
 
         It reads all fingerprints. Memory: some 200 bytes a document.
@@ -96,7 +96,7 @@ class StoreVerbs:
         :param progress: is called with ``read`` and a number of documents or users.
         :raises NotSetUp: if the store was not set up.
         """
-        return stats(self._opening.name, progress)
+        return stats(self._store, self._opening.name, progress)
 
     def _rule(self, options: RuleOptions | MatchOptions) -> DuplicateRule:
         """Return the rule that keywords describe. If the Scheme is known already, it is checked against it."""

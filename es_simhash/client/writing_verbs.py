@@ -120,7 +120,7 @@ class WritingVerbs(AddVerbs):
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
             if checkpoint is not None:  # a run that is resumed knows its address
                 performer.patience.answered = True
-            fingerprinter, keys = performer.perform(self._open_for_ingest(options.rule))
+            fingerprinter, keys = self._open_for_ingest(options.rule)
             batches = ingest(performer, source, fingerprinter, options, keys)
             yield from self._runs.results(performer, batches)
 
@@ -167,21 +167,21 @@ class WritingVerbs(AddVerbs):
         part = checked_slice(slice)
 
         def outcomes(performer: Performer) -> Iterator[Sequence[Outcome]]:
-            fingerprinter, keys = performer.perform(self._open_for_backfill(options.rule))
+            fingerprinter, keys = self._open_for_backfill(options.rule)
             batches = backfill(performer, fingerprinter, options, keys, again=again, slice=part, stop=stop)
             yield from self._runs.results(performer, batches)
 
         return outcomes
 
-    def _open_for_backfill(self, rule: DuplicateRule) -> Flow[tuple[Fingerprinter, KeysState]]:
-        fingerprinter = yield from self._opening.fingerprinter()
+    def _open_for_backfill(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
+        fingerprinter = self._opening.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)
-        yield from self._opening.check_times(rule)
+        self._opening.check_times(rule)
         keys = keys_of_new_store(rule)
-        yield from setup.set_up_existing(fingerprinter.scheme, self._opening.name, embedded=self._embedded, keys=keys)
-        return fingerprinter, (yield from self._opening.keys())
+        setup.set_up_existing(self._store, fingerprinter.scheme, self._opening.name, embedded=self._embedded, keys=keys)
+        return fingerprinter, (self._opening.keys())
 
-    def missing(self, *, filter: Mapping[str, Any] | None = None) -> Flow[int]:
+    def missing(self, *, filter: Mapping[str, Any] | None = None) -> int:
         """Return how many documents have no fingerprint. :meth:`backfill` reads these.
 
         :param filter: only documents that match this filter.
@@ -190,18 +190,18 @@ class WritingVerbs(AddVerbs):
         check_optional_filter(filter)
         return self._missing(Count(Scan(None, filter, (), missing=True)))
 
-    def _missing(self, count: Count) -> Flow[int]:
+    def _missing(self, count: Count) -> int:
         if self._embedded:  # otherwise a count creates the file
-            yield from self._opening.check()
+            self._opening.check()
         try:
-            return (yield from ask(count))
+            return (self._store.count_(count))
         except NotSetUp as error:
-            location = yield from ask(Locate())
+            location = self._store.locate()
             raise setup.does_not_exist(location, self._opening.name) from error
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
-    ) -> Flow[set[str]]:
+    ) -> set[str]:
         """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
 
         :param filter: only documents that match this filter can become the other original. Use that of the ingest.
@@ -211,9 +211,9 @@ class WritingVerbs(AddVerbs):
         check_optional_filter(filter)
         return self._remove(checked_ids(ids), self._rule(rule), filter)
 
-    def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Flow[set[str]]:
-        resolved = yield from self._opening.resolve(rule)
-        return (yield from self._runs.change(remove(ids, resolved, filter)))
+    def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> set[str]:
+        resolved = self._opening.resolve(rule)
+        return (self._runs.change(remove(ids, resolved, filter)))
 
     def remove_matching(
         self,
@@ -222,7 +222,7 @@ class WritingVerbs(AddVerbs):
         filter: Mapping[str, Any] | None = None,
         everything: bool = True,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[int]:
+    ) -> int:
         """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
 
         :param matching: a filter: the documents to remove.
@@ -237,9 +237,9 @@ class WritingVerbs(AddVerbs):
 
     def _remove_matching(
         self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None, everything: bool
-    ) -> Flow[int]:
-        resolved = yield from self._opening.resolve(rule)
-        return (yield from self._runs.change(remove_matching(matching, resolved, filter, everything=everything)))
+    ) -> int:
+        resolved = self._opening.resolve(rule)
+        return (self._runs.change(remove_matching(matching, resolved, filter, everything=everything)))
 
     def group(
         self,
@@ -248,7 +248,7 @@ class WritingVerbs(AddVerbs):
         head: Head = "earliest",
         progress: Progress = no_progress,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[GroupReport]:
+    ) -> GroupReport:
         """Recompute the groups of all documents, and the original of each.
 
         Documents that are duplicates of each other, directly or by a chain, get the id of one of them in
@@ -273,9 +273,9 @@ class WritingVerbs(AddVerbs):
 
     def _group(
         self, rule: DuplicateRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
-    ) -> Flow[GroupReport]:
-        resolved = yield from self._opening.resolve(rule)
-        return (yield from self._runs.change(group(resolved, filter, head, progress, free_memory())))
+    ) -> GroupReport:
+        resolved = self._opening.resolve(rule)
+        return (self._runs.change(group(resolved, filter, head, progress, free_memory())))
 
     def write_links(
         self,
@@ -284,7 +284,7 @@ class WritingVerbs(AddVerbs):
         filter: Mapping[str, Any] | None = None,
         progress: Progress = no_progress,
         **rule: Unpack[RuleOptions],
-    ) -> Flow[LinksReport]:
+    ) -> LinksReport:
         """Write groups and originals that another program computed, such as the Spark job.
 
         A document that was changed since it was exported stays as it is. Links to documents that were changed or
@@ -305,9 +305,9 @@ class WritingVerbs(AddVerbs):
 
     def _write_links(
         self, source: Source, rule: DuplicateRule, filter: Mapping[str, Any] | None, progress: Progress
-    ) -> Flow[LinksReport]:
-        resolved = yield from self._opening.resolve(rule)
-        scheme = (yield from self._opening.fingerprinter()).scheme.version
+    ) -> LinksReport:
+        resolved = self._opening.resolve(rule)
+        scheme = (self._opening.fingerprinter()).scheme.version
 
         def take() -> list[NewLink]:
             lines = source.take()
@@ -318,4 +318,4 @@ class WritingVerbs(AddVerbs):
                     raise InputError(f"{line.place}: {line.problem}")
             return [new_link(line.document, line.place, scheme) for line in lines]
 
-        return (yield from self._runs.change(write_links(take, resolved, filter, progress)))
+        return (self._runs.change(write_links(take, resolved, filter, progress)))

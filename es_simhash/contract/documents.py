@@ -135,14 +135,14 @@ class Scan(Request[ScanPage]):
         return None if page.after is None else replace(self, after=page.after)
 
 
-def each_page(scan: Scan, take: Callable[[ScanPage], object]) -> Flow[None]:
+def each_page(store: Store, scan: Scan, take: Callable[[ScanPage], object]) -> None:
     """Perform a Scan from its first page to its last one.
 
     :param take: is called with each page.
     """
     more: Scan | None = scan
     while more is not None:
-        page = yield from ask(more)
+        page = store.scan(more)
         take(page)
         more = more.following(page)
 

@@ -119,14 +119,14 @@ def backfill(
 
     try:
         while scan is not None:
-            performer.perform(ask(Refresh()))
+            self._store.refresh()
             operation = Backfill(rule, options.filter, performer.patience.deadline)
             source = Source(stored_lines(scan, performer.perform, stop), options.batch_size, from_caller=False)
             yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
         everything = again and slice is None and options.filter is None and not stop()
         if everything and not keys.complete:
-            performer.perform(ask(CompleteKeys()))
+            self._store.complete_keys()
     except StoreError as error:
         raise unfinished(error, "backfill again, for the documents that are left") from error
 

@@ -48,14 +48,14 @@ def whole_documents(performer: Performer, after: Position | None) -> Iterator[Se
 
     :param after: only documents behind this position.
     """
-    performer.perform(ask(Refresh()))
+    self._store.refresh()
     with temporary_file("ids"), closing(temporary_database()) as db:
         _read_order(performer, db)
         # An id that two indices of an alias have comes once, at its last position.
         sql = "SELECT max(written), id FROM documents GROUP BY id HAVING (max(written), id) > (?, ?) ORDER BY 1, 2"
         positions = db.execute(sql, after or (-1, ""))
         while some := positions.fetchmany(SOURCES):
-            sources = performer.perform(ask(FetchFields(tuple(id for _, id in some), None)))
+            sources = self._store.fetch_fields(tuple(id for _, id in some), None)
             yield [
                 WholeDocument(f"document {id!r}", {**sources[id], "_id": id}, position=(written, id))
                 for written, id in some
@@ -71,4 +71,4 @@ def _read_order(performer: Performer, db: sqlite3.Connection) -> None:
         db.executemany("INSERT INTO documents VALUES (?, ?)", [(row.written, row.id) for row in page.rows])
         db.execute("COMMIT")
 
-    performer.perform(each_page(Scan(fields=()), take))
+    each_page(self._store, Scan(fields=()), take)

@@ -103,7 +103,7 @@ class Adder(Ingest):
         """It wrote documents that search may not find yet."""
         return self._writer.unrefreshed
 
-    def search(self, documents: Sequence[Document], options: AddOptions) -> Flow[list[Searched | None]]:
+    def search(self, documents: Sequence[Document], options: AddOptions) -> list[Searched | None]:
         """Ask search about documents, before it is their turn to be added. Other ones may be added meanwhile.
 
         :returns: what search finds for each; None if that would be of no use.
@@ -113,7 +113,7 @@ class Adder(Ingest):
         memory = self._memory
         request = candidates_request(documents, options.rule, options.filter)
         try:
-            found = yield from ask(replace(request, ids=tuple(document.id for document in documents)))
+            found = self._store.candidates(replace(request, ids=tuple(document.id for document in documents)))
         except (TooManyCandidates, TooLarge):  # perhaps because of one of them
             return [None] * len(documents)
         rows = {row.id: row for row in found.rows}
@@ -124,7 +124,7 @@ class Adder(Ingest):
 
     def add(
         self, documents: Sequence[Document], options: AddOptions, searched: Sequence[Searched | None]
-    ) -> Flow[list[Outcome | None]]:
+    ) -> list[Outcome | None]:
         """Add documents with different ids, and return their Outcomes.
 
         :param searched: of each document, from :meth:`search`.
@@ -134,15 +134,15 @@ class Adder(Ingest):
         done = False
         try:
             if self.is_refresh_due(options):
-                yield from self._refresh()
+                self._refresh()
                 self.outdated = False
             self._use(options)
             looked_up = self._from_search(documents, searched)
             if looked_up is not None:
                 self._create |= looked_up.left_out.keys()
-            looked_up = looked_up or (yield from self.look_up(documents))
-            decisions = yield from self.decide(looked_up)
-            outcomes = yield from self.write(looked_up, decisions)
+            looked_up = looked_up or (self.look_up(documents))
+            decisions = self.decide(looked_up)
+            outcomes = self.write(looked_up, decisions)
             done = True
         finally:
             self.outdated |= not done
@@ -196,23 +196,23 @@ class Adder(Ingest):
         self._options = options
         self._rule, self.on_duplicate, self._filter = options.rule, options.on_duplicate, options.filter
 
-    def _write_documents(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
+    def _write_documents(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Written:
         entries = tuple(Entry(row, documents[row.id].source) for row in rows)
         create = frozenset(row.id for row in rows if row.id in self._create)
-        reply = yield from ask(Write(entries, self._rule.bits, self._options.pipeline, create))
+        reply = self._store.write(entries, self._rule.bits, self._options.pipeline, create)
         self._searchable = reply.searchable
         self._create -= create - reply.busy  # they may be written again, with another link
         return reply
 
     def _remember(
         self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], resumed: bool
-    ) -> Flow[None]:
+    ) -> None:
         for id in rows:
             self._characters += len(documents[id].source) - len(self._sources.get(id, ""))
             self._sources[id] = documents[id].source
         if self._since is None and rows:
             self._since = time.monotonic()
-        yield from super()._remember(batch, documents, rows, resumed)
+        super()._remember(batch, documents, rows, resumed)
 
     def _forget(self) -> None:
         super()._forget()
@@ -239,7 +239,7 @@ class _Outside(set[str]):
         return source is not None and not matches(json.loads(source), str(id), self._filter)
 
 
-def wait_for_search(document: Document, deadline: float) -> Flow[None]:
+def wait_for_search(store: Store, document: Document, deadline: float) -> None:
     """Wait until search finds a stored document, as ``refresh="wait_for"`` of Elasticsearch does. No refresh is made.
 
     It ends too when another program has replaced or removed the document.
@@ -251,10 +251,10 @@ def wait_for_search(document: Document, deadline: float) -> Flow[None]:
     probe = Probe(None, document.fingerprint.digest)
     bits = 64  # no fingerprint is looked up
     while True:
-        found = yield from ask(Candidates((probe,), -1, bits, {"ids": {"values": [document.id]}}))
+        found = store.candidates(Candidates((probe,), -1, bits, {"ids": {"values": [document.id]}}))
         if found.rows:
             return
-        row = (yield from ask(Fetch((document.id,)))).get(document.id)
+        row = (store.fetch((document.id,))).get(document.id)
         if row is None or row.digest != document.fingerprint.digest:
             return
         if time.monotonic() >= end:

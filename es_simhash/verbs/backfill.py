@@ -40,19 +40,19 @@ class Backfill(Ingest):
         assert isinstance(document, StoredDocument)
         return replace(super()._row(document, decision), version=document.version)
 
-    def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
+    def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> dict[str, Row]:
         again = tuple(sorted(rows.keys() & sent.keys()))
         if not again:
             return rows
-        stored = yield from ask(Fetch(again))
+        stored = self._store.fetch(again)
         # A store may move the write order of a Row, so it is not compared.
         ours = {id: row.version for id, row in stored.items() if replace(row, written=sent[id].written) == sent[id]}
         return {id: replace(row, version=ours.get(id, row.version)) for id, row in rows.items()}
 
 
-def _annotate(bits: int, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
+def _annotate(store: Store, bits: int, rows: Sequence[Row], documents: Mapping[str, Document]) -> Written:
     """Write our fields into stored documents.
 
     :param bits: width of the fingerprints.
     """
-    return ask(Annotate(tuple(rows), bits))
+    return store.annotate(tuple(rows), bits)

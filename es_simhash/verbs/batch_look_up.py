@@ -77,7 +77,7 @@ class BatchLookUp:
     filter: Mapping[str, Any] | None
     fingerprints: StoredFingerprints | None
 
-    def look_up(self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, Row]) -> Flow[LookedUp]:
+    def look_up(self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, Row]) -> LookedUp:
         """Ask the store about a batch. A document has failed if the store has no complete answer for it alone.
 
         :param items: Documents, and the Outcomes of those that were rejected before.
@@ -85,12 +85,12 @@ class BatchLookUp:
         :param hidden: by id, the former state that search may still find.
         """
         documents = [item for item in items if isinstance(item, Document)]
-        stored = yield from ask(Fetch(tuple(document.id for document in documents), self.rule.time_field))
+        stored = self._store.fetch(tuple(document.id for document in documents), self.rule.time_field)
         changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
         asked = changed if self.fingerprints is None else self.fingerprints.to_look_up(changed)
-        found = yield from self._candidates(asked, {**hidden, **{row.id: row for row in before}})
+        found = self._candidates(asked, {**hidden, **{row.id: row for row in before}})
         rows, problems = found.rows, found.problems
         if self.filter is None:
             rows = [*rows, *before]  # with a filter only the store knows whether they match it
@@ -98,7 +98,7 @@ class BatchLookUp:
             items = [failed(item, problems[item.id or ""]) if item.id in problems else item for item in items]
         return LookedUp(items, stored, rows, memory, found.left_out)
 
-    def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row]) -> Flow[_Candidates]:
+    def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row]) -> _Candidates:
         """Return the candidates for documents. If there are too many for one request, each half is asked for alone."""
         if not documents:
             return _Candidates([], {}, {})
@@ -106,15 +106,15 @@ class BatchLookUp:
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self.filter is not None
         try:
-            found = yield from candidates_without_stale(request, hidden, keep_stale=keep_stale)
+            found = candidates_without_stale(self._store, request, hidden, keep_stale=keep_stale)
             return _Candidates(found.rows, {documents[index].id: n for index, n in found.left_out.items()}, {})
         except (TooManyCandidates, TooLarge) as error:
             if len(documents) == 1:
                 return _Candidates([], {}, {documents[0].id: str(error)})
         # One document without an answer must not stop the others.
         middle = len(documents) // 2
-        one = yield from self._candidates(documents[:middle], hidden)
-        two = yield from self._candidates(documents[middle:], hidden)
+        one = self._candidates(documents[:middle], hidden)
+        two = self._candidates(documents[middle:], hidden)
         return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
 
 

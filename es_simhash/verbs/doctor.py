@@ -41,20 +41,20 @@ class Diagnosis:
         return {"store": self.store, "ok": self.ok, "checks": checks}
 
 
-def doctor(name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Flow[Diagnosis]:
+def doctor(store: Store, name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Diagnosis:
     """Look at the server or the file, and at the Scheme and the keys.
 
     :param name: of the store.
     :param fingerprinter: returns the Fingerprinter of this program.
     """
-    checks = list((yield from ask(Examine())))
+    checks = list((store.examine()))
     if any(check.status == "problem" and check.name in _WORTHLESS for check in checks):
         reason = "the store cannot be asked: see the problem above"
         return Diagnosis(name, (*checks, *(Check(each, "not tried", reason) for each in ("Scheme", "keys"))))
     found = []
     for title, look in (("Scheme", _scheme(name, fingerprinter)), ("keys", _keys(name))):
         try:
-            found.append((yield from look))
+            found.append((look))
         except SimhashError as error:
             if all(check.text != str(error) for check in checks):
                 found.append(Check(title, "problem", str(error)))
@@ -63,18 +63,18 @@ def doctor(name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Flow[
     return Diagnosis(name, (*checks, *found))
 
 
-def _scheme(name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Flow[Check]:
-    stored = yield from ask(Describe())
+def _scheme(store: Store, name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Check:
+    stored = store.describe()
     if stored is None:
         return Check("Scheme", "ok", "none yet: the set-up chooses it")
-    ours = (yield from fingerprinter()).scheme
+    ours = (fingerprinter(store)).scheme
     if ours != stored:
         return Check("Scheme", "problem", str(scheme_mismatch(stored, ours, name)))
     return Check("Scheme", "ok", stored.version)
 
 
-def _keys(name: str) -> Flow[Check]:
-    keys = yield from ask(DescribeKeys())
+def _keys(store: Store, name: str) -> Check:
+    keys = store.describe_keys()
     kinds = ", ".join(keys.kinds) or "none"
     if keys.complete:
         return Check("keys", "ok", kinds)

@@ -42,7 +42,7 @@ class DocumentWriter:
 
     def write(
         self, rows: Sequence[Row], documents: Mapping[str, Document]
-    ) -> Flow[tuple[dict[str, str], frozenset[str]]]:
+    ) -> tuple[dict[str, str], frozenset[str]]:
         """Write Rows, and send again those that the store is too busy for.
 
         :param documents: by id.
@@ -53,7 +53,7 @@ class DocumentWriter:
         conflicts: frozenset[str] = frozenset()
         waits = pauses(self._deadline)
         while rows:
-            reply = yield from self._request(rows, documents)
+            reply = self._request(rows, documents)
             self.unrefreshed |= not reply.searchable
             refused |= reply.refused
             conflicts |= reply.conflicts

@@ -42,25 +42,25 @@ class Duplicate:
     exact: bool
 
 
-def duplicates_of_heads(rows: Sequence[Row], rule: ResolvedRule) -> Flow[list[Duplicate]]:
+def duplicates_of_heads(store: Store, rows: Sequence[Row], rule: ResolvedRule) -> list[Duplicate]:
     """Return which of these members are duplicates of the head of their group, as last written.
 
     :param rows: as a Scan returned them. A document that has another text or another group now is left out.
     """
     named = {row.id: row for row in rows if row.group != row.id}
-    found = yield from _with_heads([(row.id, row.group) for row in named.values()], rule)
+    found = _with_heads(store, [(row.id, row.group) for row in named.values()], rule)
     pairs = [
         (head, row) for head, row in found if row.digest == named[row.id].digest and row.group == head.id == head.group
     ]
-    return [_duplicate(head, row) for head, row in (yield from rule.duplicates(pairs))]
+    return [_duplicate(head, row) for head, row in (rule.duplicates(store, pairs))]
 
 
-def remove_duplicates(
+def remove_duplicates(store: Store, 
     duplicates: Iterable[Duplicate],
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     save: Callable[[Mapping[str, dict[str, Any]]], None] | None = None,
-) -> Flow[int]:
+) -> int:
     """Remove duplicates of heads, and the links to them.
 
     Each is looked at again: it stays if it is no duplicate of its head any more, because the text of one of the two
@@ -77,13 +77,13 @@ def remove_duplicates(
     count = 0
     while some := list(islice(rest, BATCH)):
         try:
-            found = yield from _with_heads([(each.id, each.head) for each in some], rule)
+            found = _with_heads(store, [(each.id, each.head) for each in some], rule)
             # The group is not compared: a removal before may have given a member another one.
-            versions = {row.id: row.version for _, row in (yield from rule.duplicates(found))}
+            versions = {row.id: row.version for _, row in (rule.duplicates(store, found))}
             if versions:
                 if save is not None:
-                    save((yield from _sources(sorted(versions))))
-                yield from remove_some(frozenset(versions), rule, versions, filter, removed)
+                    save((_sources(store, sorted(versions))))
+                remove_some(store, frozenset(versions), rule, versions, filter, removed)
         except StoreError as error:
             report = f"{count + len(removed):,} documents were removed: remove the other duplicates again"
             raise unfinished(error, report) from error
@@ -92,21 +92,21 @@ def remove_duplicates(
     return count
 
 
-def _with_heads(members: Sequence[tuple[str, str]], rule: ResolvedRule) -> Flow[list[tuple[Row, Row]]]:
+def _with_heads(store: Store, members: Sequence[tuple[str, str]], rule: ResolvedRule) -> list[tuple[Row, Row]]:
     """Return the pairs (head, member) of documents that exist and can be used, as last written.
 
     :param members: pairs of ids: of a member, and of its head.
     """
     ids = dict.fromkeys(id for pair in members for id in pair)
-    rows = yield from ask(Fetch(tuple(ids), rule.time_field))
+    rows = store.fetch(tuple(ids), rule.time_field)
     usable = {id: row for id, row in rows.items() if row.digest and not row.damaged}
     return [(usable[head], usable[id]) for id, head in members if id in usable and head in usable and id != head]
 
 
-def _sources(ids: Sequence[str]) -> Flow[dict[str, dict[str, Any]]]:
+def _sources(store: Store, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     sources: dict[str, dict[str, Any]] = {}
     for start in range(0, len(ids), SOURCES):
-        sources |= yield from ask(FetchFields(tuple(ids[start : start + SOURCES]), None))
+        sources |= store.fetch_fields(tuple(ids[start : start + SOURCES]), None)
     return sources
 
 

@@ -94,13 +94,13 @@ def check_head(head: object) -> None:
         raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
 
 
-def group(
+def group(store: Store, 
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     head: Head = "earliest",
     progress: Progress = no_progress,
     free_memory: int | None = None,
-) -> Flow[GroupReport]:
+) -> GroupReport:
     """Recompute all groups.
 
     :param rule: the rule by which each member of a group is a duplicate of at least one other member.
@@ -111,21 +111,21 @@ def group(
     :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
         message names it. Nothing is written then.
     """
-    yield from _check_memory(filter, free_memory)
-    pool = yield from _read(rule, filter, progress)
+    _check_memory(store, filter, free_memory)
+    pool = _read(store, rule, filter, progress)
     if rule.window is not None:
         without = np.flatnonzero(pool.times == NO_TIME)
-        yield from check_time(pool.id(int(without[0])) if len(without) else None, rule.window.field)
-    heads, originals, left_out = yield from _links(pool, rule, filter, head, progress)
+        check_time(store, pool.id(int(without[0])) if len(without) else None, rule.window.field)
+    heads, originals, left_out = _links(store, pool, rule, filter, head, progress)
     positions = pool.changed(heads, originals)
-    changed, conflicts = yield from _write(pool.links(positions, heads, originals), len(positions), progress)
+    changed, conflicts = _write(store, pool.links(positions, heads, originals), len(positions), progress)
     named = np.zeros(len(pool), dtype=np.bool_)
     named[heads[positions]] = True
     named[originals[positions[originals[positions] >= 0]]] = True
     try:
-        yield from ask(Refresh())
+        store.refresh()
         linked_to = ((pool.id(position), position) for position in np.flatnonzero(named).tolist())
-        yield from repair(linked_to, pool.has_digest, rule, filter)
+        repair(store, linked_to, pool.has_digest, rule, filter)
     except StoreError as error:
         report = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
         raise unfinished(error, report) from error
@@ -145,13 +145,13 @@ def group(
     )
 
 
-def _check_memory(filter: Mapping[str, Any] | None, free: int | None) -> Flow[None]:
+def _check_memory(store: Store, filter: Mapping[str, Any] | None, free: int | None) -> None:
     """Warn if the documents are too many for the free memory, in bytes."""
     if free is None:
         return
-    count = yield from ask(Count(Scan(fields=())))
+    count = store.count(Scan(fields=()))
     if filter is not None and count * BYTES > free:  # only then it is worth a pass over the documents
-        count = yield from ask(Count(Scan(filter=filter)))
+        count = store.count(Scan(filter=filter))
     if count * BYTES > free:
         _log.warning(
             "group needs up to %.1f GB of memory for %s, and %.1f GB are free: leave documents out (--filter), or use "
@@ -162,20 +162,20 @@ def _check_memory(filter: Mapping[str, Any] | None, free: int | None) -> Flow[No
         )
 
 
-def _read(rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress) -> Flow[Pool]:
+def _read(store: Store, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress) -> Pool:
     """Return all documents."""
-    yield from ask(Refresh())
+    store.refresh()
     reader = PoolReader(rule.bits, timed=rule.window is not None)
 
     def take(page: ScanPage) -> None:
         reader.add(page.rows)
         progress("read", len(page.rows))
 
-    yield from each_page(Scan(filter=filter, time_field=rule.time_field), take)
+    each_page(store, Scan(filter=filter, time_field=rule.time_field), take)
     return reader.pool()
 
 
-def _write(changes: Iterator[tuple[str, Link]], count: int, progress: Progress) -> Flow[tuple[int, int]]:
+def _write(store: Store, changes: Iterator[tuple[str, Link]], count: int, progress: Progress) -> tuple[int, int]:
     """Write the links of documents; return how many were written, and how many other programs wrote meanwhile.
 
     :param count: of the documents.
@@ -183,7 +183,7 @@ def _write(changes: Iterator[tuple[str, Link]], count: int, progress: Progress) 
     changed = conflicts = 0
     while batch := dict(islice(changes, BATCH)):
         try:
-            lost = yield from ask(Relink(batch))
+            lost = store.relink(batch)
         except StoreError as error:
             left = count - changed - conflicts
             done = count_of(changed, "document")
@@ -195,9 +195,9 @@ def _write(changes: Iterator[tuple[str, Link]], count: int, progress: Progress) 
     return changed, conflicts
 
 
-def _links(
+def _links(store: Store, 
     pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
-) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return for each document the position of the head of its group, and of its original or -1: two arrays (n,).
 
     The third value is how many pairs of documents that share keys were not compared.
@@ -214,23 +214,23 @@ def _links(
         found, left_out = links(documents, rule.max_distance, head)
         return *found, left_out
     if rule.keys:
-        *near, left_out = yield from _pairs_by_keys(pool, rule, filter, progress)
+        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress)
         confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
     else:
         confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
         left_out = confirmed.left_out
-    yield from _confirm(pool, confirmed, rule.texts, progress)
+    _confirm(store, pool, confirmed, rule.texts, progress)
     return *confirmed.result(head), left_out
 
 
-def _confirm(pool: Pool, confirmed: ConfirmedLinks, texts: Texts, progress: Progress) -> Flow[None]:
+def _confirm(store: Store, pool: Pool, confirmed: ConfirmedLinks, texts: Texts, progress: Progress) -> None:
     """Fetch the texts that the links need, until every link is decided."""
     features: dict[int, StoredText] = {}
     while (positions := confirmed.needed()) is not None:
         # Only the texts of one round are held. Texts of the round before that are needed again are not fetched again.
         features = {position: features[position] for position in positions if position in features}
         missing = [position for position in positions if position not in features]
-        stored = yield from texts.stored(map(pool.id, missing))
+        stored = texts.stored(store, map(pool.id, missing))
         features |= {position: stored.get(pool.id(position)) for position in missing}
         progress("compared", len(missing))
         confirmed.decide(partial(_agree, texts, features))
@@ -240,9 +240,9 @@ def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: in
     return texts.is_enough(texts.similarity(features[one], features[other]))
 
 
-def _pairs_by_keys(
+def _pairs_by_keys(store: Store, 
     pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
-) -> Flow[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
 
     The store is asked for each document, as a search for its text would ask.
@@ -254,13 +254,13 @@ def _pairs_by_keys(
     left_out = 0
     for start in range(0, len(pool), LOOK_UPS):
         some = range(start, min(start + LOOK_UPS, len(pool)))
-        keys = yield from _stored_keys([pool.id(position) for position in some], rule.texts)
+        keys = _stored_keys(store, [pool.id(position) for position in some], rule.texts)
         asking = [position for position in some if pool.id(position) in keys]
         queries = [rule.queries(keys[pool.id(position)]) for position in asking]
         times = map(pool.time, asking)
         probes = tuple(rule.probe(None, None, each, time) for each, time in zip(queries, times, strict=True))
         request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1, time_field=rule.time_field)
-        found = yield from ask(request)
+        found = store.candidates(request)
         index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
         for position, some_queries in zip(asking, queries, strict=True):
             others = index_of_keys.sharing(some_queries)[0].tolist()
@@ -281,20 +281,20 @@ def _pairs_by_keys(
     return pairs, every[::-1][last, 2], left_out
 
 
-def _stored_keys(ids: Sequence[str], texts: Texts) -> Flow[dict[str, TextKeys]]:
+def _stored_keys(store: Store, ids: Sequence[str], texts: Texts) -> dict[str, TextKeys]:
     """Return the keys of stored documents. Documents that do not exist (any more) are left out.
 
     The store has the keys. Only the count filter of a short text needs the text itself.
 
     :raises InputError: if a text is needed and the document has none; the message names the document.
     """
-    rows = yield from ask(Fetch(tuple(ids)))
+    rows = store.fetch(tuple(ids))
     keys = {
         id: TextKeys(tuple(sorted(row.keys)), row.length)
         for id, row in rows.items()
         if row.length is not None and row.length > LONGEST_WITH_GRAMS
     }
-    stored = yield from texts.stored(id for id in rows if id not in keys)
+    stored = texts.stored(store, id for id in rows if id not in keys)
     for id, text in stored.items():
         if isinstance(text, InputError):
             raise text

@@ -115,7 +115,7 @@ class Ingest:
 
     # --- look up -------------------------------------------------------------------------------------------
 
-    def look_up(self, items: Sequence[Document | Outcome], unwritten: LookedUp | None = None) -> Flow[LookedUp]:
+    def look_up(self, items: Sequence[Document | Outcome], unwritten: LookedUp | None = None) -> LookedUp:
         """Ask the store about a batch.
 
         :param items: Documents, and the Outcomes of those that were rejected before.
@@ -126,12 +126,12 @@ class Ingest:
 
     # --- decide --------------------------------------------------------------------------------------------
 
-    def decide(self, batch: LookedUp) -> Flow[dict[str, Decision]]:
+    def decide(self, batch: LookedUp) -> dict[str, Decision]:
         """Return the decision for each document of a batch. Nothing is written yet."""
-        neighbours = yield from self._neighbours(batch)
-        return (yield from self._decide(batch, neighbours, batch.documents, {}))
+        neighbours = self._neighbours(batch)
+        return (self._decide(batch, neighbours, batch.documents, {}))
 
-    def _neighbours(self, batch: LookedUp) -> Flow[Neighbours]:
+    def _neighbours(self, batch: LookedUp) -> Neighbours:
         rule = self._rule
         alone = [self._alone(document) for document in batch.documents]
         stored = {row.id: row for row in batch.candidates}
@@ -143,7 +143,7 @@ class Ingest:
         neighbours = Neighbours(alone, stored.values(), rule, queries, batch.left_out, unsearched)
         if self._rule.texts is not None:
             sources = [document.source for document in batch.documents]
-            yield from neighbours.confirm_new(self._rule.texts, sources, self._recent)
+            neighbours.confirm_new(self._store, self._rule.texts, sources, self._recent)
         return neighbours
 
     def _alone(self, document: Document) -> Row:
@@ -156,7 +156,7 @@ class Ingest:
         neighbours: Neighbours,
         documents: Iterable[Document],
         decided_rows: Mapping[str, Row],
-    ) -> Flow[dict[str, Decision]]:
+    ) -> dict[str, Decision]:
         """Return decisions for some documents of a batch.
 
         :param decided_rows: by id, the Rows of the documents of the batch that are decided already.
@@ -171,7 +171,7 @@ class Ingest:
             if document.id not in batch.stored and neighbours.has_none(document.id):
                 decisions[document.id] = self._new(document)  # most documents: no other one asks for its Row
                 continue
-            decision = yield from self._decide_one(document, known, decided_rows)
+            decision = self._decide_one(document, known, decided_rows)
             decisions[document.id] = decision
             if decision.group:
                 decided_rows[document.id] = self._row(document, decision)
@@ -185,7 +185,7 @@ class Ingest:
         outcome = Outcome(document.id, "new", stored=True, fingerprinted=fingerprinted, place=document.place)
         return Decision(outcome, group=document.id, write_order=self._tick(None))
 
-    def _decide_one(self, document: Document, known: _Known, decided_rows: Mapping[str, Row]) -> Flow[Decision]:
+    def _decide_one(self, document: Document, known: _Known, decided_rows: Mapping[str, Row]) -> Decision:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
         before = known.latest[document.id] if document.id in known.stored else None
@@ -196,7 +196,7 @@ class Ingest:
             return Decision(Outcome(document.id, "unchanged", **about))
         kept = self._kept_write_order(document, before)
         try:
-            found = yield from known.neighbours.original_of(document.id, decided_rows, kept, known.outside)
+            found = known.neighbours.original_of(self._store, document.id, decided_rows, kept, known.outside)
         except InputError as error:
             return Decision(failed(document, str(error)))
         original = found.row if found else None
@@ -250,7 +250,7 @@ class Ingest:
 
     # --- write ---------------------------------------------------------------------------------------------
 
-    def write(self, batch: LookedUp, decided: Mapping[str, Decision], *, resumed: bool = False) -> Flow[list[Outcome]]:
+    def write(self, batch: LookedUp, decided: Mapping[str, Decision], *, resumed: bool = False) -> list[Outcome]:
         """Write a batch as it was decided.
 
         A document that the store refuses has failed. Documents that were taken for its duplicates are decided again.
@@ -267,10 +267,10 @@ class Ingest:
         conflicts: set[str] = set()
         while True:
             new = {id: self._row(documents[id], decision) for id, decision in pending.items() if decision.group}
-            new = yield from self._with_new_versions(new, sent)
+            new = self._with_new_versions(new, sent)
             sent |= new
             rows |= new
-            refused, lost = yield from self._writer.write(list(new.values()), documents)
+            refused, lost = self._writer.write(list(new.values()), documents)
             conflicts |= lost
             for id in [*refused, *lost]:
                 del rows[id]
@@ -279,11 +279,11 @@ class Ingest:
             undecided = self._undecided(batch, decisions, rows, {*refused, *lost})
             if not undecided:
                 break
-            neighbours = neighbours or (yield from self._neighbours(batch))
-            pending = yield from self._decide(batch, neighbours, undecided, rows)
+            neighbours = neighbours or (self._neighbours(batch))
+            pending = self._decide(batch, neighbours, undecided, rows)
             decisions |= pending
         self.conflicts += conflicts
-        yield from self._remember(batch, documents, rows, resumed)
+        self._remember(batch, documents, rows, resumed)
         reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, batch.items)
         return [
             item if isinstance(item, Outcome) else with_document(decisions[item.id].outcome, item)
@@ -298,9 +298,9 @@ class Ingest:
             document, document.fingerprint.digest, decision.group, decision.duplicate_of, decision.write_order
         )
 
-    def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> Flow[dict[str, Row]]:
+    def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> dict[str, Row]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
-        yield from ()  # no request
+        ()  # no request
         return rows
 
     def _undecided(
@@ -331,7 +331,7 @@ class Ingest:
 
     def _remember(
         self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], resumed: bool
-    ) -> Flow[None]:
+    ) -> None:
         """Remember what was written, and change the links that led to former texts."""
         memory = self._memory
         for id, row in rows.items():
@@ -350,22 +350,22 @@ class Ingest:
             # A head that stays a head keeps its members. After a resume the former state is unknown.
             stay = [id for id in changed if rows[id].group == id and batch.stored[id].written == rows[id].written]
             heads = set(changed) - set(() if resumed else stay)
-            yield from relink(changed, memory, self._rule, heads=heads, filter=self._filter)
+            relink(self._store, changed, memory, self._rule, heads=heads, filter=self._filter)
         if not self._writer.unrefreshed:
             self._forget()  # search finds at once what is written
         elif len(memory) >= WINDOW:
             writes = self._writer.writes
-            yield from self._refresh()
+            self._refresh()
             if self._fingerprints is not None:
-                yield from self._fingerprints.refreshed(memory.rows.values(), writes)
+                self._fingerprints.refreshed(memory.rows.values(), writes)
 
-    def finish(self) -> Flow[None]:
+    def finish(self) -> None:
         """Make everything that was written visible to search."""
         if self._writer.unrefreshed:
-            yield from self._refresh()
+            self._refresh()
 
-    def _refresh(self) -> Flow[None]:
-        yield from ask(Refresh())
+    def _refresh(self) -> None:
+        self._store.refresh()
         self._forget()
         self._writer.refreshed()
 
@@ -374,12 +374,12 @@ class Ingest:
         self._memory = Memory()
 
 
-def _write_documents(bits: int, rows: Sequence[Row], documents: Mapping[str, Document]) -> Flow[Written]:
+def _write_documents(store: Store, bits: int, rows: Sequence[Row], documents: Mapping[str, Document]) -> Written:
     """Write whole documents.
 
     :param bits: width of the fingerprints.
     """
-    return ask(Write(tuple(Entry(row, documents[row.id].source) for row in rows), bits))
+    return store.write(tuple(Entry(row, documents[row.id].source) for row in rows), bits)
 
 
 def _row_of(document: Document, digest: str, group: str, duplicate_of: str | None, write_order: int) -> Row:

@@ -125,9 +125,9 @@ class RecentSources:
         self._characters -= len(source)
 
 
-def candidates_without_stale(
+def candidates_without_stale(store: Store, 
     request: Candidates, hidden: Mapping[str, Row], *, keep_stale: bool = False
-) -> Flow[Found]:
+) -> Found:
     """Return candidates, one for each digest, without documents that search may find in a former state.
 
     A query that excluded all of these would cost too much. Only those that were found are in the way: each may stand
@@ -136,7 +136,7 @@ def candidates_without_stale(
     :param hidden: by id, the former state.
     :param keep_stale: return the stale documents too.
     """
-    found = yield from ask(request)
+    found = store.candidates(request)
     stale = [row for row in found.rows if row.id in hidden]
     if not stale:
         return found
@@ -153,14 +153,14 @@ def candidates_without_stale(
         ids = {"ids": {"values": sorted(others)}}
         clause = ids if request.filter is None else {"bool": {"filter": [request.filter, ids]}}
         every = replace(of_same, filter=clause, one_per_digest=False, per_fingerprint=None)
-        kept = [*stale, *(yield from ask(every)).rows]
+        kept = [*stale, *(store.candidates(every)).rows]
     without |= others
     excluded = (*request.without, *sorted(without))
     if any(probe.queries or probe.times for probe in request.probes):
         # The stale documents may have kept others out of the limited number, too, or stood for others in the times of
         # some Probes. So everything is asked again.
-        again = yield from candidates_without_stale(replace(request, without=excluded), hidden, keep_stale=keep_stale)
+        again = candidates_without_stale(store, replace(request, without=excluded), hidden, keep_stale=keep_stale)
         return Found([*kept, *again.rows], again.left_out)
-    again = yield from candidates_without_stale(replace(of_same, without=excluded), hidden, keep_stale=keep_stale)
+    again = candidates_without_stale(store, replace(of_same, without=excluded), hidden, keep_stale=keep_stale)
     rows = {row.id: row for row in (*found.rows, *again.rows) if row.id not in hidden}
     return Found([*kept, *rows.values()], found.left_out)

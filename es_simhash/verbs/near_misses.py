@@ -38,9 +38,9 @@ class NearMiss:
     similarity: float | None
 
 
-def near_misses(
+def near_misses(store: Store, 
     scheme: Scheme, rule: ResolvedRule, most: int, seed: int = 0, filter: Mapping[str, Any] | None = None
-) -> Flow[list[NearMiss]]:
+) -> list[NearMiss]:
     """Return pairs that are no duplicates by the rule, those nearest to it first.
 
     They are found in a random sample, so the list is not complete.
@@ -49,29 +49,29 @@ def near_misses(
     :param filter: draws only from documents that match it.
     """
     farthest = scheme.max_distance if rule.texts is not None else max(rule.max_distance, 0) + FARTHER
-    drawn = yield from draw(scheme, DRAWN, seed, DOCUMENTS, filter, farthest)
+    drawn = draw(store, scheme, DRAWN, seed, DOCUMENTS, filter, farthest)
     misses: list[NearMiss] = []
     for start in range(0, len(drawn), BATCH):
-        misses += yield from _outside(drawn[start : start + BATCH], rule)
+        misses += _outside(store, drawn[start : start + BATCH], rule)
     misses.sort(key=lambda miss: (-(miss.similarity or 0), miss.distance))
     return misses[:most]
 
 
-def _outside(drawn: Sequence[Drawn], rule: ResolvedRule) -> Flow[list[NearMiss]]:
+def _outside(store: Store, drawn: Sequence[Drawn], rule: ResolvedRule) -> list[NearMiss]:
     """Return the drawn pairs that are no duplicates and in different groups."""
-    rows = yield from ask(Fetch(tuple(sorted({id for a, b, _ in drawn for id in (a, b)})), rule.time_field))
+    rows = store.fetch(tuple(sorted({id for a, b, _ in drawn for id in (a, b)})), rule.time_field)
     pairs = [(rows[a], rows[b]) for a, b, _ in drawn if a in rows and b in rows]
     pairs = [(a, b) for a, b in pairs if a.group != b.group and not (a.damaged or b.damaged)]
-    duplicates = {(a.id, b.id) for a, b in (yield from rule.duplicates(pairs))}
-    return (yield from _measured([(a, b) for a, b in pairs if (a.id, b.id) not in duplicates], rule))
+    duplicates = {(a.id, b.id) for a, b in (rule.duplicates(store, pairs))}
+    return (_measured(store, [(a, b) for a, b in pairs if (a.id, b.id) not in duplicates], rule))
 
 
-def _measured(pairs: list[tuple[Row, Row]], rule: ResolvedRule) -> Flow[list[NearMiss]]:
+def _measured(store: Store, pairs: list[tuple[Row, Row]], rule: ResolvedRule) -> list[NearMiss]:
     """Return the pairs with their distances, and with the similarity of their texts if the rule compares texts."""
     measured = []
     stored = {}
     if rule.texts is not None:
-        stored = yield from rule.texts.stored(row.id for pair in pairs for row in pair)
+        stored = rule.texts.stored(store, row.id for pair in pairs for row in pair)
     for a, b in pairs:
         ours, theirs = stored.get(a.id), stored.get(b.id)
         similarity = None

@@ -214,20 +214,20 @@ class Neighbours:
         inside = (np.abs(theirs - own) <= self._rule.window.length) & (theirs != _NO_TIME)
         return _Near(near.indices[inside], near.order[inside])
 
-    def confirm_new(self, texts: Texts, sources: Sequence[str], recent: RecentSources) -> Flow[None]:
+    def confirm_new(self, store: Store, texts: Texts, sources: Sequence[str], recent: RecentSources) -> None:
         """Fetch the texts that will probably be compared. From now on texts confirm.
 
         :param sources: the documents of the batch as JSON.
         """
         self._texts, self._recent = texts, recent
-        self._stored_texts = yield from self._fetch(self._nearest())
+        self._stored_texts = self._fetch(store, self._nearest())
         self._batch_text = cache(lambda position: texts.of_source(sources[position]))
 
-    def confirm_stored(self, texts: Texts) -> Flow[None]:
+    def confirm_stored(self, store: Store, texts: Texts) -> None:
         """:meth:`confirm_new` for a batch of stored documents."""
         self._texts = texts
         own = {self._stored_count + position for position in self._position.values() if len(self._different(position))}
-        self._stored_texts = fetched = yield from self._fetch(self._nearest() | own)
+        self._stored_texts = fetched = self._fetch(store, self._nearest() | own)
         self._batch_text = lambda position: fetched.get(self._stored_count + position)
 
     def _different(self, position: int) -> NDArray[np.intp]:
@@ -242,7 +242,7 @@ class Neighbours:
         """Return the indices of the nearest stored Rows of each document."""
         return {index for position in self._position.values() for index in self._different(position)[:NEAREST].tolist()}
 
-    def _fetch(self, indices: Collection[int]) -> Flow[dict[int, StoredText]]:
+    def _fetch(self, store: Store, indices: Collection[int]) -> dict[int, StoredText]:
         """Return the features of Rows' texts by index."""
         assert self._texts is not None
         found: dict[int, StoredText] = {}
@@ -250,18 +250,18 @@ class Neighbours:
             if (source := self._recent.get(self._rows[index])) is not None:
                 found[index] = self._texts.of_source(source)
         missing = [index for index in indices if index not in found]
-        stored = yield from self._texts.stored(self._rows[index].id for index in missing)
+        stored = self._texts.stored(store, self._rows[index].id for index in missing)
         return found | {index: stored.get(self._rows[index].id) for index in missing}
 
     def original_of(
-        self,
+        self, store: Store,
         id: str,
         decided_rows: Mapping[str, Row],
         before: int | None = None,
         without: Container[str] = (),
         *,
         strict: bool = True,
-    ) -> Flow[Original | None]:
+    ) -> Original | None:
         """Return the original of a document of the batch.
 
         :param decided_rows: by id, the Rows of the documents of the batch that are decided already.
@@ -281,7 +281,7 @@ class Neighbours:
         for start in range(0, len(ranked), BATCH):
             some = ranked[start : start + BATCH]
             others = [i for _, i in some if i < self._stored_count and self._rows[i].digest != digest]
-            fetched = yield from self._fetch([index for index in others if index not in self._stored_texts])
+            fetched = self._fetch(store, [index for index in others if index not in self._stored_texts])
             stored_texts = ChainMap(fetched, self._stored_texts)
             for rank, index in some:
                 try:

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 BATCH = 500
 
 
-def relink(
+def relink(store: Store, 
     changed: Collection[str],
     memory: Memory,
     rule: ResolvedRule,
     gone: Collection[str] = (),
     heads: Collection[str] | None = None,
     filter: Mapping[str, Any] | None = None,
-) -> Flow[int]:
+) -> int:
     """Change the links to these documents, and the links to documents whose group changes as a consequence.
 
     :param changed: ids of documents whose text changed or was removed.
@@ -46,14 +46,14 @@ def relink(
     :returns: how many documents were changed.
     """
     plan = _Plan(memory, rule, frozenset(gone), filter)
-    planned, levels = yield from plan.make(set(changed), set(changed if heads is None else heads))
+    planned, levels = plan.make(store, set(changed), set(changed if heads is None else heads))
     # The farthest first. If this is interrupted, the nearer links still lead to those that are not changed yet.
     order = sorted(planned, key=lambda id: (-levels[id], id))
     count = 0
     for start in range(0, len(order), BATCH):
         rows = {id: planned[id] for id in order[start : start + BATCH]}
         links = {id: Link(row.group, row.duplicate_of, row.version) for id, row in rows.items()}
-        conflicts = yield from ask(Relink(links))
+        conflicts = store.relink(links)
         for id, row in rows.items():
             if id not in conflicts:  # a conflict: another writer wrote the document, and decided its links
                 count += 1
@@ -74,7 +74,7 @@ class _Plan:
     gone: frozenset[str]
     filter: Mapping[str, Any] | None
 
-    def make(self, originals: set[str], heads: set[str]) -> Flow[tuple[dict[str, Row], dict[str, int]]]:
+    def make(self, originals: set[str], heads: set[str]) -> tuple[dict[str, Row], dict[str, int]]:
         """Return the Rows with their new links, and how many links each is away from a changed document; by id.
 
         :param originals: documents to which a ``duplicate_of`` may not hold any more.
@@ -85,16 +85,16 @@ class _Plan:
         level = 0
         while originals:
             level += 1
-            found = yield from ask(Dependents(tuple(sorted(originals)), tuple(sorted(heads))))
+            found = self._store.dependents(tuple(sorted(originals)), tuple(sorted(heads)))
             known = [*self.memory.known.values(), *planned.values()]
             found |= {row.id for row in known if _depends(row, originals, heads)}
             ids = sorted(found - self.gone)
             regrouped: set[str] = set()
             for start in range(0, len(ids), BATCH):
-                rows = yield from ask(Fetch(tuple(ids[start : start + BATCH]), self.rule.time_field))
+                rows = self._store.fetch(tuple(ids[start : start + BATCH]), self.rule.time_field)
                 rows = {id: planned.get(id, row) for id, row in rows.items()}
                 dependent = [row for row in rows.values() if _depends(row, originals, heads)]
-                decided = yield from self._decide(dependent, planned)
+                decided = self._decide(dependent, planned)
                 for id, row in decided.items():
                     planned[id], levels[id] = row, level
                     if row.group != rows[id].group:
@@ -102,22 +102,22 @@ class _Plan:
             originals, heads = regrouped, regrouped  # links lead to earlier documents, so this ends
         return planned, levels
 
-    def _decide(self, dependent: list[Row], planned: Mapping[str, Row]) -> Flow[dict[str, Row]]:
+    def _decide(self, dependent: list[Row], planned: Mapping[str, Row]) -> dict[str, Row]:
         """Return those of the Rows whose links change, with their new links."""
         if not dependent:
             return {}
         named = tuple(sorted({row.duplicate_of for row in dependent if row.duplicate_of is not None} - self.gone))
-        originals = yield from ask(Fetch(named, self.rule.time_field))
-        held = yield from self._held(dependent, originals)
+        originals = self._store.fetch(named, self.rule.time_field)
+        held = self._held(dependent, originals)
         undecided = [row for row in dependent if row.id not in held]
-        neighbours = yield from self._neighbours(undecided)
+        neighbours = self._neighbours(undecided)
         undecided_ids = {row.id for row in undecided}
         rows = {**originals, **planned, **{row.id: row for row in dependent}}
         decided: dict[str, Row] = {}
         for row in sorted(dependent, key=lambda row: (row.written, row.id)):
             original = rows.get(row.duplicate_of or "")
             if row.id in undecided_ids:
-                found = yield from neighbours.original_of(row.id, {}, before=row.written, strict=False)
+                found = neighbours.original_of(self._store, row.id, {}, before=row.written, strict=False)
                 original = None if found is None else rows.get(found.row.id, found.row)
             linked = replace(
                 row,
@@ -129,10 +129,10 @@ class _Plan:
                 decided[row.id] = linked
         return decided
 
-    def _neighbours(self, rows: list[Row]) -> Flow[Neighbours]:
+    def _neighbours(self, rows: list[Row]) -> Neighbours:
         rule = self.rule
         batch = [replace(row, digest="") if row.digest == rule.blank_digest else row for row in rows]
-        queries = yield from self._queries(rows)
+        queries = self._queries(rows)
         probes = tuple(
             rule.probe(row.fingerprint, row.digest, some, row.time) for row, some in zip(batch, queries, strict=True)
         )
@@ -150,28 +150,28 @@ class _Plan:
                 per_fingerprint=rule.per_fingerprint,
                 time_field=rule.time_field,
             )
-            candidates = (yield from candidates_without_stale(request, self.memory.hidden)).rows
+            candidates = (candidates_without_stale(self._store, request, self.memory.hidden)).rows
         stored = self.memory.over({row.id: row for row in candidates}, batch, rule)
         neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule, queries)
         if rule.texts is not None:
-            yield from neighbours.confirm_stored(rule.texts)
+            neighbours.confirm_stored(self._store, rule.texts)
         return neighbours
 
-    def _queries(self, rows: list[Row]) -> Flow[list[tuple[KeyQuery, ...]]]:
+    def _queries(self, rows: list[Row]) -> list[tuple[KeyQuery, ...]]:
         """Return for each Row the conditions on the keys of its neighbours; with keys its text is fetched for that."""
         texts = self.rule.texts
         if not self.rule.keys or texts is None:
             return [() for _ in rows]
-        stored = yield from texts.stored(row.id for row in rows)
+        stored = texts.stored(self._store, row.id for row in rows)
         found = [stored.get(row.id) for row in rows]
         return [self.rule.queries(text.keys if isinstance(text, TextFeatures) else None) for text in found]
 
-    def _held(self, dependent: list[Row], originals: Mapping[str, Row]) -> Flow[set[str]]:
+    def _held(self, dependent: list[Row], originals: Mapping[str, Row]) -> set[str]:
         """Return the ids of the Rows whose links hold."""
         named = [(row, originals.get(row.duplicate_of or "")) for row in dependent]
         linked = [(row, original) for row, original in named if original is not None]
         earlier = [(row, original) for row, original in linked if original.written < row.written]
-        held = yield from self.rule.duplicates(earlier)
+        held = self.rule.duplicates(self._store, earlier)
         return {row.id for row, _ in held}
 
 

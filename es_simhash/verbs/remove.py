@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BATCH = 1_000
 
 
-def remove(ids: Sequence[str], rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[set[str]]:
+def remove(store: Store, ids: Sequence[str], rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> set[str]:
     """Remove documents. Afterwards nothing is linked to them, and no later ingest finds them.
 
     A document that duplicated one of them gets another original, or stands alone. Links are changed first: after an
@@ -33,41 +33,41 @@ def remove(ids: Sequence[str], rule: ResolvedRule, filter: Mapping[str, Any] | N
     removed: set[str] = set()
     for start in range(0, len(ids), BATCH):
         try:
-            yield from remove_some(frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
+            remove_some(store, frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
         except StoreError as error:
             report = f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
             raise unfinished(error, report) from error
     return removed
 
 
-def remove_some(
+def remove_some(store: Store, 
     ids: frozenset[str],
     rule: ResolvedRule,
     versions: Mapping[str, Any],
     filter: Mapping[str, Any] | None,
     removed: set[str],
-) -> Flow[None]:
+) -> None:
     """Remove some documents, and add their ids to ``removed``.
 
     :param versions: by id, for some of the documents: a document that has another version now stays.
     """
-    yield from ask(Refresh())
-    stored = set(versions or (yield from ask(Fetch(tuple(ids)))))
-    yield from relink(ids, Memory(), rule, gone=ids, filter=filter)
-    found = yield from ask(Remove(tuple(ids), versions))
+    store.refresh()
+    stored = set(versions or (store.fetch(tuple(ids))))
+    relink(store, ids, Memory(), rule, gone=ids, filter=filter)
+    found = store.remove(tuple(ids), versions)
     # If the response to a Remove gets lost, it is sent again. Then the store finds the documents no more.
     if lost := stored - found:
-        found |= lost - (yield from ask(Fetch(tuple(sorted(lost))))).keys()
+        found |= lost - (store.fetch(tuple(sorted(lost)))).keys()
     removed.update(found)
-    yield from ask(Refresh())
+    store.refresh()
     # Others may have linked documents to these in the meantime.
-    if (yield from relink(found, Memory(), rule, gone=found, filter=filter)):
-        yield from ask(Refresh())
+    if (relink(store, found, Memory(), rule, gone=found, filter=filter)):
+        store.refresh()
 
 
-def remove_matching(
+def remove_matching(store: Store, 
     matching: Mapping[str, Any], rule: ResolvedRule, filter: Mapping[str, Any] | None = None, *, everything: bool = True
-) -> Flow[int]:
+) -> int:
     """Remove all documents that match a filter, with or without a fingerprint, page by page.
 
     A document that changes in the meantime (its text or its links) is looked at again.
@@ -80,20 +80,20 @@ def remove_matching(
     :raises ConflictError: if other programs change documents that match, again and again.
     """
     if not everything:
-        yield from _check_some_stay(matching)
+        _check_some_stay(store, matching)
     count, conflicts = 0, True
     waits: Iterator[Pause] | None = None
     while conflicts:
         before, conflicts = count, False
         removed: set[str] = set()
         try:
-            yield from ask(Refresh())
+            store.refresh()
             scan: Scan | None = Scan(filter=matching, fields=(), size=BATCH)
             while scan is not None:
-                page = yield from ask(scan)
+                page = store.scan(scan)
                 versions = {row.id: row.version for row in page.rows}
                 if versions:
-                    yield from remove_some(frozenset(versions), rule, versions, filter, removed)
+                    remove_some(store, frozenset(versions), rule, versions, filter, removed)
                 count += len(removed)
                 conflicts |= len(removed) < len(versions)
                 removed = set()
@@ -114,14 +114,14 @@ def remove_matching(
     return count
 
 
-def _check_some_stay(matching: Mapping[str, Any]) -> Flow[None]:
+def _check_some_stay(store: Store, matching: Mapping[str, Any]) -> None:
     """Check that the store has a document that does not match.
 
     :raises InputError: if all of its documents match, and there is more than one.
     """
-    yield from ask(Refresh())
-    total = yield from ask(Count(Scan(fields=())))
-    if total > 1 and (yield from ask(Count(Scan(filter=matching, fields=())))) == total:
+    store.refresh()
+    total = store.count(Scan(fields=()))
+    if total > 1 and (store.count(Scan(filter=matching, fields=()))) == total:
         raise InputError(
             f"all {total:,} documents match: correct the query clause, or give --everything (everything=True) to "
             "remove them all"

@@ -23,12 +23,12 @@ AT_ONCE = 4
 """Requests at the same time."""
 
 
-def repair(
+def repair(store: Store, 
     linked_to: Iterable[tuple[str, K]],
     has_digest: Callable[[K, str], bool],
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None,
-) -> Flow[None]:
+) -> None:
     """Change the links to documents that do not exist any more, or have another text than before.
 
     :param linked_to: the id of each document to which links were written, and what the caller knows it by.
@@ -40,9 +40,9 @@ def repair(
     while some := dict(islice(rest, AT_ONCE * BATCH)):
         ids = list(some)
         fetches = [Fetch(tuple(ids[first : first + BATCH])) for first in range(0, len(ids), BATCH)]
-        replies: tuple[dict[str, Row], ...] = yield from ask(AtOnce(tuple(fetches)))
+        replies: tuple[dict[str, Row], ...] = store.XXX(AtOnce(tuple(fetches)))
         digests = {id: row.digest for reply in replies for id, row in reply.items()}
         gone = [id for id in ids if id not in digests]
         changed = [id for id in ids if id not in digests or not has_digest(some[id], digests[id])]
-        if changed and (yield from relink(changed, Memory(), rule, gone=gone, filter=filter)):
-            yield from ask(Refresh())
+        if changed and (relink(store, changed, Memory(), rule, gone=gone, filter=filter)):
+            store.refresh()

@@ -119,13 +119,13 @@ class ResolvedRule:
         distance = hamming_distance(left.fingerprint, right.fingerprint)
         return distance is not None and distance <= self.max_distance
 
-    def duplicates(self, pairs: Sequence[tuple[Row, Row]]) -> Flow[list[tuple[Row, Row]]]:
+    def duplicates(self, store: Store, pairs: Sequence[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
         """Return those of the pairs of stored documents that are duplicates. Texts are compared, if they confirm."""
         near = [pair for pair in pairs if self._may_be_duplicates(*pair)]
         if self.texts is None:
             return near
         compared = {row.id for left, right in near if left.digest != right.digest for row in (left, right)}
-        stored = yield from self.texts.stored(compared)
+        stored = self.texts.stored(store, compared)
         return [
             (left, right)
             for left, right in near

@@ -51,14 +51,14 @@ def check_sample(size: object, documents: object) -> None:
             raise InputError(f"{name} is {number!r}: use a whole number from 1")
 
 
-def draw(
+def draw(store: Store, 
     scheme: Scheme,
     size: int,
     seed: int,
     documents: int = DOCUMENTS,
     filter: Mapping[str, Any] | None = None,
     max_distance: int | None = None,
-) -> Flow[list[Drawn]]:
+) -> list[Drawn]:
     """Draw pairs of near fingerprints; :mod:`es_simhash.evaluation.draw` has the rules.
 
     :param size: how many pairs are drawn at most.
@@ -67,7 +67,7 @@ def draw(
     :param max_distance: the largest distance in bits; by default the largest max_distance of the Scheme.
     :returns: the pairs, sorted by distance.
     """
-    yield from ask(Refresh())
+    store.refresh()
     sample = DocumentSample(documents, seed, scheme.bits)
 
     def take(page: ScanPage) -> None:
@@ -75,20 +75,20 @@ def draw(
             if row.fingerprint is not None:
                 sample.add(row.id, row.fingerprint)
 
-    yield from each_page(Scan(filter=filter), take)
+    each_page(store, Scan(filter=filter), take)
     ids, fingerprints, ranks = sample.sorted()
     pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance if max_distance is None else max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]
 
 
-def with_texts(drawn: Sequence[Drawn], fields: tuple[str, ...]) -> Flow[list[SampledPair]]:
+def with_texts(store: Store, drawn: Sequence[Drawn], fields: tuple[str, ...]) -> list[SampledPair]:
     """Fetch the texts of drawn pairs. A pair with a document that was removed meanwhile is left out.
 
     :param fields: the fields that hold the text.
     :raises InputError: if a document has no text; the message names the document.
     """
     ids = sorted({id for a, b, _ in drawn for id in (a, b)})
-    sources = yield from ask(FetchFields(tuple(ids), fields))
+    sources = store.fetch_fields(tuple(ids), fields)
     texts: dict[str, str] = {}
     for id, source in sources.items():
         try:

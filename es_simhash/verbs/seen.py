@@ -94,7 +94,7 @@ class SeenReport:
     failed: dict[str, SimhashError]
 
 
-def set_up(config: Mapping[str, Any], name: str) -> Flow[str]:
+def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
     """Make what is missing. A second call does nothing.
 
     :param config: some numbers of a :class:`SeenConfig`. The store's own stand for the others.
@@ -102,11 +102,11 @@ def set_up(config: Mapping[str, Any], name: str) -> Flow[str]:
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises FilterMismatch: if the store was set up with another configuration.
     """
-    stored = yield from ask(DescribeSeen())
-    return (yield from ask(SetUpSeen(_agreed(stored, config, name))))
+    stored = store.describe_seen()
+    return (store.set_up_seen(_agreed(stored, config, name)))
 
 
-def check(config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: bool) -> Flow[SeenConfig]:
+def check(store: Store, config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: bool) -> SeenConfig:
     """Return the store's configuration. An embedded store that was not set up is set up now.
 
     :param config: some numbers that it must have.
@@ -114,16 +114,16 @@ def check(config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: b
     :raises NotSetUp: if it was not set up.
     :raises FilterMismatch: if the store was set up with another configuration.
     """
-    stored = yield from ask(DescribeSeen())
+    stored = store.describe_seen()
     if stored is None and not (embedded and makes_file):
-        location = yield from ask(Locate())
+        location = store.locate()
         if not location.exists:
             raise does_not_exist(location, name, "seen init")
         if not embedded:
             raise NotSetUp(f"{name} is not set up for seen items: {set_up_by(name, 'seen init')}")
     agreed = _agreed(stored, config, name)
     if stored is None:
-        yield from ask(SetUpSeen(agreed))
+        store.set_up_seen(agreed)
     return agreed
 
 
@@ -138,34 +138,34 @@ def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> 
 # --- read ------------------------------------------------------------------------------------------------------
 
 
-def might_have_seen(config: SeenConfig, items: Items) -> Flow[dict[str, list[bool]]]:
+def might_have_seen(store: Store, config: SeenConfig, items: Items) -> dict[str, list[bool]]:
     """Return for each user and item whether the user might have seen it. False is certain.
 
     :raises FilterFormatError: naming a user whose stored bytes cannot be read.
     """
-    found = yield from _found(config, items)
+    found = _found(store, config, items)
     return {user: mask.tolist() for user, mask in found.items()}
 
 
-def unseen(config: SeenConfig, items: Items) -> Flow[dict[str, list[Item]]]:
+def unseen(store: Store, config: SeenConfig, items: Items) -> dict[str, list[Item]]:
     """Return for each user the items that the user has certainly not seen, in their order."""
-    found = yield from _found(config, items)
+    found = _found(store, config, items)
     return {user: list(compress(items[user], (~mask).tolist())) for user, mask in found.items()}
 
 
-def _found(config: SeenConfig, items: Items) -> Flow[dict[str, NDArray[np.bool_]]]:
+def _found(store: Store, config: SeenConfig, items: Items) -> dict[str, NDArray[np.bool_]]:
     """Return for each user and item whether the user might have seen it; an array of shape (n,) for each user."""
     found = {}
     for users in _chunks(items):
-        states = yield from ask(FetchUsers(users))
+        states = store.fetch_users(users)
         for user in users:
             found[user] = _read(config, states.get(user), user).might_contain(items[user])
     return found
 
 
-def stats(config: SeenConfig, user: str) -> Flow[SeenStats]:
+def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
     """Return figures of one user."""
-    state = (yield from ask(FetchUsers((user,)))).get(user)
+    state = (store.fetch_users((user,))).get(user)
     seen = _read(config, state, user)
     return SeenStats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
 
@@ -173,7 +173,7 @@ def stats(config: SeenConfig, user: str) -> Flow[SeenStats]:
 # --- change ----------------------------------------------------------------------------------------------------
 
 
-def add(config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild: bool = False) -> Flow[SeenReport]:
+def add(store: Store, config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild: bool = False) -> SeenReport:
     """Add items to users' filters.
 
     :param now: seconds since 1970.
@@ -185,33 +185,33 @@ def add(config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild:
     def change(seen: Seen, user: str) -> int:
         if rebuild:
             seen.clear()
-        return seen.add(items[user], now)
+        return seen.add(store, items[user], now)
 
-    return (yield from _change(config, tuple(items), change, deadline))
+    return (_change(store, config, tuple(items), change, deadline))
 
 
-def forget(config: SeenConfig, items: Items, deadline: float) -> Flow[SeenReport]:
+def forget(store: Store, config: SeenConfig, items: Items, deadline: float) -> SeenReport:
     """Make items unseen until they are added again. Returns for each user how many might have been seen."""
-    return (yield from _change(config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline))
+    return (_change(store, config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline))
 
 
-def clear(config: SeenConfig, users: Sequence[str], deadline: float) -> Flow[SeenReport]:
+def clear(store: Store, config: SeenConfig, users: Sequence[str], deadline: float) -> SeenReport:
     """Forget everything that these users have seen. Their documents stay."""
 
     def change(seen: Seen, user: str) -> int:
         seen.clear()
-        return int(seen.changed)
+        return int(store, seen.changed)
 
-    return (yield from _change(config, tuple(users), change, deadline))
+    return (_change(store, config, tuple(users), change, deadline))
 
 
-def rotate(
+def rotate(store: Store, 
     config: SeenConfig,
     users: Sequence[str] | None,
     now: int,
     before: int | None,
     deadline: float,
-) -> Flow[SeenReport]:
+) -> SeenReport:
     """Start a generation for these users, or for all that have one. Returns 1 for each user.
 
     :param now: seconds since 1970.
@@ -223,22 +223,22 @@ def rotate(
     def change(seen: Seen, user: str) -> int:
         if 0 < seen.newest < limit:
             seen.rotate(now)
-        return int(seen.changed)
+        return int(store, seen.changed)
 
     if users is not None:
-        return (yield from _change(config, tuple(users), change, deadline))
+        return (_change(store, config, tuple(users), change, deadline))
     total = SeenReport({}, {})
     left: set[str] = set()  # failed or not rotated: the store would list these users again and again
     while True:
         try:
-            yield from ask(Refresh())
-            some = yield from ask(ListUsers(limit, without=tuple(sorted(left))))
+            store.refresh()
+            some = store.list_users(limit, without=tuple(sorted(left)))
         except StoreError as error:
             done = f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
             raise unfinished(error, done) from error
         if not (some := [user for user in some if user not in left]):
             return total
-        report = yield from _change(config, tuple(some), change, deadline)
+        report = _change(store, config, tuple(some), change, deadline)
         total.results.update(report.results)
         total.failed.update(report.failed)
         if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
@@ -246,32 +246,32 @@ def rotate(
         left |= {user for user in some if not report.results.get(user)}
 
 
-def remove(users: Sequence[str]) -> Flow[set[str]]:
+def remove(store: Store, users: Sequence[str]) -> set[str]:
     """Remove the seen items from users' documents, and remove documents that hold nothing else.
 
     :returns: the users that had seen items.
     """
-    had = yield from _with_items(users)
-    removed = yield from ask(RemoveUsers(tuple(users)))
+    had = _with_items(store, users)
+    removed = store.remove_users(tuple(users))
     # If the response gets lost, the request is sent again. Then the store finds the seen items no more.
     if lost := had - removed:
-        removed |= lost - (yield from _with_items(sorted(lost)))
+        removed |= lost - (_with_items(store, sorted(lost)))
     return removed
 
 
-def _with_items(users: Sequence[str]) -> Flow[set[str]]:
+def _with_items(store: Store, users: Sequence[str]) -> set[str]:
     """Return the users that have seen items."""
-    states = yield from ask(FetchUsers(tuple(users)))
+    states = store.fetch_users(tuple(users))
     return {user for user, state in states.items() if state.filters or state.newest or state.damaged}
 
 
-def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> Flow[SeenReport]:
+def _change(store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> SeenReport:
     report = SeenReport({}, {})
     end = time.monotonic() + seconds
     for chunk in _chunks(users):
         left, waits = chunk, None
         try:
-            while left := (yield from _attempt(config, left, change, report)):
+            while left := (_attempt(store, config, left, change, report)):
                 waits = waits or pauses_after_conflicts(end - time.monotonic())
                 if (pause := next(waits, None)) is None:
                     report.failed.update({user: _conflict(user, seconds) for user in left})
@@ -284,9 +284,9 @@ def _change(config: SeenConfig, users: tuple[str, ...], change: Change, seconds:
     return report
 
 
-def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport) -> Flow[tuple[str, ...]]:
+def _attempt(store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport) -> tuple[str, ...]:
     """Read, change and write once. Results go into the report. Returns the users with a conflict."""
-    current = yield from ask(FetchUsers(users))
+    current = store.fetch_users(users)
     states: dict[str, UserState] = {}
     counts: dict[str, int] = {}
     for user in users:
@@ -303,7 +303,7 @@ def _attempt(config: SeenConfig, users: tuple[str, ...], change: Change, report:
         if seen.changed:
             version = state.version if state else None
             states[user] = UserState(seen.values(), seen.newest, seen.forgotten, version)
-    answer = (yield from ask(ChangeUsers(states))) if states else Changed(frozenset(), {})
+    answer = (store.change_users(states)) if states else Changed(frozenset(), {})
     report.failed.update({user: _refused(user, reason) for user, reason in answer.refused.items()})
     not_stored = answer.conflicts | answer.refused.keys()
     report.results.update({user: count for user, count in counts.items() if user not in not_stored})

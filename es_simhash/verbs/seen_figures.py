@@ -55,15 +55,15 @@ class SeenFigures:
     largest_error: float
 
 
-def seen_figures(config: SeenConfig, progress: Callable[[str, int], None]) -> Flow[SeenFigures]:
+def seen_figures(store: Store, config: SeenConfig, progress: Callable[[str, int], None]) -> SeenFigures:
     """Return figures of the filters.
 
     :param config: of the store.
     """
-    yield from ask(Refresh())
+    store.refresh()
     users: list[str] = []
     while len(users) < MOST_USERS:
-        page = yield from ask(ListUsers(_END_OF_TIME, tuple(users)))
+        page = store.list_users(_END_OF_TIME, tuple(users))
         if not page:
             break
         users += page
@@ -72,7 +72,7 @@ def seen_figures(config: SeenConfig, progress: Callable[[str, int], None]) -> Fl
     found: list[Generation] = []
     read = damaged = 0
     while batch := tuple(islice(names, _BATCH)):
-        states = yield from ask(FetchUsers(batch))
+        states = store.fetch_users(batch)
         for state in states.values():
             try:
                 found += Seen.read(config, state.filters, state.forgotten).generations()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import Scheme
 
 
-def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> Flow[None]:
+def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> None:
     """Add what is missing to a store that exists. No index and no file is made.
 
     :param embedded: the store is the program's own, so no other program puts documents there.
@@ -21,40 +21,40 @@ def set_up_existing(scheme: Scheme, name: str, *, embedded: bool, keys: tuple[st
     :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
     """
     if embedded:
-        yield from check(scheme, name)
+        check(store, scheme, name)
     else:
-        location = yield from ask(Locate())
+        location = store.locate()
         if not location.exists:
             raise does_not_exist(location, name)
-        yield from ask(SetUp(scheme, keys))
+        store.set_up(scheme, keys)
 
 
-def check(
+def check(store: Store, 
     scheme: Scheme,
     name: str,
     *,
     set_up_if_missing: bool = False,
     keys: tuple[str, ...] = (),
-) -> Flow[None]:
+) -> None:
     """Check that the store was set up with this Scheme.
 
     :param keys: kinds of keys that the store gets if it is set up now.
     :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
     :raises SchemeMismatch: if it was set up with another Scheme.
     """
-    stored = yield from ask(Describe())
+    stored = store.describe()
     if stored is not None and stored != scheme:
         raise scheme_mismatch(stored, scheme, name)
     if stored is not None:
         return
     if not set_up_if_missing:
-        raise (yield from explain_not_set_up(name))
-    yield from ask(SetUp(scheme, keys))
+        raise (explain_not_set_up(store, name))
+    store.set_up(scheme, keys)
 
 
-def explain_not_set_up(name: str) -> Flow[NotSetUp]:
+def explain_not_set_up(store: Store, name: str) -> NotSetUp:
     """Return the error for a store that was not set up for fingerprints, with the next step that is right for it."""
-    location = yield from ask(Locate())
+    location = store.locate()
     if not location.exists:
         return does_not_exist(location, name)
     problem = f"{name} is not set up for fingerprints"

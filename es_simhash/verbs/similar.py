@@ -62,13 +62,13 @@ class Match:
     similarity: float | None = None
 
 
-def similar(
+def similar(store: Store, 
     texts: Sequence[str],
     fingerprinter: Fingerprinter,
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     times: Sequence[int] | None = None,
-) -> Flow[list[Matches]]:
+) -> list[Matches]:
     """Return for each text the stored documents that are duplicates of it.
 
     :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
@@ -79,43 +79,43 @@ def similar(
     time_of: Sequence[int | None] = times or [None] * len(texts)
     if rule.texts is None:
         alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
-        return (yield from _near(tuple(alone), rule, filter))
+        return (_near(store, tuple(alone), rule, filter))
     # A text is normalised once, for its fingerprint and for what is compared of it.
     features = [rule.texts.confirm.features(text) for text in texts]
     probes = tuple(
         _probe(fingerprinter.fingerprint_normalised(own.normalised), rule, time, own.keys)
         for own, time in zip(features, time_of, strict=True)
     )
-    matches = yield from _near(probes, rule, filter)
+    matches = _near(store, probes, rule, filter)
     confirmed = []
     for own, some in zip(features, matches, strict=True):
-        confirmed.append((yield from _confirmed(some, own, rule.texts)))
+        confirmed.append((_confirmed(store, some, own, rule.texts)))
     return confirmed
 
 
-def similar_to_fingerprint(
+def similar_to_fingerprint(store: Store, 
     value: int | None,
     digest: str | None,
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     time: int | None = None,
-) -> Flow[Matches]:
+) -> Matches:
     """Return the stored documents that are duplicates by a fingerprint. No text confirms.
 
     :param value: unsigned, of the width of the store; None if there is none.
     :param digest: of the text; None to find no exact duplicates.
     """
-    [found] = yield from _near((rule.probe(value, digest, (), time),), rule, filter)
+    [found] = _near(store, (rule.probe(value, digest, (), time),), rule, filter)
     return found
 
 
-def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Flow[Matches]:
+def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Matches:
     """Return the stored documents that are duplicates of a stored document, without that document.
 
     :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm, or no
         time where times count.
     """
-    row = (yield from ask(Fetch((id,), rule.time_field))).get(id)
+    row = (store.fetch((id,), rule.time_field)).get(id)
     if row is None:
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
     if row.damaged:
@@ -123,31 +123,31 @@ def similar_to_stored(id: str, rule: ResolvedRule, filter: Mapping[str, Any] | N
     if not row.digest:
         raise InputError(f"document {id!r} has no fingerprint: ingest it again")
     if rule.window is not None:
-        yield from check_time(row.id if row.time is None else None, rule.window.field)
+        check_time(store, row.id if row.time is None else None, rule.window.field)
     own: StoredText = None
     if rule.texts is not None:
-        own = (yield from rule.texts.stored([id])).get(id)
+        own = (rule.texts.stored(store, [id])).get(id)
         if isinstance(own, InputError):
             raise own
     queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
     digest = None if row.digest == rule.blank_digest else row.digest  # an empty text has no exact duplicates
     probe = rule.probe(row.fingerprint, digest, queries, row.time)
-    [found] = yield from _near((probe,), rule, filter, without=(id,))
+    [found] = _near(store, (probe,), rule, filter, without=(id,))
     if rule.texts is None:
         return found
-    return (yield from _confirmed(found, own, rule.texts))
+    return (_confirmed(store, found, own, rule.texts))
 
 
 def _probe(fingerprint: Fingerprint, rule: ResolvedRule, time: int | None, keys: TextKeys | None = None) -> Probe:
     return rule.probe(fingerprint.value, fingerprint.copy_digest, rule.queries(keys), time)
 
 
-def _confirmed(matches: Matches, own: StoredText, texts: Texts) -> Flow[Matches]:
+def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) -> Matches:
     """Return the Matches with similar texts. Some texts are fetched at a time, since there may be many Matches."""
     confirmed = Matches((), matches.left_out, matches.by_keys)
     for start in range(0, len(matches), BATCH):
         some = matches[start : start + BATCH]
-        stored = yield from texts.stored(match.id for match in some if not match.exact)
+        stored = texts.stored(store, match.id for match in some if not match.exact)
         for match in some:
             similarity = 1.0 if match.exact else texts.similarity(own, stored.get(match.id))
             if texts.is_enough(similarity):
@@ -155,12 +155,12 @@ def _confirmed(matches: Matches, own: StoredText, texts: Texts) -> Flow[Matches]
     return confirmed
 
 
-def _near(
+def _near(store: Store, 
     probes: tuple[Probe, ...],
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None,
     without: tuple[str, ...] = (),
-) -> Flow[list[Matches]]:
+) -> list[Matches]:
     """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
     request = Candidates(
         probes,
@@ -173,7 +173,7 @@ def _near(
         per_fingerprint=None if rule.keys or rule.window is not None else MOST_MATCHES,
         time_field=rule.time_field,
     )
-    found = yield from ask(request)
+    found = store.candidates(request)
     rows = found.rows
     near: list[list[tuple[int, int | None]]]
     if rule.keys:

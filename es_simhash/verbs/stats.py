@@ -124,22 +124,22 @@ class Stats:
         return asdict(self)
 
 
-def stats(name: str, progress: Callable[[str, int], None]) -> Flow[Stats]:
+def stats(store: Store, name: str, progress: Callable[[str, int], None]) -> Stats:
     """Return figures of what a store holds.
 
     :param name: of the store.
     :param progress: is called with ``read`` and a number of documents or users.
     :raises NotSetUp: if the store was not set up, neither for documents nor for seen items.
     """
-    scheme = yield from ask(Describe())
-    config = yield from ask(DescribeSeen())
+    scheme = store.describe()
+    config = store.describe_seen()
     if scheme is None and config is None:
-        raise (yield from explain_not_set_up(name))
+        raise (explain_not_set_up(store, name))
     documents = None
     if scheme is not None:
-        documents = yield from _document_figures(scheme.version, scheme.bits, progress)
-    seen = None if config is None else (yield from seen_figures(config, progress))
-    return Stats(name, documents, seen, (yield from ask(MeasureSpace())))
+        documents = _document_figures(store, scheme.version, scheme.bits, progress)
+    seen = None if config is None else (seen_figures(store, config, progress))
+    return Stats(name, documents, seen, (store.measure_space()))
 
 
 @dataclass
@@ -174,21 +174,21 @@ class _Columns:
         return np.concatenate([empty, *self.fingerprints]), hashes.T
 
 
-def _document_figures(version: str, bits: int, progress: Callable[[str, int], None]) -> Flow[DocumentFigures]:
-    yield from ask(Refresh())
-    documents = yield from ask(Count(Scan(fields=())))
-    without = yield from ask(Count(Scan(fields=(), missing=True)))
+def _document_figures(store: Store, version: str, bits: int, progress: Callable[[str, int], None]) -> DocumentFigures:
+    store.refresh()
+    documents = store.count(Scan(fields=()))
+    without = store.count(Scan(fields=(), missing=True))
     found = _Columns(bits)
 
     def take(page: ScanPage) -> None:
         found.add(page.rows)
         progress("read", len(page.rows))
 
-    yield from each_page(Scan(), take)
-    kinds = (yield from ask(DescribeKeys())).kinds
+    each_page(store, Scan(), take)
+    kinds = (store.describe_keys()).kinds
     keys: tuple[tuple[str, int], ...] = ()
     if kinds:
-        keys = yield from ask(CountKeys(_KEYS))
+        keys = store.count_keys(_KEYS)
     fingerprints, (ids, digests, groups, originals, with_value) = found.arrays()
     by_size, largest = _groups(groups)
     exact, near, distances, lost = _copies(fingerprints, with_value, ids, digests, originals)

@@ -72,7 +72,7 @@ class StoredFingerprints:
         near = iter(table.may_be_near([value for value in values if value is not None], self._max_distance).tolist())
         return [each for each, value in zip(documents, values, strict=True) if value is None or next(near)]
 
-    def refreshed(self, rows: Iterable[Row], writes: int) -> Flow[None]:
+    def refreshed(self, rows: Iterable[Row], writes: int) -> None:
         """Add what search finds since a refresh.
 
         :param rows: what the ingest has written since the refresh before.
@@ -89,7 +89,7 @@ class StoredFingerprints:
         table = table.with_more([row.fingerprint for row in rows if row.fingerprint is not None])
         began = time.monotonic()
         try:
-            page = yield from ask(request)
+            page = self._store.candidates(request)
             if page is not None and page.others > OTHERS * writes:
                 self._usable = False
                 return
@@ -97,7 +97,7 @@ class StoredFingerprints:
                 _log.info("reading the fingerprints of all documents that are stored")
             while page is not None and page.more:
                 table = table.with_more(page.values)
-                page = yield from ask(ReadFingerprints(page.after))
+                page = self._store.read_fingerprints(page.after)
         except (StoreError, InputError) as error:
             if isinstance(error, StoreError) and error.retryable:
                 raise

@@ -42,7 +42,7 @@ class Texts:
         """
         return self.confirm.features(text_of(json.loads(source), self.fields))
 
-    def stored(self, ids: Iterable[str]) -> Flow[dict[str, TextFeatures | InputError]]:
+    def stored(self, store: Store, ids: Iterable[str]) -> dict[str, TextFeatures | InputError]:
         """Return the features of stored texts as last written, or the error where a document has no text.
 
         Documents that do not exist (any more) are left out.
@@ -50,7 +50,7 @@ class Texts:
         every = sorted(set(ids))
         found: dict[str, TextFeatures | InputError] = {}
         for start in range(0, len(every), BATCH):
-            sources = yield from ask(FetchFields(tuple(every[start : start + BATCH]), self.fields))
+            sources = store.fetch_fields(tuple(every[start : start + BATCH]), self.fields)
             found |= {id: self.of_hit(id, source) for id, source in sources.items()}
         return found
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Flow
 
 
-def check_time(without: str | None, field: str) -> Flow[None]:
+def check_time(store: Store, without: str | None, field: str) -> None:
     """Check that stored documents have a time.
 
     :param without: id of the first document without one; None if all have one.
@@ -22,7 +22,7 @@ def check_time(without: str | None, field: str) -> Flow[None]:
     if without is None:
         return
     reason = f"the store finds no time in field {field!r}"
-    source = (yield from ask(FetchFields((without,), (field,)))).get(without, {})
+    source = (store.fetch_fields((without,), (field,))).get(without, {})
     try:
         time_of(source, field)
     except InputError as error:

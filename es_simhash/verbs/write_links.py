@@ -118,9 +118,9 @@ def _version(text: str, place: str) -> Any:
     return tuple(parsed) if isinstance(parsed, list) else parsed
 
 
-def write_links(
+def write_links(store: Store, 
     take: Callable[[], Sequence[NewLink]], rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
-) -> Flow[LinksReport]:
+) -> LinksReport:
     """Write links.
 
     :param take: returns the next links, none at the end. Its errors stop the verb after what it returned before.
@@ -133,12 +133,12 @@ def write_links(
     linked_to: dict[str, str] = {}
     try:
         while batch := take():
-            stored = yield from ask(Fetch(tuple(link.id for link in batch)))
+            stored = store.fetch(tuple(link.id for link in batch))
             wanted = {link.id: Link(link.group, link.duplicate_of, link.version) for link in batch}
             right = {link.id for link in batch if _is_right(link, stored.get(link.id))}
             same = {link.id for link in batch if _has_version(link, stored.get(link.id))}
             relinked = {id: link for id, link in wanted.items() if id in same - right}
-            lost = (yield from ask(Relink(relinked))) if relinked else set()
+            lost = (store.relink(relinked)) if relinked else set()
             count += len(batch)
             changed += len(relinked) - len(lost)
             conflicts += len(wanted) - len(right | same) + len(lost)
@@ -149,8 +149,8 @@ def write_links(
                 elif row is None or row.digest != link.digest:
                     linked_to[link.id] = link.digest
             progress("written", len(batch))
-        yield from ask(Refresh())
-        yield from repair(linked_to.items(), eq, rule, filter)
+        store.refresh()
+        repair(store, linked_to.items(), eq, rule, filter)
     except (StoreError, InputError, SchemeMismatch) as error:
         if not count:
             raise

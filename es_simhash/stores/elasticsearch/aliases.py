@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 _NOT_IN_NAMES = frozenset('*?,"<>| /\\#:')
 
 
-def _switch_alias(request: SwitchAlias, index: Index) -> Steps[None]:
+def _switch_alias(request: SwitchAlias, index: Index) -> None:
     alias = request.alias
     if not alias or alias[0] in "_-+" or _NOT_IN_NAMES & set(alias):
         raise InputError(f"{alias!r} cannot be the name of an alias: correct it (--switch-alias)")
-    former = yield from read_mappings(index)
+    former = read_mappings(index)
     # With a wildcard, an alias that does not exist is no error.
-    found = yield Call("GET", f"/_alias/{quote(alias, safe='')}*")
+    found = index.send(Call("GET", f"/_alias/{quote(alias, safe='')}*"))
     holders = {name: each["aliases"][alias] for name, each in found.items() if alias in each["aliases"]}
     if set(holders) == {request.to}:
         return
-    to = None if request.check else (yield from _only_index(request.to, index))
+    to = None if request.check else (_only_index(request.to, index))
     if to is not None and set(holders) == {to}:
         return
     _check(alias, holders, former or {}, index)
@@ -37,7 +37,7 @@ def _switch_alias(request: SwitchAlias, index: Index) -> Steps[None]:
     for name in sorted(holders):  # the newest index last
         properties |= holders[name]
     actions = [{"remove": {"index": name, "alias": alias}} for name in holders]
-    yield Call("POST", "/_aliases", {"actions": [*actions, {"add": {**properties, "index": to, "alias": alias}}]})
+    index.send(Call("POST", "/_aliases", {"actions": [*actions, {"add": {**properties, "index": to, "alias": alias}}]}))
 
 
 def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: Index) -> None:
@@ -56,9 +56,9 @@ def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: I
         )
 
 
-def _only_index(name: str, index: Index) -> Steps[str]:
+def _only_index(name: str, index: Index) -> str:
     """Return the index that a name means."""
-    body = yield replace(index, index=name).call("GET", "_alias")
+    body = index.send(replace(index, index=name).call("GET", "_alias"))
     if len(body) != 1:
         raise NotSetUp(f"{name!r} is an alias of several indices: switch {index.index!r} by hand")
     return str(next(iter(body)))

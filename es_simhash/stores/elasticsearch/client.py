@@ -105,9 +105,9 @@ def _api_error(error: ApiError, name: str) -> SimhashError:
     return error_of_response(error.body, status, name, "user and password, or ELASTIC_API_KEY", other)
 
 
-def _check_server(index: Index) -> Steps[None]:
+def _check_server(index: Index) -> None:
     """Do nothing: the client checks the product in each response."""
-    yield from ()
+    ()
 
 
 ELASTICSEARCH = Dialect(

@@ -47,28 +47,28 @@ if TYPE_CHECKING:
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
-def _describe(request: Describe, index: Index) -> Steps[Scheme | None]:
-    return (yield from describe(DOCUMENTS, index))
+def _describe(request: Describe, index: Index) -> Scheme | None:
+    return (describe(DOCUMENTS, index))
 
 
-def _set_up(request: SetUp, index: Index) -> Steps[str]:
+def _set_up(request: SetUp, index: Index) -> str:
     keys = {KEY: KeysState.of_new_store(request.keys).to_dict()} if request.keys else {}
     if not request.template:
-        return (yield from set_up(DOCUMENTS, request.scheme, index, keys))
-    is_new = yield from make_alias(index, DOCUMENTS.mapping(request.scheme, keys))
-    made = "created" if is_new else (yield from set_up(DOCUMENTS, request.scheme, index, keys))
-    yield from make_template(DOCUMENTS, request.scheme, index)
+        return (set_up(DOCUMENTS, request.scheme, index, keys))
+    is_new = make_alias(index, DOCUMENTS.mapping(request.scheme, keys))
+    made = "created" if is_new else (set_up(DOCUMENTS, request.scheme, index, keys))
+    make_template(DOCUMENTS, request.scheme, index)
     return made
 
 
-def _fetch(request: Fetch, index: Index) -> Steps[dict[str, Row]]:
+def _fetch(request: Fetch, index: Index) -> dict[str, Row]:
     time_fields = () if request.time_field is None else (request.time_field,)
-    documents = yield from stored_documents(request.ids, ("simhash", *time_fields), index)
+    documents = stored_documents(request.ids, ("simhash", *time_fields), index)
     return {document["_id"]: to_row(document, request.time_field) for document in documents}
 
 
-def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[str, Any]]]:
-    documents = yield from stored_documents(request.ids, request.fields, index)
+def _fetch_fields(request: FetchFields, index: Index) -> dict[str, dict[str, Any]]:
+    documents = stored_documents(request.ids, request.fields, index)
     sources = {document["_id"]: document.get("_source", {}) for document in documents}
     if request.fields is None:
         for source in sources.values():
@@ -76,36 +76,36 @@ def _fetch_fields(request: FetchFields, index: Index) -> Steps[dict[str, dict[st
     return sources
 
 
-def _write(request: Write, index: Index) -> Steps[Written]:
+def _write(request: Write, index: Index) -> Written:
     actions = dict.fromkeys(request.create, "create")
     operations = [
         (entry.row.id, write_operation(entry, request.bits, actions.get(entry.row.id, "index")))
         for entry in request.entries
     ]
-    if stored_in := (yield from indices_of([id for id, _ in operations], index)):
+    if stored_in := (indices_of([id for id, _ in operations], index)):
         operations = [
             (id, ({actions.get(id, "index"): {"_id": id, **stored_in.get(id, {})}}, document))
             for id, (_, document) in operations
         ]
     options = {} if request.pipeline is None else {"pipeline": request.pipeline}
-    written = yield from _written(operations, index, options)
-    return (yield from _without_own(written, [entry.row for entry in request.entries], index))
+    written = _written(operations, index, options)
+    return (_without_own(written, [entry.row for entry in request.entries], index))
 
 
-def _annotate(request: Annotate, index: Index) -> Steps[Written]:
+def _annotate(request: Annotate, index: Index) -> Written:
     operations = [(row.id, update_operation(row, request.bits, index)) for row in request.rows]
-    written = yield from _written(operations, index)
-    return (yield from _without_own(written, request.rows, index))
+    written = _written(operations, index)
+    return (_without_own(written, request.rows, index))
 
 
-def _without_own(written: Written, rows: Sequence[Row], index: Index) -> Steps[Written]:
+def _without_own(written: Written, rows: Sequence[Row], index: Index) -> Written:
     """Return what was written, without conflicts with this program's own former attempt, whose response got lost.
 
     :param rows: as they were to be written.
     """
     if not written.conflicts:
         return written
-    stored = yield from _fetch(Fetch(tuple(sorted(written.conflicts))), index)
+    stored = _fetch(Fetch(tuple(sorted(written.conflicts))), index)
     conflicts = {row.id for row in rows if row.id in written.conflicts and not _equal(row, stored.get(row.id))}
     return replace(written, conflicts=frozenset(conflicts))
 
@@ -117,7 +117,7 @@ def _equal(row: Row, stored: Row | None) -> bool:
 
 def _written(
     operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, options: Mapping[str, str] = NO_OPTIONS
-) -> Steps[Written]:
+) -> Written:
     """Send a bulk request, and return what it did.
 
     :param operations: id of each document, and its two lines of the bulk request.
@@ -129,9 +129,9 @@ def _written(
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
         filter_path = "errors,items.*.status,items.*.error" + (",items.*._index" if index.members.several else "")
-        body = yield index.call("POST", "_bulk", lines, filter_path=filter_path, **options)
+        body = index.send(index.call("POST", "_bulk", lines, filter_path=filter_path, **options))
     except TooLarge as error:
-        return (yield from _written_in_halves(operations, index, error, options))
+        return (_written_in_halves(operations, index, error, options))
     if body.get("errors") is False:
         return Written({}, searchable=False)
     check_items(body["items"], index)
@@ -152,7 +152,7 @@ def _written(
 
 def _written_in_halves(
     operations: Sequence[tuple[str, tuple[Any, Any]]], index: Index, error: TooLarge, options: Mapping[str, str]
-) -> Steps[Written]:
+) -> Written:
     """Send a bulk request that was too large as two, and each half again if it is too large.
 
     A document that is too large by itself is refused with the error.
@@ -160,8 +160,8 @@ def _written_in_halves(
     if len(operations) == 1:
         return Written({operations[0][0]: str(error)}, searchable=False)
     middle = len(operations) // 2
-    first = yield from _written(operations[:middle], index, options)
-    second = yield from _written(operations[middle:], index, options)
+    first = _written(operations[:middle], index, options)
+    second = _written(operations[middle:], index, options)
     return Written(
         {**first.refused, **second.refused},
         searchable=False,
@@ -170,27 +170,27 @@ def _written_in_halves(
     )
 
 
-def _remove(request: Remove, index: Index) -> Steps[set[str]]:
+def _remove(request: Remove, index: Index) -> set[str]:
     if not request.ids:
         return set()
     without_version = [id for id in request.ids if id not in request.versions]
-    stored_in = yield from indices_of(without_version, index, always=index.routing is not None)
+    stored_in = indices_of(without_version, index, always=index.routing is not None)
     operations = [
         {"delete": {"_id": id, **stored_in.get(id, {}), **if_version(request.versions.get(id), index)}}
         for id in request.ids
     ]
-    results = yield from bulk(operations, index)
+    results = bulk(operations, index)
     return {result["_id"] for result in results if result.get("result") == "deleted"}
 
 
-def _relink(request: Relink, index: Index) -> Steps[set[str]]:
+def _relink(request: Relink, index: Index) -> set[str]:
     operations: list[dict[str, Any]] = []
     for id, link in request.links.items():
         links = {"group": link.group, "duplicate_of": link.duplicate_of}
         operations += ({"update": {"_id": id, **if_version(link.version, index)}}, {"doc": {"simhash": links}})
-    results = yield from bulk(operations, index, tolerant=True)
+    results = bulk(operations, index, tolerant=True)
     conflicts = {result["_id"] for result in results if "error" in result}
-    rows = yield from _fetch(Fetch(tuple(sorted(conflicts))), index)
+    rows = _fetch(Fetch(tuple(sorted(conflicts))), index)
     return {id for id in conflicts if id not in rows or not _has(rows[id], request.links[id])}
 
 
@@ -198,8 +198,8 @@ def _has(row: Row, link: Link) -> bool:
     return (row.group, row.duplicate_of) == (link.group, link.duplicate_of)
 
 
-def _refresh(request: Refresh, index: Index) -> Steps[None]:
-    check_complete((yield index.call("POST", "_refresh")), index.name)
+def _refresh(request: Refresh, index: Index) -> None:
+    check_complete((index.send(index.call("POST", "_refresh"))), index.name)
 
 
 HANDLERS = dict(

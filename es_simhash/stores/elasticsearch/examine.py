@@ -55,36 +55,36 @@ def _is_true(value: Any) -> bool:
 # --- what is wrong -------------------------------------------------------------------------------------------------
 
 
-def _examine(request: Examine, index: Index) -> Steps[tuple[Check, ...]]:
-    first = yield from _attempt("server", _server, index)
+def _examine(request: Examine, index: Index) -> tuple[Check, ...]:
+    first = _attempt("server", _server, index)
     try:
-        mappings = yield from read_mappings(index)
+        mappings = read_mappings(index)
     except SimhashError as error:
         fault = Check("server" if first.status == "problem" else "index", "problem", str(error))
         return (*([first] if first.status != "problem" else []), fault, *_not_tried(str(error), _NAMES))
     if mappings is None:
-        missing = yield from _missing(index)
-        template = yield from _attempt("template", _template_of, index.index, index)
-        disk = yield from _attempt("disk", _disk, index)
+        missing = _missing(index)
+        template = _attempt("template", _template_of, index.index, index)
+        disk = _attempt("disk", _disk, index)
         left = [name for name in _NAMES if name not in ("index", "template", "disk")]
         return (first, missing, template, disk, *_not_tried("there is no index", left))
     checks = [first]
     try:
-        found = _Found(mappings, (yield from server.settings(index)))
+        found = _Found(mappings, (server.settings(index)))
     except SimhashError as error:
         found = _Found(mappings, {})
         checks.append(Check("settings", "not tried", str(error)))
     for name, look in _CHECKS.items():
-        checks.append((yield from _attempt(name, look, found, index)))
+        checks.append((_attempt(name, look, found, index)))
     for name, look_everywhere in _EVERYWHERE.items():
-        checks.append((yield from _attempt(name, look_everywhere, index)))
+        checks.append((_attempt(name, look_everywhere, index)))
     return tuple(checks)
 
 
-def _attempt(name: str, look: Callable[..., Steps[Check]], *arguments: Any) -> Steps[Check]:
+def _attempt(name: str, look: Callable[..., Steps[Check]], *arguments: Any) -> Check:
     """Return the Check of a function. An error that it raises is a problem; a missing privilege is not."""
     try:
-        return (yield from look(*arguments))
+        return (look(*arguments))
     except AccessDenied as error:
         return Check(name, "not tried", str(error))
     except SimhashError as error:
@@ -95,51 +95,51 @@ def _not_tried(reason: str, names: list[str]) -> list[Check]:
     return [Check(name, "not tried", reason) for name in names]
 
 
-def _server(index: Index) -> Steps[Check]:
-    product, version, cluster = yield from server.about(index)
+def _server(index: Index) -> Check:
+    product, version, cluster = server.about(index)
     return Check("server", "ok", f"{product} {version}, cluster {cluster}; client {index.dialect.client}")
 
 
-def _missing(index: Index) -> Steps[Check]:
-    others = similar_first(index.index, (yield from _names(index)))
+def _missing(index: Index) -> Check:
+    others = similar_first(index.index, (_names(index)))
     there_are = f" (there are: {', '.join(others)})" if others else ""
     init = f"run `es-simhash init --store {index.name}` to make it"
     text = f"there is no index {index.index}{there_are}: correct the name, or {init}"
     return Check("index", "problem", text)
 
 
-def _index(found: _Found, index: Index) -> Steps[Check]:
+def _index(found: _Found, index: Index) -> Check:
     if found.closed:
         text = f"{', '.join(found.closed)} is closed: open it (POST {found.closed[0]}/_open)"
         return Check("index", "problem", text)
     if any(name.startswith(".ds-") for name in found.mappings):
         raise Unsupported(f"{index.index} is a data stream: use an index, because documents are written by their ids")
-    body = yield index.call("POST", "_count")
+    body = index.send(index.call("POST", "_count"))
     check_complete(body, index.name)
     return Check("index", "ok", f"{index.index} has {count_of(body['count'], 'document')}")
 
 
-def _source(found: _Found, index: Index) -> Steps[Check]:
+def _source(found: _Found, index: Index) -> Check:
     for name, mapping in found.mappings.items():
         check_source(mapping, name)
-    yield from check_source_mode(index)
+    check_source_mode(index)
     return Check("_source", "ok", "it keeps whole documents")
 
 
-def _routing(found: _Found, index: Index) -> Steps[Check]:
+def _routing(found: _Found, index: Index) -> Check:
     for name, mapping in found.mappings.items():
         check_routing_not_required(mapping, name, index.routing)
     if found.closed:
         return Check("routing", "not tried", "the index is closed")
     if index.routing is not None:
         return Check("routing", "ok", f"every request has the routing {index.routing.value!r}")
-    yield from check_routing(index)
+    check_routing(index)
     return Check("routing", "ok", "not required, and no document has its own")
 
 
-def _mapping(found: _Found, index: Index) -> Steps[Check]:
+def _mapping(found: _Found, index: Index) -> Check:
     if DOCUMENTS.agreed(found.mappings, index.name) is None:
-        return (yield from _not_set_up(found, index))
+        return (_not_set_up(found, index))
     strict = [name for name, mapping in found.mappings.items() if mapping.get("dynamic") == "strict"]
     if strict:
         text = f"{', '.join(strict)} is strict: a document with a field that is not in the mapping is refused; add it"
@@ -147,20 +147,20 @@ def _mapping(found: _Found, index: Index) -> Steps[Check]:
     return Check("mapping", "ok", "it has the fields of fingerprints")
 
 
-def _not_set_up(found: _Found, index: Index) -> Steps[Check]:
+def _not_set_up(found: _Found, index: Index) -> Check:
     if SEEN.agreed(found.mappings, index.name) is not None:
         return Check("mapping", "ok", "it has the fields of seen items, and none of fingerprints")
     if found.closed:
         return Check("mapping", "problem", "it has no fields for fingerprints: open the index first")
-    body = yield index.call("POST", "_count")
+    body = index.send(index.call("POST", "_count"))
     command = "backfill --text-field FIELD" if body["count"] else "init"
     return Check(
         "mapping", "problem", f"it has no fields for fingerprints: run `es-simhash {command} --store {index.name}`"
     )
 
 
-def _blocks(found: _Found, index: Index) -> Steps[Check]:
-    yield from ()
+def _blocks(found: _Found, index: Index) -> Check:
+    ()
     blocks = [
         (name, kind)
         for name, each in found.settings.items()
@@ -175,8 +175,8 @@ def _blocks(found: _Found, index: Index) -> Steps[Check]:
     return Check("blocks", "ok", "none")
 
 
-def _alias(found: _Found, index: Index) -> Steps[Check]:
-    members = yield from server.alias(index)
+def _alias(found: _Found, index: Index) -> Check:
+    members = server.alias(index)
     if not members:
         return Check("alias", "ok", f"{index.index} is an index and no alias")
     if filtered := [name for name, each in members.items() if "filter" in each]:
@@ -197,19 +197,19 @@ def _alias(found: _Found, index: Index) -> Steps[Check]:
     return Check("alias", "ok", f"{index.index} stands for {', '.join(members)}")
 
 
-def _shards(found: _Found, index: Index) -> Steps[Check]:
+def _shards(found: _Found, index: Index) -> Check:
     if found.closed:
         return Check("shards", "not tried", "the index is closed")
     number = sum(int(each.get("index.number_of_shards", 1)) for each in found.settings.values()) or 1
-    documents, size = yield from server.size(index)
+    documents, size = server.size(index)
     text = f"{number}, with {documents:,} Lucene documents and {size / 2**20:,.1f} MB in all"
     if size / number > LARGE_SHARD or documents / number > MANY_DOCUMENTS:
         return Check("shards", "advice", f"{text}: split the index, or copy it into one with more shards")
     return Check("shards", "ok", text)
 
 
-def _replicas(found: _Found, index: Index) -> Steps[Check]:
-    nodes, health, lost = yield from server.nodes_and_health(index)
+def _replicas(found: _Found, index: Index) -> Check:
+    nodes, health, lost = server.nodes_and_health(index)
     replicas = max((int(each.get("index.number_of_replicas", 0)) for each in found.settings.values()), default=0)
     if health == "red":
         text = f"{lost} primary shards are not assigned, so searches fail: see GET _cluster/allocation/explain"
@@ -222,8 +222,8 @@ def _replicas(found: _Found, index: Index) -> Steps[Check]:
     return Check("replicas", "ok", f"{text}, health {health}")
 
 
-def _refresh(found: _Found, index: Index) -> Steps[Check]:
-    yield from ()
+def _refresh(found: _Found, index: Index) -> Check:
+    ()
     off = [name for name, each in found.settings.items() if str(each.get("index.refresh_interval")) == "-1"]
     if off:
         text = f"off for {', '.join(off)}: right during a load; afterwards set index.refresh_interval to null"
@@ -231,17 +231,17 @@ def _refresh(found: _Found, index: Index) -> Steps[Check]:
     return Check("refresh", "ok", "on")
 
 
-def _template(found: _Found, index: Index) -> Steps[Check]:
+def _template(found: _Found, index: Index) -> Check:
     """Look at what the next index gets: of an alias that rolls over, or of this name."""
-    members = yield from server.alias(index)
+    members = server.alias(index)
     for name, each in members.items():
         if each.get("is_write_index") and name[-6:].isdigit():
-            return (yield from _template_of(f"{name[:-6]}999999", index, rolls_over=True))
-    return (yield from _template_of(index.index, index))
+            return (_template_of(f"{name[:-6]}999999", index, rolls_over=True))
+    return (_template_of(index.index, index))
 
 
-def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> Steps[Check]:
-    template = yield from server.template(new_index, index)
+def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> Check:
+    template = server.template(new_index, index)
     if template.data_stream:
         text = (
             f"the template {template.name} makes a data stream of this name: use a name that its patterns do not match"
@@ -263,18 +263,18 @@ def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> S
     return Check("template", "ok", text)
 
 
-def _disk(index: Index) -> Steps[Check]:
-    disks = yield from server.disks(index)
+def _disk(index: Index) -> Check:
+    disks = server.disks(index)
     try:
-        settings = yield from server.cluster_settings(index)
+        settings = server.cluster_settings(index)
     except StoreError:
         settings = {}
     return disk_check(disks, settings)
 
 
-def _privileges(index: Index) -> Steps[Check]:
+def _privileges(index: Index) -> Check:
     try:
-        lacking = yield from server.privileges(index)
+        lacking = server.privileges(index)
     except StoreError as error:
         text = f"the server does not say them, so writing, removing and init may be refused ({error})"
         return Check("privileges", "not tried", text)
@@ -307,34 +307,34 @@ _NAMES = [*_CHECKS, *_EVERYWHERE]
 # --- what is there -------------------------------------------------------------------------------------------------
 
 
-def _locate(request: Locate, index: Index) -> Steps[Location]:
+def _locate(request: Locate, index: Index) -> Location:
     try:
-        body = yield index.call("POST", "_count")
+        body = index.send(index.call("POST", "_count"))
     except NotSetUp:
-        return Location(False, others=similar_first(index.index, (yield from _names(index))))
+        return Location(False, others=similar_first(index.index, (_names(index))))
     return Location(True, body["count"])
 
 
-def _names(index: Index) -> Steps[list[str]]:
+def _names(index: Index) -> list[str]:
     try:
-        return (yield from server.names(index))
+        return (server.names(index))
     except StoreError:  # the names only help to find a mistyped one
         return []
 
 
-def _measure_space(request: MeasureSpace, index: Index) -> Steps[Space]:
+def _measure_space(request: MeasureSpace, index: Index) -> Space:
     total = None
     try:
-        total = (yield from server.size(index))[1]
-        return Space(total, (yield from server.field_bytes(index)))
+        total = (server.size(index))[1]
+        return Space(total, (server.field_bytes(index)))
     except StoreError as error:
         return Space(total, reason=str(error))
 
 
-def _count_keys(request: CountKeys, index: Index) -> Steps[tuple[tuple[str, int], ...]]:
+def _count_keys(request: CountKeys, index: Index) -> tuple[tuple[str, int], ...]:
     keys = {"terms": {"field": "simhash.keys", "size": request.most}}
     search = {"size": 0, "aggs": {"keys": keys}, "track_total_hits": False}
-    body = yield index.call("POST", "_search", search, **WHOLE)
+    body = index.send(index.call("POST", "_search", search, **WHOLE))
     check_complete(body, index.name)
     return tuple((each["key"], each["doc_count"]) for each in body["aggregations"]["keys"]["buckets"])
 

@@ -47,13 +47,13 @@ class _Position:
     others: bool
 
 
-def _read_fingerprints(request: ReadFingerprints, index: Index) -> Steps[FingerprintPage | None]:
+def _read_fingerprints(request: ReadFingerprints, index: Index) -> FingerprintPage | None:
     if index.routing is not None:
         return None  # its shard holds documents of others, and it is not large
     position: _Position | None = request.after
     if position is None or not position.to:
         read = {} if position is None else position.read
-        found = yield from _last_numbers(read, request.most, index)
+        found = _last_numbers(read, request.most, index)
         if found is None:
             return None
         risen = sum(number - read.get(shard, -1) for shard, number in found.items())
@@ -67,10 +67,10 @@ def _read_fingerprints(request: ReadFingerprints, index: Index) -> Steps[Fingerp
         position = _Position(read, to, others=not alone)
         if others or not to:
             return FingerprintPage((), position, more=bool(to), others=others)
-    return (yield from _page(position, index))
+    return (_page(position, index))
 
 
-def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> Steps[dict[Shard, int] | None]:
+def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> dict[Shard, int] | None:
     """Return by shard the highest sequence number of the documents that search finds, -1 for none.
 
     :param read: where the reading has come to.
@@ -78,7 +78,7 @@ def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> 
     """
     names = index.members.names if index.members.several else (index.index,)
     any_shard = [_search(name, None, {"size": 0, "track_total_hits": most is not None}, index) for name in names]
-    bodies = yield from multi_search(any_shard, index)
+    bodies = multi_search(any_shard, index)
     if most is not None and sum(body["hits"]["total"]["value"] for body in bodies) > most:
         return None
     shards = [
@@ -89,7 +89,7 @@ def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> 
         _search(name, number, {**last, "query": _numbers(above=read.get((name, number), -1))}, index)
         for name, number in shards
     ]
-    bodies = yield from multi_search(searches, index)
+    bodies = multi_search(searches, index)
     found: dict[Shard, int] = {}
     for shard, body in zip(shards, bodies, strict=True):
         hits = body["hits"]["hits"]
@@ -97,7 +97,7 @@ def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> 
     return found
 
 
-def _page(position: _Position, index: Index) -> Steps[FingerprintPage]:
+def _page(position: _Position, index: Index) -> FingerprintPage:
     """Return the next page of the first shard that has documents to read."""
     shard, last = next(iter(position.to.items()))
     new = _numbers(above=position.read[shard], to=last)
@@ -108,7 +108,7 @@ def _page(position: _Position, index: Index) -> Steps[FingerprintPage]:
         "docvalue_fields": FINGERPRINT_FIELDS,
         "track_total_hits": False,
     }
-    [body] = yield from multi_search([_search(*shard, page, index)], index)
+    [body] = multi_search([_search(*shard, page, index)], index)
     hits = body["hits"]["hits"]
     read = {**position.read, shard: hits[-1]["sort"][0] if len(hits) == PAGE else last}
     to = {each: number for each, number in position.to.items() if number > read[each]}

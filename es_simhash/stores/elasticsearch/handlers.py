@@ -36,7 +36,7 @@ HANDLERS = {
 }
 
 
-def steps(request: Request[R], index: Index) -> Steps[R]:
+def steps(request: Request[R], index: Index) -> R:
     """Return the Steps of a request.
 
     :raises Unsupported: if no handler knows the request.

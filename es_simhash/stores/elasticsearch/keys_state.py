@@ -29,8 +29,8 @@ _States = dict[str, KeysState]
 """The state of each index, by the index's name. An alias may have several indices."""
 
 
-def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
-    mappings = (yield from read_mappings(index)) or {}
+def _describe_keys(request: DescribeKeys, index: Index) -> KeysState:
+    mappings = (read_mappings(index)) or {}
     states = _states(mappings)
     if len({state.kinds for state in states.values()}) > 1:
         found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
@@ -49,28 +49,28 @@ def _describe_keys(request: DescribeKeys, index: Index) -> Steps[KeysState]:
     return KeysState(kinds, complete=all(state.complete for state in states.values()))
 
 
-def _set_up_keys(request: SetUpKeys, index: Index) -> Steps[str]:
-    def change(states: _States) -> Steps[_States]:
+def _set_up_keys(request: SetUpKeys, index: Index) -> str:
+    def change(states: _States) -> _States:
         kinds = set(request.kinds).union(*(state.kinds for state in states.values()))
         # Indices of one alias get one state. If theirs differ, each may lack the keys that another one has.
         common = next(iter(states.values())) if len(set(states.values())) == 1 else KeysState()
         if kinds <= set(common.kinds):
             return {}
-        return dict.fromkeys(states, common.with_kinds(kinds, complete=(yield from _is_empty(index))))
+        return dict.fromkeys(states, common.with_kinds(kinds, complete=(_is_empty(index))))
 
-    return "added" if (yield from _change(change, index)) else "unchanged"
+    return "added" if (_change(change, index)) else "unchanged"
 
 
-def _complete_keys(request: CompleteKeys, index: Index) -> Steps[None]:
-    def change(states: _States) -> Steps[_States]:
-        if index.routing is not None and (yield from _lacks_keys(states, index)):
+def _complete_keys(request: CompleteKeys, index: Index) -> None:
+    def change(states: _States) -> _States:
+        if index.routing is not None and (_lacks_keys(states, index)):
             return {}  # documents with another routing, which this backfill has not read
         return {name: replace(state, complete=True) for name, state in states.items() if not state.complete}
 
-    yield from _change(change, index)
+    _change(change, index)
 
 
-def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[bool]:
+def _change(change: Callable[[_States], Steps[_States]], index: Index) -> bool:
     """Change the states of the indices, and return whether there was anything to change.
 
     The server replaces ``_meta`` as a whole, and it has no condition for that. So everything else in ``_meta`` is
@@ -83,10 +83,10 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[
     waits = pauses_after_conflicts(DEADLINE)
     changed = False
     while True:
-        mappings = (yield from read_mappings(index)) or {}
+        mappings = (read_mappings(index)) or {}
         if DOCUMENTS.stored(mappings, index.name, index.routing) is None:
             raise not_set_up(index.name)
-        states = yield from change(_states(mappings))
+        states = change(_states(mappings))
         if not states:
             return changed
         if changed:
@@ -95,20 +95,20 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> Steps[
                     f"{index.name}: the state of the keys was not changed, because other programs keep changing the "
                     "mapping: try again later"
                 )
-            yield pause
+            index.send(pause)
         for name, state in states.items():
             meta = mappings[name]["_meta"]
             changed_meta = {**meta, META: {**meta[META], KEY: state.to_dict()}}
-            yield replace(index, index=name).call("PUT", "_mapping", {"_meta": changed_meta})
+            index.send(replace(index, index=name).call("PUT", "_mapping", {"_meta": changed_meta}))
         changed = True
 
 
-def _is_empty(index: Index) -> Steps[bool]:
+def _is_empty(index: Index) -> bool:
     """Return whether the index has no fingerprinted document."""
-    return not (yield from _count({"exists": {"field": "simhash.digest"}}, index))
+    return not (_count({"exists": {"field": "simhash.digest"}}, index))
 
 
-def _lacks_keys(states: _States, index: Index) -> Steps[bool]:
+def _lacks_keys(states: _States, index: Index) -> bool:
     """Return whether a document of the index lacks keys that it should have."""
     kinds = {kind for state in states.values() for kind in state.kinds}
     fields = {SHINGLES: ("simhash.digest", "simhash.length"), BLOCKS: ("simhash.fp", "simhash.blocks")}
@@ -117,13 +117,13 @@ def _lacks_keys(states: _States, index: Index) -> Steps[bool]:
         for kind, (has, lacks) in fields.items()
         if kind in kinds
     ]
-    return bool((yield from _count({"bool": {"should": lacking, "minimum_should_match": 1}}, index)))
+    return bool((_count({"bool": {"should": lacking, "minimum_should_match": 1}}, index)))
 
 
-def _count(query: dict[str, Any], index: Index) -> Steps[int]:
+def _count(query: dict[str, Any], index: Index) -> int:
     """Return how many documents of the index match, whatever their routing is."""
-    check_complete((yield index.call("POST", "_refresh")), index.name)
-    body = yield replace(index, routing=None).call("POST", "_count", {"query": query})
+    check_complete((index.send(index.call("POST", "_refresh"))), index.name)
+    body = index.send(replace(index, routing=None).call("POST", "_count", {"query": query}))
     check_complete(body, index.name)
     count: int = body["count"]
     return count

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     """The header and the body of one search. A header may name an index, in place of the index of the store."""
 
 
-def multi_search(searches: Iterable[Search], index: Index) -> Steps[list[dict[str, Any]]]:
+def multi_search(searches: Iterable[Search], index: Index) -> list[dict[str, Any]]:
     """Return the body of the response to each search. Every shard has answered."""
     whole = {"allow_partial_search_results": False}
     lines = [line for header, body in searches for line in ({**whole, **header}, body)]
-    response = yield index.call("POST", "_msearch", lines)
+    response = index.send(index.call("POST", "_msearch", lines))
     bodies: list[dict[str, Any]] = response["responses"]
     for body in bodies:
         if "error" in body:

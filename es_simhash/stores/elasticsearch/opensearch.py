@@ -154,17 +154,17 @@ def _cause(error: TransportError) -> str:
     return str(error.error).splitlines()[0]
 
 
-def _check_server(index: Index) -> Steps[None]:
+def _check_server(index: Index) -> None:
     """Check that the server is an OpenSearch with points in time, and that a refresh shows what was written.
 
     :raises WrongServer: if it is another product, or too old.
     :raises Unsupported: if the copies of the shards lag behind.
     """
-    yield from _check_product(index)
+    _check_product(index)
     try:
-        body = yield index.call(
+        body = index.send(index.call(
             "GET", "_settings/index.replication.type,index.number_of_replicas", flat_settings="true"
-        )
+        ))
     except (AccessDenied, NotSetUp):
         return
     for name, each in body.items():
@@ -177,9 +177,9 @@ def _check_server(index: Index) -> Steps[None]:
             )
 
 
-def _check_product(index: Index) -> Steps[None]:
+def _check_product(index: Index) -> None:
     try:
-        body = yield Call("GET", "/")
+        body = index.send(Call("GET", "/"))
     except AccessDenied:
         index.server.equal_scores = None
         return  # it may permit what is needed

@@ -32,27 +32,27 @@ class Reading:
     finished: bool = False
 
 
-def open_point_in_time(index: Index, keep_alive: str) -> Steps[Reading]:
+def open_point_in_time(index: Index, keep_alive: str) -> Reading:
     """Open a point in time. Its reading begins at the start.
 
     :param keep_alive: how long it lives after each use, such as ``2m``.
     """
     points = index.dialect.points_in_time
-    body = yield index.call("POST", points.path, keep_alive=keep_alive, **points.parameters)
+    body = index.send(index.call("POST", points.path, keep_alive=keep_alive, **points.parameters))
     # In each shard a hit has a value of the tie-breaker for itself.
     return Reading(body[points.key], keep_alive, body["_shards"]["total"] if points.ties else 1)
 
 
-def close_point_in_time(reading: Reading, index: Index) -> Steps[None]:
+def close_point_in_time(reading: Reading, index: Index) -> None:
     """Close a point in time. If it was lost with its node, there is nothing to close; otherwise it expires."""
     points = index.dialect.points_in_time
     with suppress(StoreError):
-        yield Call("DELETE", f"/{points.path}", {points.key: reading.id})
+        index.send(Call("DELETE", f"/{points.path}", {points.key: reading.id}))
 
 
 def read_page(
     query: dict[str, Any], reading: Reading, size: int, options: dict[str, Any], index: Index
-) -> Steps[tuple[list[dict[str, Any]], Reading]]:
+) -> tuple[list[dict[str, Any]], Reading]:
     """Return one page of hits, and where the reading goes on.
 
     :param size: about how many hits.
@@ -68,7 +68,7 @@ def read_page(
     }
     if reading.after is not None:
         search["search_after"] = reading.after
-    body = yield index.routed(Call("POST", "/_search", search, WHOLE), "_search")
+    body = index.send(index.routed(Call("POST", "/_search", search, WHOLE), "_search"))
     check_complete(body, index.name)
     hits: list[dict[str, Any]] = body["hits"]["hits"]
     reading = replace(reading, id=body["pit_id"])

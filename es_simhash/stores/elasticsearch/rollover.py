@@ -20,24 +20,24 @@ PRIORITY = 500
 """Of our template: above those that a server comes with (100 and 200)."""
 
 
-def make_alias(index: Index, mapping: dict[str, Any]) -> Steps[bool]:
+def make_alias(index: Index, mapping: dict[str, Any]) -> bool:
     """Make the first index, and the name an alias of it that is written. Nothing is done if the alias exists.
 
     :param mapping: of the index.
     :returns: whether it was made.
     :raises Unsupported: if the name is that of an index.
     """
-    mappings = yield from read_mappings(index)
+    mappings = read_mappings(index)
     is_new = False
     if mappings is None:
         body = {"aliases": {index.index: {"is_write_index": True}}, "mappings": with_scores(mapping, index)}
         try:
-            yield Call("PUT", f"/{quote(f'{index.index}-000001', safe='')}", body)
+            index.send(Call("PUT", f"/{quote(f'{index.index}-000001', safe='')}", body))
             is_new = True
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise  # else another program was faster, or the index exists without the alias
-        mappings = yield from read_mappings(index)
+        mappings = read_mappings(index)
     if mappings is None:
         raise NotSetUp(
             f"{index.name}: the index {index.index}-000001 exists, but {index.index} is no alias of it: add the alias "
@@ -50,15 +50,15 @@ def make_alias(index: Index, mapping: dict[str, Any]) -> Steps[bool]:
     return is_new
 
 
-def make_template(part: Part[C], config: C, index: Index) -> Steps[None]:
+def make_template(part: Part[C], config: C, index: Index) -> None:
     """Make the template of the indices that the alias rolls over to, or change it. What else it has stays.
 
     :raises Unsupported: if another template of higher priority leaves our fields out.
     """
-    mappings = (yield from read_mappings(index)) or {}
+    mappings = (read_mappings(index)) or {}
     newest = mappings[max(mappings)]
     name = f"es-simhash-{index.index}"
-    found = yield Call("GET", "/_index_template")  # one by its name is an error if there is none
+    found = index.send(Call("GET", "/_index_template"))  # one by its name is an error if there is none
     templates = {each["name"]: each["index_template"] for each in found["index_templates"]}
     template: dict[str, Any] = {"index_patterns": [f"{index.index}-*"], "priority": PRIORITY}
     template |= {key: value for key, value in templates.get(name, {}).items() if "_date" not in key}  # the server's own
@@ -70,8 +70,8 @@ def make_template(part: Part[C], config: C, index: Index) -> Steps[None]:
         meta[META][KEY] = {**keys, "complete": True}  # a new index has no document that lacks keys
     properties = {**former.get("properties", {}), **ours["properties"]}
     inner = {**inner, "mappings": {**former, "properties": properties, "_meta": meta}}
-    yield Call("PUT", f"/_index_template/{quote(name, safe='')}", {**template, "template": inner})
-    simulated = yield Call("POST", f"/_index_template/_simulate_index/{quote(f'{index.index}-999999', safe='')}")
+    index.send(Call("PUT", f"/_index_template/{quote(name, safe='')}", {**template, "template": inner}))
+    simulated = index.send(Call("POST", f"/_index_template/_simulate_index/{quote(f'{index.index}-999999', safe='')}"))
     if simulated["template"].get("mappings", {}).get("_meta", {}).get(META) != meta[META]:
         raise Unsupported(
             f"{index.name}: a new index {index.index}-… does not get the fields of es_simhash, because an index "

@@ -51,41 +51,41 @@ class _Position:
     again: frozenset[int] = frozenset()
 
 
-def _scan(request: Scan, index: Index) -> Steps[ScanPage]:
+def _scan(request: Scan, index: Index) -> ScanPage:
     if request.after is None:
-        position = yield from _start(request, index)
-        every, reading = yield from _first_page(request, position, index)
+        position = _start(request, index)
+        every, reading = _first_page(request, position, index)
     else:
         position = request.after
         try:
-            every, reading = yield from _page(request, position, index)
+            every, reading = _page(request, position, index)
         except ShardsAway:
             again = position.again.union(*position.returned)
-            opened = yield from open_point_in_time(index, KEEP_ALIVE)
+            opened = open_point_in_time(index, KEEP_ALIVE)
             position = replace(position, reading=opened, again=again)
-            every, reading = yield from _first_page(request, position, index)
+            every, reading = _first_page(request, position, index)
     hits = [hit for hit in every if _belongs(hit["_id"], request, position)]
     read_rows = usable_rows if request.fields is None else hit_rows
     rows = read_rows(hits, index, request.time_field)
     sources = [] if request.fields is None else [hit.get("_source", {}) for hit in hits]
     if reading.finished:
-        yield from close_point_in_time(reading, index)
+        close_point_in_time(reading, index)
         return ScanPage(rows, None, sources)
     returned = (*position.returned, array("q", [hash(hit["_id"]) for hit in hits]))
     return ScanPage(rows, replace(position, reading=reading, returned=returned), sources)
 
 
-def _start(request: Scan, index: Index) -> Steps[_Position]:
-    position = _Position((yield from open_point_in_time(index, KEEP_ALIVE)))
+def _start(request: Scan, index: Index) -> _Position:
+    position = _Position((open_point_in_time(index, KEEP_ALIVE)))
     if request.slice is None:
         return position
     # A server that refuses slices of the ids accepts one that is a whole shard. None of so many slices is.
     options = {"slice": {"field": "_id", "id": 0, "max": MOST_SLICES}, "terminate_after": 1, "_source": False}
     try:
-        yield from read_page({"match_all": {}}, position.reading, 1, options, index)
+        read_page({"match_all": {}}, position.reading, 1, options, index)
     except SimhashError as error:
         if "cannot slice on [_id]" not in str(error):
-            yield from close_point_in_time(position.reading, index)
+            close_point_in_time(position.reading, index)
             raise
         return replace(position, select=True)
     return position
@@ -100,27 +100,27 @@ def _belongs(id: str, request: Scan, position: _Position) -> bool:
     return not position.again or hash(id) not in position.again
 
 
-def _first_page(request: Scan, position: _Position, index: Index) -> Steps[tuple[list[dict[str, Any]], Reading]]:
+def _first_page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[str, Any]], Reading]:
     """Return the first page of a point in time. It is closed if there is an error, because no reply has it yet."""
     try:
-        return (yield from _page(request, position, index))
+        return (_page(request, position, index))
     except SimhashError:
-        yield from close_point_in_time(position.reading, index)
+        close_point_in_time(position.reading, index)
         raise
 
 
-def _page(request: Scan, position: _Position, index: Index) -> Steps[tuple[list[dict[str, Any]], Reading]]:
+def _page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[str, Any]], Reading]:
     # To the server an empty list means all fields.
     row_options = with_time(ROW_OPTIONS, request.time_field)
     options = {**row_options, "_source": list(request.fields) if request.fields else False}
     if request.slice is not None and not position.select:
         part, parts = request.slice
         options["slice"] = {"field": "_id", "id": part, "max": parts}
-    return (yield from read_page(_query(request), position.reading, request.size or PAGE, options, index))
+    return (read_page(_query(request), position.reading, request.size or PAGE, options, index))
 
 
-def _count(request: Count, index: Index) -> Steps[int]:
-    body = yield index.call("POST", "_count", {"query": _query(request.scan)})
+def _count(request: Count, index: Index) -> int:
+    body = index.send(index.call("POST", "_count", {"query": _query(request.scan)}))
     check_complete(body, index.name)
     count: int = body["count"]
     return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes

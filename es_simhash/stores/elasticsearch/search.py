@@ -58,38 +58,38 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 # --- candidates ----------------------------------------------------------------------------------------------------
 
 
-def _candidates(request: Candidates, index: Index) -> Steps[Found]:
+def _candidates(request: Candidates, index: Index) -> Found:
     try:
-        found = yield from _find(request, index)
+        found = _find(request, index)
     except StoreError as error:
         if "single valued" not in str(error):
             raise
         # A damaged document has several digests or fingerprints, so the server cannot return one document for each.
         request = replace(request, one_per_digest=False, per_fingerprint=None)
-        found = yield from _find(request, index)
+        found = _find(request, index)
     while (again := excluding_damaged(request, found)) is not None:
         request = again
-        more = yield from _find(request, index)
+        more = _find(request, index)
         found = replace(more, rows=[*more.rows, *(row for row in found.rows if row.damaged)])
         if not any(row.damaged for row in more.rows):
             break
     return Found(without_damaged(found.rows), found.left_out, found.ids)
 
 
-def _find(request: Candidates, index: Index) -> Steps[Found]:
+def _find(request: Candidates, index: Index) -> Found:
     """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
     ids: set[str] = set()
     left_out: Counter[int] = Counter()
     crowds: dict[int | None, int] = {}
-    look_up, batches = yield from _probe_batches(request, index)
-    ranges = yield from ranges_of(request, index)
+    look_up, batches = _probe_batches(request, index)
+    ranges = ranges_of(request, index)
     asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int] | None]]
     asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges, look_up)]
     asked += [(_key_search(request, some, ranges), None, numbers) for some, numbers in request.key_queries().items()]
     asked += [(_search_of_ids(some), None, None) for some in chunks(request.ids, TERMS)]
     for some in chunks(asked, SEARCHES):
-        bodies = yield from _multi_search([search for search, _, _ in some], index)
+        bodies = _multi_search([search for search, _, _ in some], index)
         for (search, probes, sharing), body in zip(some, bodies, strict=True):
             hits = body["hits"]["hits"]
             if sharing is None:
@@ -101,9 +101,9 @@ def _find(request: Candidates, index: Index) -> Steps[Found]:
                 hits = hits[: request.most]
             elif len(hits) == search["size"]:
                 if request.per_fingerprint is None or ranges is not None:
-                    hits = yield from _all_hits(search["query"], index, _row_options(request))
+                    hits = _all_hits(search["query"], index, _row_options(request))
                 else:
-                    hits, some_crowds = yield from _crowded(request, probes, look_up, index)
+                    hits, some_crowds = _crowded(request, probes, look_up, index)
                     crowds |= some_crowds  # two searches may find one fingerprint
             rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     left_out.update(request.left_out_of(crowds))
@@ -117,7 +117,7 @@ def _search_of_ids(ids: Sequence[str]) -> dict[str, Any]:
 
 def _crowded(
     request: Candidates, probes: Sequence[Probe], look_up: LookUp, index: Index
-) -> Steps[tuple[list[dict[str, Any]], dict[int | None, int]]]:
+) -> tuple[list[dict[str, Any]], dict[int | None, int]]:
     """Return the hits of Probes of which some find very many documents, ``per_fingerprint`` of each fingerprint.
 
     The second value is by fingerprint how many hits were left out; empty if ``per_fingerprint`` is 1.
@@ -127,10 +127,10 @@ def _crowded(
     asked = [some for some in chunks(probes, DIGESTS) if any(p.digest is not None for p in some)]
     by_digest = [_search(digests, some, look_up) for some in asked]
     hits: list[dict[str, Any]] = []
-    for search, body in zip(by_digest, (yield from _multi_search(by_digest, index)) if by_digest else (), strict=True):
+    for search, body in zip(by_digest, (_multi_search(by_digest, index)) if by_digest else (), strict=True):
         found = body["hits"]["hits"]
         if len(found) == search["size"]:  # many copies: with one for each digest there are no more than Probes
-            found = yield from _all_hits(search["query"], index, _row_options(request))
+            found = _all_hits(search["query"], index, _row_options(request))
         hits += found
     crowds: dict[int | None, int] = {}
     pending = [([probe for probe in probes if probe.fingerprint is not None], math.inf)]
@@ -139,7 +139,7 @@ def _crowded(
         if not some:
             continue
         search = _search_of_fingerprints(request, some, look_up)
-        [body] = yield from _multi_search([search], index)
+        [body] = _multi_search([search], index)
         heads = body["hits"]["hits"]
         total = body["hits"]["total"]["value"]
         # Very many fingerprints are found. Half of the Probes may find half of the documents, or, in a chain, the same.
@@ -148,16 +148,16 @@ def _crowded(
             pending += [(some[:middle], total), (some[middle:], total)]
             continue
         if len(heads) == PAGE or any(to_row(head).damaged for head in heads):
-            hits += yield from _all_hits(search["query"], index, _row_options(request))
+            hits += _all_hits(search["query"], index, _row_options(request))
             continue
         groups: list[dict[str, Any]] = [{"hits": [head]} for head in heads]
         if most > 1 or request.bits > 64:
             groups = []
             same = [_search_of_group(request, to_row(head), most) for head in heads]
             for part in chunks(same, SEARCHES):
-                groups += [body["hits"] for body in (yield from _multi_search(part, index))]
+                groups += [body["hits"] for body in (_multi_search(part, index))]
         if any(_is_mixed(group["hits"]) for group in groups):
-            hits += yield from _all_hits(search["query"], index, _row_options(request))
+            hits += _all_hits(search["query"], index, _row_options(request))
             continue
         for group in groups:
             hits += group["hits"]
@@ -197,7 +197,7 @@ def _is_mixed(hits: Sequence[dict[str, Any]]) -> bool:
     return len(hits) == LARGEST_GROUP and len({to_row(hit).fingerprint for hit in hits}) > 1
 
 
-def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[list[dict[str, Any]]]:
+def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> list[dict[str, Any]]:
     """Return the body of the response to each search. Every shard has answered.
 
     The score of a hit counts the documents of all shards. This takes a further round between the shards, so only
@@ -205,11 +205,11 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> Steps[lis
     """
     scored = {"search_type": "dfs_query_then_fetch"}
     return (
-        yield from multi_search([(scored if "_score" in search["sort"] else {}, search) for search in searches], index)
+        multi_search([(scored if "_score" in search["sort"] else {}, search) for search in searches], index)
     )
 
 
-def _probe_batches(request: Candidates, index: Index) -> Steps[tuple[LookUp, list[Sequence[Probe]]]]:
+def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequence[Probe]]]:
     """Return how fingerprints are looked up, and the Probes with a digest or a fingerprint in batches, one a query.
 
     The Probes of a batch have about the same times (:func:`~es_simhash.stores.elasticsearch.times.by_times`).
@@ -224,7 +224,7 @@ def _probe_batches(request: Candidates, index: Index) -> Steps[tuple[LookUp, lis
     look_up = LookUp("plan", DIGESTS)
     if fingerprints:
         if index.count.old and fingerprints > 1:
-            index.count.set((yield index.call("POST", "_count"))["count"])
+            index.count.set((index.send(index.call("POST", "_count")))["count"])
         documents = index.count.documents
         look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
     if request.time_field is None:
@@ -320,7 +320,7 @@ def _row_options(request: Candidates) -> dict[str, Any]:
     return with_time(_KEYED_ROW_OPTIONS if request.with_keys else ROW_OPTIONS, request.time_field)
 
 
-def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
+def _dependents(request: Dependents, index: Index) -> set[str]:
     found: set[str] = set()
     for ids in chunks(sorted({*request.originals, *request.heads}), TERMS):
         originals, heads = set(request.originals) & set(ids), set(request.heads) & set(ids)
@@ -330,11 +330,11 @@ def _dependents(request: Dependents, index: Index) -> Steps[set[str]]:
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
         search = {"query": query, "size": PAGE, "_source": False, **ROW_OPTIONS}
-        body = yield index.call("POST", "_search", search, **WHOLE)
+        body = index.send(index.call("POST", "_search", search, **WHOLE))
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:  # all copies of an error page are linked to the first one, however many they are
-            hits = yield from _all_hits(query, index, ROW_OPTIONS, limited=False)
+            hits = _all_hits(query, index, ROW_OPTIONS, limited=False)
         for row in usable_rows(hits, index):
             if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
                 found.add(row.id)
@@ -347,19 +347,19 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _all_hits(
     query: dict[str, Any], index: Index, row_options: dict[str, Any], *, limited: bool = True
-) -> Steps[list[dict[str, Any]]]:
+) -> list[dict[str, Any]]:
     """Return all hits of a query, page by page from one point in time.
 
     :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
     :param limited: False if every hit is needed, however many there are.
     :raises TooManyCandidates: if there are more than MAX_CANDIDATES, and ``limited``.
     """
-    reading = yield from open_point_in_time(index, KEEP_ALIVE)
+    reading = open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
     options = {**row_options, "_source": False}
     try:
         while not reading.finished:
-            page, reading = yield from read_page(query, reading, PAGE, options, index)
+            page, reading = read_page(query, reading, PAGE, options, index)
             hits += page
             if limited and len(hits) > MAX_CANDIDATES and not reading.finished:
                 raise TooManyCandidates(
@@ -367,9 +367,9 @@ def _all_hits(
                     "use a smaller max_distance or a narrower filter"
                 )
     except SimhashError:
-        yield from close_point_in_time(reading, index)
+        close_point_in_time(reading, index)
         raise
-    yield from close_point_in_time(reading, index)
+    close_point_in_time(reading, index)
     return hits
 
 

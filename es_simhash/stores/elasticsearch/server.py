@@ -20,47 +20,47 @@ PRIVILEGES = ("read", "view_index_metadata", "index", "maintenance", "delete", "
 """The privileges on the index that our commands need."""
 
 
-def about(index: Index) -> Steps[tuple[str, str, str]]:
+def about(index: Index) -> tuple[str, str, str]:
     """Return the product, its version, and the name of the cluster."""
-    body = yield Call("GET", "/")
+    body = index.send(Call("GET", "/"))
     version = body["version"]
     return version.get("distribution", "elasticsearch"), version["number"], body.get("cluster_name", "?")
 
 
-def names(index: Index) -> Steps[list[str]]:
+def names(index: Index) -> list[str]:
     """Return the names of all indices and aliases that the user may see."""
-    body = yield Call("GET", "/_resolve/index/*")
+    body = index.send(Call("GET", "/_resolve/index/*"))
     return [each["name"] for kind in ("indices", "aliases") for each in body[kind] if not each["name"].startswith(".")]
 
 
-def settings(index: Index) -> Steps[dict[str, dict[str, Any]]]:
+def settings(index: Index) -> dict[str, dict[str, Any]]:
     """Return the settings of the index, or of each index behind the alias, by name; each as one flat object."""
-    body = yield index.call("GET", "_settings", flat_settings="true")
+    body = index.send(index.call("GET", "_settings", flat_settings="true"))
     return {name: each["settings"] for name, each in body.items()}
 
 
-def alias(index: Index) -> Steps[dict[str, dict[str, Any]]]:
+def alias(index: Index) -> dict[str, dict[str, Any]]:
     """Return how each index belongs to our alias, by the name of the index; empty if our name is that of an index."""
-    body = yield index.call("GET", "_alias")
+    body = index.send(index.call("GET", "_alias"))
     return {name: each["aliases"][index.index] for name, each in body.items() if index.index in each["aliases"]}
 
 
-def nodes_and_health(index: Index) -> Steps[tuple[int, str, int]]:
+def nodes_and_health(index: Index) -> tuple[int, str, int]:
     """Return how many nodes hold data, the health of the index, and how many of its primary shards are not assigned."""
-    body = yield Call("GET", f"/_cluster/health/{quote(index.index, safe='')}")
+    body = index.send(Call("GET", f"/_cluster/health/{quote(index.index, safe='')}"))
     return body["number_of_data_nodes"], body["status"], body.get("unassigned_primary_shards", 0)
 
 
-def size(index: Index) -> Steps[tuple[int, int]]:
+def size(index: Index) -> tuple[int, int]:
     """Return the documents of the index as Lucene counts them, and its bytes; both without replicas."""
-    body = yield index.call("GET", "_stats/docs,store")
+    body = index.send(index.call("GET", "_stats/docs,store"))
     primaries = body["_all"]["primaries"]
     return primaries["docs"]["count"], primaries["store"]["size_in_bytes"]
 
 
-def field_bytes(index: Index) -> Steps[dict[str, int]]:
+def field_bytes(index: Index) -> dict[str, int]:
     """Return how many bytes each field takes. The server reads all files of the index for that."""
-    body = yield index.call("POST", "_disk_usage", run_expensive_tasks="true")
+    body = index.send(index.call("POST", "_disk_usage", run_expensive_tasks="true"))
     found: dict[str, int] = {}
     for name, each in body.items():
         if name != "_shards":
@@ -78,16 +78,16 @@ class Disk:
     available: int
 
 
-def disks(index: Index) -> Steps[list[Disk]]:
+def disks(index: Index) -> list[Disk]:
     """Return the disk of each node that says it."""
-    body = yield Call("GET", "/_nodes/stats/fs", None, {"filter_path": "nodes.*.name,nodes.*.fs.total"})
+    body = index.send(Call("GET", "/_nodes/stats/fs", None, {"filter_path": "nodes.*.name,nodes.*.fs.total"}))
     totals = [(node["name"], node.get("fs", {}).get("total", {})) for node in body.get("nodes", {}).values()]
     return [Disk(name, each["total_in_bytes"], each["available_in_bytes"]) for name, each in totals if each]
 
 
-def cluster_settings(index: Index) -> Steps[dict[str, Any]]:
+def cluster_settings(index: Index) -> dict[str, Any]:
     """Return the settings of the cluster as one flat object."""
-    body = yield Call("GET", "/_cluster/settings", None, {"include_defaults": "true", "flat_settings": "true"})
+    body = index.send(Call("GET", "/_cluster/settings", None, {"include_defaults": "true", "flat_settings": "true"}))
     return {**body.get("defaults", {}), **body.get("persistent", {}), **body.get("transient", {})}
 
 
@@ -105,12 +105,12 @@ class Template:
     mapping: dict[str, Any]
 
 
-def template(new_index: str, index: Index) -> Steps[Template]:
+def template(new_index: str, index: Index) -> Template:
     """Return what a new index gets from the templates of the server.
 
     :param new_index: its name.
     """
-    body = yield Call("GET", "/_index_template")
+    body = index.send(Call("GET", "/_index_template"))
     matching = [
         each
         for each in body["index_templates"]
@@ -119,17 +119,17 @@ def template(new_index: str, index: Index) -> Steps[Template]:
     if not matching:
         return Template(None, False, {})
     best = max(matching, key=lambda each: each["index_template"].get("priority") or 0)
-    simulated = yield Call("POST", f"/_index_template/_simulate_index/{quote(new_index, safe='')}")
+    simulated = index.send(Call("POST", f"/_index_template/_simulate_index/{quote(new_index, safe='')}"))
     mapping = simulated.get("template", {}).get("mappings", {})
     return Template(best["name"], "data_stream" in best["index_template"], mapping)
 
 
-def privileges(index: Index) -> Steps[list[str]]:
+def privileges(index: Index) -> list[str]:
     """Return which of our privileges the user lacks.
 
     :raises StoreError: if the server has no security.
     """
     asked = [{"names": [index.index], "privileges": list(PRIVILEGES)}]
-    body = yield Call("POST", "/_security/user/_has_privileges", {"index": asked})
+    body = index.send(Call("POST", "/_security/user/_has_privileges", {"index": asked}))
     (granted,) = body["index"].values()
     return [name for name in PRIVILEGES if not granted.get(name)]

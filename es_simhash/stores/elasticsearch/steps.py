@@ -53,16 +53,16 @@ again. So it is no conflict if the stored document already is as it should becom
 """
 
 
-def describe(part: Part[C], index: Index) -> Steps[C | None]:
+def describe(part: Part[C], index: Index) -> C | None:
     """Return the configuration of a part of the index; None if the part was not set up."""
-    mappings = yield from read_mappings(index)
+    mappings = read_mappings(index)
     stored = None if mappings is None else part.stored(mappings, index.name, index.routing)
     if stored is not None:
-        yield from check_routing(index)
+        check_routing(index)
     return stored
 
 
-def check_routing(index: Index) -> Steps[None]:
+def check_routing(index: Index) -> None:
     """Check that no document has custom routing, if the store has none.
 
     Such a document is not found by its id alone. A write by its id would make a second document in another shard.
@@ -74,7 +74,7 @@ def check_routing(index: Index) -> Steps[None]:
         return
     search = {"query": {"exists": {"field": "_routing"}}, "size": 1, "_source": False, "track_total_hits": False}
     try:
-        body = yield index.call("POST", "_search", search, **WHOLE)
+        body = index.send(index.call("POST", "_search", search, **WHOLE))
         check_complete(body, index.name)
     except AccessDenied:  # the first read will say so
         return
@@ -82,18 +82,18 @@ def check_routing(index: Index) -> Steps[None]:
         raise custom_routing(f"document {hit['_id']!r} of {index.name}")
 
 
-def check_source_mode(index: Index) -> Steps[None]:
+def check_source_mode(index: Index) -> None:
     """Check that the settings of the index do not disable ``_source``.
 
     :raises Unsupported: if they do.
     """
-    body = yield index.call("GET", f"_settings/{_SOURCE_MODE}", flat_settings="true")
+    body = index.send(index.call("GET", f"_settings/{_SOURCE_MODE}", flat_settings="true"))
     for name, each in body.items():
         if each.get("settings", {}).get(_SOURCE_MODE) == "disabled":
             raise no_source(name)
 
 
-def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTHING) -> Steps[str]:
+def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTHING) -> str:
     """Make the index, or add the part to an index that exists.
 
     The server makes an index once, so of two programs that make it at the same moment one gets the error. The server
@@ -104,51 +104,51 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SimhashError: the part's error for a mismatch, if the index has another configuration.
     """
-    mappings = yield from read_mappings(index)
+    mappings = read_mappings(index)
     if mappings is None:
         try:
-            yield index.call("PUT", "", {"mappings": with_scores(part.mapping(config, new), index)})
+            index.send(index.call("PUT", "", {"mappings": with_scores(part.mapping(config, new), index)}))
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
-            return (yield from set_up(part, config, index, new))  # another program was faster
+            return (set_up(part, config, index, new))  # another program was faster
         index.server.checked = False  # the cluster chose settings of the index
         return "created"
     unchanged = part.stored(mappings, index.name, index.routing) == config
     if unchanged and not lacks_scores(part, mappings.values(), index):
         return "unchanged"
     part.check(mappings, config, index.name)
-    yield from check_routing(index)
-    yield from check_source_mode(index)
+    check_routing(index)
+    check_source_mode(index)
     for each, mapping in mappings.items():
         addition = with_scores(part.addition(mapping, config, new), index)
-        yield replace(index, index=each).call("PUT", "_mapping", addition)
-    part.check((yield from read_mappings(index)) or {}, config, index.name)
+        index.send(replace(index, index=each).call("PUT", "_mapping", addition))
+    part.check((read_mappings(index)) or {}, config, index.name)
     return "added"
 
 
-def read_mappings(index: Index) -> Steps[dict[str, Any] | None]:
+def read_mappings(index: Index) -> dict[str, Any] | None:
     """Return the mapping of the index, or of each index behind the alias, by name; None if there is no index."""
     # Most programs send this request first. So another server is noticed here.
     if not index.server.checked:
-        yield from index.dialect.check_server(index)
+        index.dialect.check_server(index)
         index.server.checked = True
     try:
-        body = yield index.call("GET", "_mapping")
+        body = index.send(index.call("GET", "_mapping"))
     except NotSetUp:
         return None
     except WrongServer as error:
-        raise (yield from _identified(error)) from error
+        raise (_identified(error)) from error
     if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
     index.members.set(body)
     return {existing: each["mappings"] for existing, each in body.items()}
 
 
-def _identified(error: WrongServer) -> Steps[WrongServer]:
+def _identified(error: WrongServer) -> WrongServer:
     """Return the error that names the product of a server; the error itself if the server does not say."""
     try:
-        yield Call("GET", "/")
+        index.send(Call("GET", "/"))
     except WrongServer as better:
         return better
     except StoreError:
@@ -156,19 +156,19 @@ def _identified(error: WrongServer) -> Steps[WrongServer]:
     return error
 
 
-def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: Index) -> Steps[list[dict[str, Any]]]:
+def stored_documents(ids: Sequence[str], fields: Sequence[str] | None, index: Index) -> list[dict[str, Any]]:
     """Return the documents with these ids as last written. Ids that do not exist are left out.
 
     :param fields: fields to return; None for all.
     """
     selection = {} if fields is None else {"_source_includes": ",".join(fields)}
-    found = yield from _get(ids, selection, index)
+    found = _get(ids, selection, index)
     if found and "_source" not in found[0]:
         raise no_source(index.name)
     return found
 
 
-def indices_of(ids: Sequence[str], index: Index, *, always: bool = False) -> Steps[dict[str, dict[str, str]]]:
+def indices_of(ids: Sequence[str], index: Index, *, always: bool = False) -> dict[str, dict[str, str]]:
     """Return by id the index that has a document, as a part of an operation of a bulk request.
 
     Documents that are not stored are left out. If there is only one index, the result is empty. An operation on an
@@ -178,21 +178,21 @@ def indices_of(ids: Sequence[str], index: Index, *, always: bool = False) -> Ste
     """
     if not (index.members.several or always):
         return {}
-    found = yield from _get(ids, {"_source": "false", "stored_fields": "_routing"}, index)
+    found = _get(ids, {"_source": "false", "stored_fields": "_routing"}, index)
     return {document["_id"]: {"_index": document["_index"]} for document in found}
 
 
-def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[list[dict[str, Any]]]:
+def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> list[dict[str, Any]]:
     """Return the documents with these ids. An alias of several indices has no request for that, so each is asked."""
     if not ids:
         return []
     members = index.members
     if members.old:
-        members.set((yield index.call("GET", "_alias")))
-    documents = yield from _documents(ids, selection, index)
+        members.set((index.send(index.call("GET", "_alias"))))
+    documents = _documents(ids, selection, index)
     if any(_members_changed(document, index) for document in documents):
-        members.set((yield index.call("GET", "_alias")))
-        documents = yield from _documents(ids, selection, index)
+        members.set((index.send(index.call("GET", "_alias"))))
+        documents = _documents(ids, selection, index)
     for document in documents:
         if "error" in document:
             raise error_from_body(document, 500, index.name)
@@ -202,22 +202,22 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[l
     return found
 
 
-def _documents(ids: Sequence[str], selection: dict[str, str], index: Index) -> Steps[list[dict[str, Any]]]:
+def _documents(ids: Sequence[str], selection: dict[str, str], index: Index) -> list[dict[str, Any]]:
     """Return a document, or an error, for each id; for each index and id if there are several indices."""
     if index.members.several:
         asked = [{"_index": name, "_id": id} for name in index.members.names for id in ids]
-        body = yield index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget")
+        body = index.send(index.routed(Call("POST", "/_mget", {"docs": asked}, selection), "_mget"))
         return body["docs"]  # type: ignore[no-any-return]
     if len(ids) == 1 and _PLAIN.fullmatch(ids[0]):
-        return [(yield from _document(ids[0], selection, index))]
-    body = yield index.call("POST", "_mget", {"ids": list(ids)}, **selection)
+        return [(_document(ids[0], selection, index))]
+    body = index.send(index.call("POST", "_mget", {"ids": list(ids)}, **selection))
     return body["docs"]  # type: ignore[no-any-return]
 
 
-def _document(id: str, selection: dict[str, str], index: Index) -> Steps[dict[str, Any]]:
+def _document(id: str, selection: dict[str, str], index: Index) -> dict[str, Any]:
     """Return what a multi-get returns for one id. A get takes less time."""
     try:
-        body = yield replace(index.call("GET", f"_doc/{id}", **selection), of_document=True)
+        body = index.send(replace(index.call("GET", f"_doc/{id}", **selection), of_document=True))
     except NoDocument:
         return {"_id": id, "found": False}
     except StoreError as error:
@@ -259,14 +259,14 @@ def if_version(version: Any, index: Index) -> dict[str, Any]:
     return {**condition, "_index": version[2]} if index.members.several else condition
 
 
-def bulk(operations: Sequence[Any], index: Index, *, tolerant: bool = False) -> Steps[list[dict[str, Any]]]:
+def bulk(operations: Sequence[Any], index: Index, *, tolerant: bool = False) -> list[dict[str, Any]]:
     """Send a bulk request, and return the result of each document: it was changed, or there was a conflict.
 
     :param tolerant: of an alias one index may take no writes. Then the results of its documents are returned with
         their errors, and one warning names the index.
     :raises StoreError: if a document was not changed for another reason.
     """
-    body = yield index.call("POST", "_bulk", operations)
+    body = index.send(index.call("POST", "_bulk", operations))
     check_items(body["items"], index)
     results = [result for item in body["items"] for result in item.values()]
     for result in results:

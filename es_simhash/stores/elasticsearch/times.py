@@ -39,8 +39,8 @@ _LAST_NANOS = 9_223_372_036_854
 """The last time that a field of type date_nanos can hold. The first one is 0."""
 
 
-def _check_time_field(request: CheckTimeField, index: Index) -> Steps[None]:
-    mappings = (yield from read_mappings(index)) or {}
+def _check_time_field(request: CheckTimeField, index: Index) -> None:
+    mappings = (read_mappings(index)) or {}
     types = sorted({str((_mapped(mapping, request.field) or {}).get("type")) for mapping in mappings.values()})
     if set(types) == set(_DATES):
         raise InputError(
@@ -134,7 +134,7 @@ class Ranges:
         return {"range": {self.field: limits}}
 
 
-def ranges_of(request: Candidates, index: Index) -> Steps[Ranges | None]:
+def ranges_of(request: Candidates, index: Index) -> Ranges | None:
     """Return what makes the clauses for the times of a request; None if times do not count.
 
     The server is asked for the type of the field only if a time is one that date_nanos cannot hold, which is rare.
@@ -144,7 +144,7 @@ def ranges_of(request: Candidates, index: Index) -> Steps[Ranges | None]:
     every = [probe.times for probe in request.probes if probe.times is not None]
     if all(first >= 0 and last < _LAST_NANOS for first, last in every):
         return Ranges(request.time_field, nanos=False)
-    mappings = (yield from read_mappings(index)) or {}
+    mappings = (read_mappings(index)) or {}
     types = {(_mapped(mapping, request.time_field) or {}).get("type") for mapping in mappings.values()}
     return Ranges(request.time_field, nanos="date_nanos" in types)
 

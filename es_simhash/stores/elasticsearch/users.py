@@ -52,25 +52,25 @@ REMOVAL_DEADLINE = 10.0
 """Seconds after which a removal gives up, if other programs keep writing the same documents."""
 
 
-def _describe_seen(request: DescribeSeen, index: Index) -> Steps[SeenConfig | None]:
-    return (yield from describe(SEEN, index))
+def _describe_seen(request: DescribeSeen, index: Index) -> SeenConfig | None:
+    return (describe(SEEN, index))
 
 
-def _set_up_seen(request: SetUpSeen, index: Index) -> Steps[str]:
-    return (yield from set_up(SEEN, request.config, index))
+def _set_up_seen(request: SetUpSeen, index: Index) -> str:
+    return (set_up(SEEN, request.config, index))
 
 
-def _fetch_users(request: FetchUsers, index: Index) -> Steps[dict[str, UserState]]:
-    documents = yield from stored_documents(request.users, ("seen",), index)
+def _fetch_users(request: FetchUsers, index: Index) -> dict[str, UserState]:
+    documents = stored_documents(request.users, ("seen",), index)
     return {document["_id"]: _state(document) for document in documents}
 
 
-def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
+def _change_users(request: ChangeUsers, index: Index) -> Changed:
     conflicts: set[str] = set()
     refused: dict[str, str] = {}
     for states in _by_bytes(request):
         operations = [line for user, state in states.items() for line in _operation(user, state, index)]
-        body = yield index.call("POST", "_bulk", operations)
+        body = index.send(index.call("POST", "_bulk", operations))
         check_items(body["items"], index)
         for item in body["items"]:
             (result,) = item.values()
@@ -82,17 +82,17 @@ def _change_users(request: ChangeUsers, index: Index) -> Steps[Changed]:
     return Changed(frozenset(conflicts), refused)
 
 
-def _remove_users(request: RemoveUsers, index: Index) -> Steps[set[str]]:
+def _remove_users(request: RemoveUsers, index: Index) -> set[str]:
     users, removed = request.users, set[str]()
     waits = pauses_after_conflicts(REMOVAL_DEADLINE)
     while True:
-        documents = yield from stored_documents(users, None, index)
+        documents = stored_documents(users, None, index)
         operations = [
             line for document in documents if document["_source"].get("seen") for line in _removal(document, index)
         ]
         if not operations:
             return removed
-        results = yield from bulk(operations, index)
+        results = bulk(operations, index)
         removed |= {result["_id"] for result in results if result["status"] < 300}
         users = tuple(result["_id"] for result in results if result["status"] in CONFLICT)
         if not users:
@@ -102,10 +102,10 @@ def _remove_users(request: RemoveUsers, index: Index) -> Steps[set[str]]:
                 f"{index.name}: the seen items of users {', '.join(users)} were not removed, because other programs "
                 "keep writing their documents: try again later"
             )
-        yield pause
+        index.send(pause)
 
 
-def _list_users(request: ListUsers, index: Index) -> Steps[list[str]]:
+def _list_users(request: ListUsers, index: Index) -> list[str]:
     query = {
         "bool": {
             "filter": [{"range": {"seen.newest": {"gt": 0, "lt": request.before}}}],
@@ -113,7 +113,7 @@ def _list_users(request: ListUsers, index: Index) -> Steps[list[str]]:
         }
     }
     search = {"query": query, "size": PAGE, "_source": False, "track_total_hits": False, "sort": ["_doc"]}
-    body = yield index.call("POST", "_search", search, **WHOLE)
+    body = index.send(index.call("POST", "_search", search, **WHOLE))
     check_complete(body, index.name)
     return [hit["_id"] for hit in body["hits"]["hits"]]
 
