@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from es_simhash.client.adding import RefreshOption
     from es_simhash.client.opening import Opening
-    from es_simhash.contract import Flow, KeysState
+    from es_simhash.contract import KeysState
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
     from es_simhash.verbs.ingest import OnDuplicate

@@ -11,7 +11,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.client.group_commit import Together, Work
-from es_simhash.contract import Refresh, ask
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
-    from es_simhash.contract import Flow, KeysState
+    from es_simhash.contract import Flow, KeysState, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
@@ -156,7 +155,7 @@ class Adding:
         items = [replace(item, searched=each) for item, each in zip(items, searched, strict=True)]
         added: list[Outcome | None] = together(self._store, self._writes, items)
         while again := [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]:
-            others = iter((together(self._store, self._writes, again)))
+            others = iter(together(self._store, self._writes, again))
             added = [each or next(others) for each in added]
         return [each for each in added if each is not None]
 
@@ -185,7 +184,7 @@ class Adding:
         """Ask search about documents, while others are written."""
         if self._adder is None or self._outdated:
             return [None] * len(items)
-        return (self._adder.search([item.document for item in items], items[0].options))
+        return self._adder.search([item.document for item in items], items[0].options)
 
     def _count_writes(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
         """Return how many of the first documents can be added by one request, while others are written.
@@ -220,9 +219,7 @@ class Adding:
             self._adder = Adder(options, self._deadline)
         if self._outdated:
             self._adder.outdated, self._outdated = True, False
-        return (
-            self._adder.add([item.document for item in items], options, [item.searched for item in items])
-        )
+        return self._adder.add([item.document for item in items], options, [item.searched for item in items])
 
 
 def count_together(waiting: Iterable[_Item]) -> int:

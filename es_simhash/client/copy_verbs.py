@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from es_simhash.client.arguments import checked_kinds
 from es_simhash.client.review_verbs import ReviewVerbs
-from es_simhash.contract import Describe, Locate, SwitchAlias, ask
 from es_simhash.errors import InputError, SchemeMismatch, count_of
 from es_simhash.ingest.write_order import whole_documents
 from es_simhash.verbs.setup import explain_not_set_up
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash.client.drivers import Stream
-    from es_simhash.contract import Flow
     from es_simhash.ingest.performer import Performer
     from es_simhash.ingest.write_order import Position, WholeDocument
 
@@ -93,7 +91,7 @@ class CopyVerbs(ReviewVerbs):
                 f"{name} has {count_of(location.documents, 'document')} without the keys {', '.join(missing)}: copy to "
                 "a new index or file (--to), or choose the keys that it has (--keys)"
             )
-        return (self._setup(kinds, False))
+        return self._setup(kinds, False)
 
     def switch_alias(self, alias: str, to: str, *, check: bool = False) -> None:
         """Take an alias from the indices of this store and give it to another index, in one request.

@@ -12,7 +12,7 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.near_query import check_near, check_no_confirm, checked_fingerprint, near_query
 from es_simhash.client.writing_verbs import WritingVerbs
-from es_simhash.contract import Fetch, Refresh, Scan, ask
+from es_simhash.contract import Scan
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.text_fields import field_names, text_or_none
@@ -80,7 +80,7 @@ class DocumentVerbs(WritingVerbs):
     ) -> Matches:
         resolved = self._opening.resolve(rule)
         value, digest = checked_fingerprint(fingerprint, resolved.bits)
-        return (similar_to_fingerprint(self._store, value, digest, resolved, filter, time))
+        return similar_to_fingerprint(self._store, value, digest, resolved, filter, time)
 
     def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -123,7 +123,7 @@ class DocumentVerbs(WritingVerbs):
     ) -> list[Matches]:
         resolved = self._opening.resolve(rule)
         fingerprinter = self._opening.fingerprinter()
-        return (similar(self._store, texts, fingerprinter, resolved, filter, times))
+        return similar(self._store, texts, fingerprinter, resolved, filter, times)
 
     def similar_to(
         self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
@@ -137,7 +137,7 @@ class DocumentVerbs(WritingVerbs):
 
     def _similar_to(self, id: str, rule: DuplicateRule, filter: Mapping[str, Any] | None) -> Matches:
         resolved = self._opening.resolve(rule)
-        return (similar_to_stored(self._store, id, resolved, filter))
+        return similar_to_stored(self._store, id, resolved, filter)
 
     def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]:
         """Return the Rows of documents as last written, by id: what :meth:`export` returns.
@@ -148,7 +148,7 @@ class DocumentVerbs(WritingVerbs):
 
     def _fetch(self, ids: tuple[str, ...]) -> dict[str, Row]:
         self._opening.check()
-        return (self._store.fetch(ids))
+        return self._store.fetch(ids)
 
     def export(self, *, filter: Mapping[str, Any] | None = None) -> Stream[Row]:
         """Return the fingerprint, digest, group and original of every document, in no particular order.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import CheckTimeField, Describe, DescribeKeys, ask
 from es_simhash.errors import InputError, NotSetUp, SchemeError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -15,7 +14,7 @@ from es_simhash.verbs.rule import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Flow, KeysState
+    from es_simhash.contract import KeysState
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.rule import ResolvedRule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.client.arguments import check_optional_filter, checked_ids
 from es_simhash.client.document_verbs import DocumentVerbs
-from es_simhash.contract import Count, Dependents, Fetch, FetchFields, Refresh, Scan, ask, each_page
+from es_simhash.contract import Scan, each_page
 from es_simhash.errors import InputError
 from es_simhash.review.findings import Review, ReviewedGroup
 from es_simhash.review.group_table import GroupTable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.client.drivers import Stream
-    from es_simhash.contract import Flow, ScanPage
+    from es_simhash.contract import ScanPage, Store
     from es_simhash.ingest.performer import Performer
     from es_simhash.review.group_table import GroupMember, GroupSummary
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
@@ -90,9 +90,7 @@ class ReviewVerbs(DocumentVerbs):
                 table.add(each for each in rows.values() if each.group == row.group and not each.damaged)
             return list(table.members(row.group))
 
-    def sources(
-        self, ids: Iterable[str | int], *, fields: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Any]]:
+    def sources(self, ids: Iterable[str | int], *, fields: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
         """Return stored documents as they were written, by id. Ids that do not exist are left out.
 
         All ids are asked for in one request: a hundred are fine.
@@ -104,7 +102,7 @@ class ReviewVerbs(DocumentVerbs):
 
     def _sources(self, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
         self._opening.check()
-        return (self._store.fetch_fields(ids, fields))
+        return self._store.fetch_fields(ids, fields)
 
     def review(
         self,
@@ -219,11 +217,11 @@ class ReviewVerbs(DocumentVerbs):
         save: Callable[[Mapping[str, dict[str, Any]]], None] | None,
     ) -> int:
         resolved = self._opening.resolve(rule)
-        return (remove_duplicates(self._store, duplicates, resolved, filter, save))
+        return remove_duplicates(self._store, duplicates, resolved, filter, save)
 
 
-def _with_outside(store: Store, 
-    shown: Sequence[tuple[GroupSummary, tuple[GroupMember, ...]]], rule: ResolvedRule
+def _with_outside(
+    store: Store, shown: Sequence[tuple[GroupSummary, tuple[GroupMember, ...]]], rule: ResolvedRule
 ) -> list[ReviewedGroup]:
     """Return the groups, each with the ids of its members that are no duplicates of the head."""
     ids = {member.id for _, members in shown for member in members} | {summary.group for summary, _ in shown}

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from es_simhash.contract import Refresh, ask
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -48,7 +46,7 @@ class Runs:
     def change(self, flow: Flow[T]) -> T:
         """Perform a flow that changes documents, and makes search find that."""
         try:
-            return (flow)
+            return flow
         finally:
             self._adding.others_wrote(refreshed=True)
 

@@ -13,7 +13,7 @@ from es_simhash.verbs import seen as verbs
 
 if TYPE_CHECKING:
     from es_simhash.bloom import Item
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, Store
     from es_simhash.verbs.seen import SeenReport, SeenStats
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
@@ -76,7 +76,7 @@ class SeenVerbs:
 
     def _add(self, items: dict[str, list[Item]], *, rebuild: bool) -> SeenReport:
         config = self._config(makes_file=True)
-        return (verbs.add(self._store, config, items, _now(), self._deadline, rebuild=rebuild))
+        return verbs.add(self._store, config, items, _now(), self._deadline, rebuild=rebuild)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -88,7 +88,7 @@ class SeenVerbs:
 
     def _unseen(self, items: dict[str, list[Item]]) -> dict[str, list[Item]]:
         config = self._config(makes_file=True)
-        return (verbs.unseen(self._store, config, items))
+        return verbs.unseen(self._store, config, items)
 
     def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
         """Return for each item whether the user might have seen it. False is certain."""
@@ -96,7 +96,7 @@ class SeenVerbs:
 
     def _might_have_seen(self, items: dict[str, list[Item]]) -> dict[str, list[bool]]:
         config = self._config(makes_file=True)
-        return (verbs.might_have_seen(self._store, config, items))
+        return verbs.might_have_seen(self._store, config, items)
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """Make items unseen until they are added again.
@@ -115,7 +115,7 @@ class SeenVerbs:
 
     def _forget(self, items: dict[str, list[Item]]) -> SeenReport:
         config = self._config()
-        return (verbs.forget(self._store, config, items, self._deadline))
+        return verbs.forget(self._store, config, items, self._deadline)
 
     def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
         """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
@@ -130,7 +130,7 @@ class SeenVerbs:
 
     def _rotate(self, users: list[str] | None, before: int | None) -> SeenReport:
         config = self._config()
-        return (verbs.rotate(self._store, config, users, _now(), before, self._deadline))
+        return verbs.rotate(self._store, config, users, _now(), before, self._deadline)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
@@ -138,7 +138,7 @@ class SeenVerbs:
 
     def _stats(self, user: str) -> SeenStats:
         config = self._config()
-        return (verbs.stats(self._store, config, user))
+        return verbs.stats(self._store, config, user)
 
     def clear(self, user: str | int) -> None:
         """Forget everything that a user has seen."""
@@ -157,7 +157,7 @@ class SeenVerbs:
 
     def _remove(self, user: str) -> bool:
         self._config()
-        return bool((verbs.remove(self._store, [user])))
+        return bool(verbs.remove(self._store, [user]))
 
     def _of_user(self, user: str, flow: Flow[dict[str, Any]]) -> Any:
         return (flow)[user]
@@ -169,8 +169,8 @@ class SeenVerbs:
             embedded store. The other verbs do not: the name of the file may be mistyped.
         """
         if self._stored is None:
-            self._stored = verbs.check(self._store, 
-                self._chosen, self._name, embedded=self._embedded, makes_file=makes_file
+            self._stored = verbs.check(
+                self._store, self._chosen, self._name, embedded=self._embedded, makes_file=makes_file
             )
         return self._stored
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from es_simhash.client.arguments import (
     checked_kinds,
 )
-from es_simhash.contract import SetUp, SetUpKeys, ask
 from es_simhash.similarity.rule import rule_of
 from es_simhash.verbs.doctor import doctor
 from es_simhash.verbs.group import no_progress
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from es_simhash.client.opening import Opening
-    from es_simhash.contract import Flow
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
     from es_simhash.verbs.doctor import Diagnosis

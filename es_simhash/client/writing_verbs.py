@@ -15,7 +15,7 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.opening import keys_of_new_store
 from es_simhash.client.runs import Runs
-from es_simhash.contract import Count, Locate, Scan, ask
+from es_simhash.contract import Count, Scan
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.free_memory import free_memory
 from es_simhash.ingest.batches import BATCH, Source
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from es_simhash.client.drivers import Stream
     from es_simhash.client.opening import Opening
-    from es_simhash.contract import Flow, KeysState
+    from es_simhash.contract import KeysState
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.performer import Performer
@@ -194,7 +194,7 @@ class WritingVerbs(AddVerbs):
         if self._embedded:  # otherwise a count creates the file
             self._opening.check()
         try:
-            return (self._store.count_(count))
+            return self._store.count_(count)
         except NotSetUp as error:
             location = self._store.locate()
             raise setup.does_not_exist(location, self._opening.name) from error
@@ -213,7 +213,7 @@ class WritingVerbs(AddVerbs):
 
     def _remove(self, ids: list[str], rule: DuplicateRule, filter: Mapping[str, Any] | None) -> set[str]:
         resolved = self._opening.resolve(rule)
-        return (self._runs.change(remove(ids, resolved, filter)))
+        return self._runs.change(remove(ids, resolved, filter))
 
     def remove_matching(
         self,
@@ -239,7 +239,7 @@ class WritingVerbs(AddVerbs):
         self, matching: Mapping[str, Any], rule: DuplicateRule, filter: Mapping[str, Any] | None, everything: bool
     ) -> int:
         resolved = self._opening.resolve(rule)
-        return (self._runs.change(remove_matching(matching, resolved, filter, everything=everything)))
+        return self._runs.change(remove_matching(matching, resolved, filter, everything=everything))
 
     def group(
         self,
@@ -275,7 +275,7 @@ class WritingVerbs(AddVerbs):
         self, rule: DuplicateRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
     ) -> GroupReport:
         resolved = self._opening.resolve(rule)
-        return (self._runs.change(group(resolved, filter, head, progress, free_memory())))
+        return self._runs.change(group(resolved, filter, head, progress, free_memory()))
 
     def write_links(
         self,
@@ -318,4 +318,4 @@ class WritingVerbs(AddVerbs):
                     raise InputError(f"{line.place}: {line.problem}")
             return [new_link(line.document, line.place, scheme) for line in lines]
 
-        return (self._runs.change(write_links(take, resolved, filter, progress)))
+        return self._runs.change(write_links(take, resolved, filter, progress))

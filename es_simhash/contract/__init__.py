@@ -1,110 +1,34 @@
-"""What can a store be asked? Each request is a frozen dataclass, which names the type of its reply."""
+"""What does every store do? The Store protocol, and the values that its methods take and return."""
 
-from es_simhash.contract.candidates import Candidates, Dependents, Found
-from es_simhash.contract.documents import (
-    Annotate,
-    Count,
-    Fetch,
-    FetchFields,
-    Refresh,
-    Relink,
-    Remove,
-    Scan,
-    ScanPage,
-    Write,
-    Written,
-    each_page,
-)
-from es_simhash.contract.fingerprints import FingerprintPage, ReadFingerprints
-from es_simhash.contract.health import (
-    Check,
-    CountKeys,
-    Examine,
-    Locate,
-    Location,
-    MeasureSpace,
-    Space,
-    Status,
-    similar_first,
-)
-from es_simhash.contract.request import AsyncStore, AtOnce, Flow, Request, Store, ask, handler_of
+from es_simhash.contract.candidates import Candidates, Found
+from es_simhash.contract.documents import Scan, ScanPage, Written, pages
+from es_simhash.contract.fingerprints import FingerprintPage
+from es_simhash.contract.health import Check, Location, Space, Status, similar_first
 from es_simhash.contract.rows import Entry, Link, Probe, Row
-from es_simhash.contract.seen import (
-    Changed,
-    ChangeUsers,
-    DescribeSeen,
-    FetchUsers,
-    ListUsers,
-    RemoveUsers,
-    SetUpSeen,
-    UserState,
-    seen_mismatch,
-)
-from es_simhash.contract.setup import (
-    CheckTimeField,
-    CompleteKeys,
-    Describe,
-    DescribeKeys,
-    KeysState,
-    SetUp,
-    SetUpKeys,
-    SwitchAlias,
-    scheme_mismatch,
-)
+from es_simhash.contract.seen import Changed, UserState, seen_mismatch
+from es_simhash.contract.setup import KeysState, scheme_mismatch
+from es_simhash.contract.store import Store
 
 __all__ = [
-    "Annotate",
-    "AsyncStore",
-    "AtOnce",
     "Candidates",
-    "ChangeUsers",
     "Changed",
     "Check",
-    "CheckTimeField",
-    "CompleteKeys",
-    "Count",
-    "CountKeys",
-    "Dependents",
-    "Describe",
-    "DescribeKeys",
-    "DescribeSeen",
     "Entry",
-    "Examine",
-    "Fetch",
-    "FetchFields",
-    "FetchUsers",
     "FingerprintPage",
-    "Flow",
     "Found",
     "KeysState",
     "Link",
-    "ListUsers",
-    "Locate",
     "Location",
-    "MeasureSpace",
     "Probe",
-    "ReadFingerprints",
-    "Refresh",
-    "Relink",
-    "Remove",
-    "RemoveUsers",
-    "Request",
     "Row",
     "Scan",
     "ScanPage",
-    "SetUp",
-    "SetUpKeys",
-    "SetUpSeen",
     "Space",
     "Status",
     "Store",
-    "SwitchAlias",
     "UserState",
-    "Write",
     "Written",
-    "ask",
-    "each_page",
-    "handler_of",
+    "pages",
     "scheme_mismatch",
     "seen_mismatch",
     "similar_first",

@@ -1,11 +1,10 @@
-"""Requests that search: which documents may be near others, and which are linked to others."""
+"""Which documents may be near others: what to look for, and what was found."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract.request import Request
 from es_simhash.search.hamming import hamming_distance
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """The reply to Candidates.
+    """What ``candidates`` found.
 
     :param rows: no document comes twice.
     :param left_out: for the index of a Probe, how many documents were left out, because ``most`` or
@@ -35,9 +34,9 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Candidates(Request[Found]):
-    """Return Rows that include everything within ``max_distance`` of a Probe's fingerprint, with its digest, or with
-    the keys that one of its queries asks for.
+class Candidates:
+    """A look-up of everything within ``max_distance`` of a Probe's fingerprint, with its digest, or with the keys that
+    one of its queries asks for.
 
     The Rows have their keys and lengths if a Probe has queries; else they come without.
 
@@ -108,15 +107,3 @@ class Candidates(Request[Found]):
             if queries:
                 found.setdefault((queries, probe.times), []).append(index)
         return found
-
-
-@dataclass(frozen=True)
-class Dependents(Request["set[str]"]):
-    """Return the ids of documents that are linked to these documents. The documents themselves are left out.
-
-    :param originals: ids that a ``duplicate_of`` may name.
-    :param heads: ids that a ``group`` may name.
-    """
-
-    originals: tuple[str, ...]
-    heads: tuple[str, ...]

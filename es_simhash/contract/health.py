@@ -1,12 +1,10 @@
-"""Requests on the store itself: what is at its address, what is wrong with it, and what fills it."""
+"""What is at the address of a store, what is wrong with it, and what fills it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
-
-from es_simhash.contract.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,14 +27,6 @@ class Location:
     exists: bool
     documents: int = 0
     others: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Locate(Request[Location]):
-    """Return what is at the address of a store, for a message to a user whose store was not set up.
-
-    It makes nothing. If the store may not list its neighbours, ``others`` is empty.
-    """
 
 
 def similar_first(name: str, others: Iterable[str]) -> tuple[str, ...]:
@@ -62,14 +52,6 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Examine(Request["tuple[Check, ...]"]):
-    """Look for everything in the store that a load needs. Nothing is written.
-
-    A fault is a Check, and no error: also if the store cannot be reached.
-    """
-
-
-@dataclass(frozen=True)
 class Space:
     """How many bytes a store takes.
 
@@ -81,20 +63,3 @@ class Space:
     total: int | None = None
     fields: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class MeasureSpace(Request[Space]):
-    """Return how many bytes the store and its fields take. It may read the whole store."""
-
-
-@dataclass(frozen=True)
-class CountKeys(Request["tuple[tuple[str, int], ...]"]):
-    """Return the most frequent keys of texts, each with its number of documents, the most frequent first.
-
-    Block keys are left out: the fingerprints say the same. In an index of several shards numbers may be too low.
-
-    :param most: the most keys.
-    """
-
-    most: int

@@ -1,11 +1,10 @@
-"""Requests on the items that users have seen."""
+"""What a store holds of the items that users have seen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract.request import Request
 from es_simhash.errors import FilterMismatch
 
 if TYPE_CHECKING:
@@ -32,22 +31,6 @@ class UserState:
     damaged: str | None = None
 
 
-@dataclass(frozen=True)
-class DescribeSeen(Request["SeenConfig | None"]):
-    """Return the configuration of seen items that the store was set up with; None if it was not set up."""
-
-
-@dataclass(frozen=True)
-class SetUpSeen(Request[str]):
-    """Make the index, the table or the fields that are missing.
-
-    Replies ``created``, ``added`` or ``unchanged``. A store that was set up with another configuration keeps that one,
-    and raises FilterMismatch.
-    """
-
-    config: SeenConfig
-
-
 def seen_mismatch(stored: SeenConfig, config: Mapping[str, Any], name: str) -> FilterMismatch:
     """Return the error for a store that was set up with another configuration of seen items.
 
@@ -61,15 +44,8 @@ def seen_mismatch(stored: SeenConfig, config: Mapping[str, Any], name: str) -> F
 
 
 @dataclass(frozen=True)
-class FetchUsers(Request["dict[str, UserState]"]):
-    """Return the states of these users as last written, without a search. Users without a document are left out."""
-
-    users: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Changed:
-    """The reply to ChangeUsers.
+    """What ``change_users`` did.
 
     :param conflicts: users whose document changed since it was read, or for whom the store was too busy. Read them
         again, and try again.
@@ -78,32 +54,3 @@ class Changed:
 
     conflicts: frozenset[str]
     refused: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class ChangeUsers(Request[Changed]):
-    """Write the state of each user whose document still has the state's version. Other fields stay as they are."""
-
-    states: Mapping[str, UserState]
-
-
-@dataclass(frozen=True)
-class RemoveUsers(Request["set[str]"]):
-    """Remove the seen items from users' documents, and remove documents that hold nothing else.
-
-    Replies the users that had seen items.
-    """
-
-    users: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ListUsers(Request["list[str]"]):
-    """Return some users whose newest generation started before a time; none if there are no more.
-
-    :param before: seconds since 1970.
-    :param without: users to leave out.
-    """
-
-    before: int
-    without: tuple[str, ...] = ()

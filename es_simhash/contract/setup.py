@@ -1,4 +1,4 @@
-"""Requests that set a store up, and that ask how it was set up."""
+"""How a store was set up: its Scheme and its keys."""
 
 from __future__ import annotations
 
@@ -6,36 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract.request import Request
 from es_simhash.errors import SchemeMismatch, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from es_simhash.fingerprinting.scheme import Scheme
-
-
-@dataclass(frozen=True)
-class Describe(Request["Scheme | None"]):
-    """Return the Scheme that the store was set up with; None if it was not set up."""
-
-
-@dataclass(frozen=True)
-class SetUp(Request[str]):
-    """Make the index, the file or the fields that are missing.
-
-    Replies ``created``, ``added`` (the fields, to an index that existed) or ``unchanged``. A store that was set up with
-    another Scheme keeps that one, and raises SchemeMismatch.
-
-    :param keys: kinds of keys that the store gets if it was not set up before. A store that was set up keeps its kinds.
-        So no other program finds the store set up and without these keys.
-    :param template: the name becomes an alias of indices, of which the newest is written; the indices that it rolls
-        over to are set up like it. A store that has none of this raises Unsupported.
-    """
-
-    scheme: Scheme
-    keys: tuple[str, ...] = ()
-    template: bool = False
 
 
 def scheme_mismatch(stored: Scheme, scheme: Scheme, name: str) -> SchemeMismatch:
@@ -90,54 +66,3 @@ class KeysState:
             if are_names and isinstance(complete, bool):
                 return cls(tuple(kinds or ()), complete)
         raise StoreError(f"the state of the keys in the store is damaged, it is {values!r}: put it back")
-
-
-@dataclass(frozen=True)
-class DescribeKeys(Request[KeysState]):
-    """Return which keys the store has; no kinds if it has none, or if it was not set up."""
-
-
-@dataclass(frozen=True)
-class SetUpKeys(Request[str]):
-    """Record that the store has these kinds of keys, besides those that it has. A store that was not set up raises
-    NotSetUp.
-
-    Replies ``added``, or ``unchanged`` if it has them all. If a kind is added to a store that has fingerprinted
-    documents, the keys are incomplete.
-    """
-
-    kinds: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CompleteKeys(Request[None]):
-    """Record that every fingerprinted document has its keys. A store without kinds of keys stays as it is. A store that
-    was not set up raises NotSetUp.
-    """
-
-
-@dataclass(frozen=True)
-class CheckTimeField(Request[None]):
-    """Check that the store can compare the times in a field of the documents.
-
-    :raises InputError: if it cannot. The message says how to change that.
-    """
-
-    field: str
-
-
-@dataclass(frozen=True)
-class SwitchAlias(Request[None]):
-    """Take an alias from the indices of this store, and give it to another index of the server, at one moment.
-
-    It keeps its filter. If the other index alone has the alias already, nothing is done. A store without aliases raises
-    Unsupported.
-
-    :param to: name of the other index, or of an alias that it alone has.
-    :param check: change nothing, and do not look at the other index: it may not exist yet.
-    :raises InputError: if this store's indices do not have the alias, or if others have it too.
-    """
-
-    alias: str
-    to: str
-    check: bool = False

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.contract import CompleteKeys, Refresh, Scan, ask
+from es_simhash.contract import Scan
 from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import BATCH, Source

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import FetchFields, Refresh, Scan, ask, each_page
+from es_simhash.contract import Scan, each_page
 from es_simhash.lines import Line
 from es_simhash.temporary import temporary_database, temporary_file
 from es_simhash.values import value

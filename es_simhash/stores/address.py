@@ -18,21 +18,24 @@ import os
 from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
+from es_simhash.retries import Retrying
 from es_simhash.stores.clients import ELASTICSEARCH, OPENSEARCH, product_of
 from es_simhash.stores.elasticsearch.routing import Routing
-from es_simhash.stores.sqlite import AsyncSqliteStore, SqliteStore
+from es_simhash.stores.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
-    from es_simhash.contract import AsyncStore, Store
+    from es_simhash.contract import Store
+    from es_simhash.retries import Patience
     from es_simhash.stores.clients import Product
+    from es_simhash.stores.elasticsearch.store import IndexStore
 
 DEFAULT_ADDRESS = "sqlite:///es-simhash.db"
 DEFAULT_INDEX = "es-simhash"
@@ -50,9 +53,11 @@ _ENCODE = "in a user, password or index write % / ? # @ as %25 %2F %3F %23 %40"
 
 
 def open_store(
-    address: str | Elasticsearch | OpenSearch | Store | None,
+    address: str | Elasticsearch | AsyncElasticsearch | OpenSearch | AsyncOpenSearch | Store | None,
     index: str | None = None,
     *,
+    patience: Patience,
+    is_async: bool = False,
     default_index: str = DEFAULT_INDEX,
     routing: str | None = None,
     **options: Any,
@@ -63,24 +68,17 @@ def open_store(
 
     :param address: None for :func:`default_address`.
     :param index: name of the index. Use it if ``address`` is a client, or a URL without an index.
+    :param patience: for how long requests are retried. A store of the caller's own class keeps its own rule.
+    :param is_async: an async class uses the store, so its client is async.
     :param default_index: the index, if neither ``address`` nor ``index`` names one.
     :param routing: the store reads and writes the documents with this routing value alone.
     :param options: options of :class:`elasticsearch.Elasticsearch`, or of :class:`opensearchpy.OpenSearch`.
     :raises InputError: if the address or an option is invalid.
     """
-    return cast("Store", _open(address, index, default_index, routing, options, is_async=False))
-
-
-def open_async_store(
-    address: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None,
-    index: str | None = None,
-    *,
-    default_index: str = DEFAULT_INDEX,
-    routing: str | None = None,
-    **options: Any,
-) -> AsyncStore:
-    """Return an async store, as :func:`open_store` returns a sync one."""
-    return cast("AsyncStore", _open(address, index, default_index, routing, options, is_async=True))
+    store: Any = _open(address, index, default_index, routing, options, is_async=is_async)
+    if isinstance(store, Retrying):
+        store.patience = patience
+    return store  # type: ignore[no-any-return]
 
 
 _USERS = ("Documents and SeenItems", "AsyncDocuments and AsyncSeenItems")
@@ -93,10 +91,10 @@ def _open(
     if isinstance(address, str | None):
         address, routing = _routing_of(_address_or_default(address), routing)
         if (path := _sqlite_path(address, index, routing, options)) is not None:
-            return AsyncSqliteStore(path) if is_async else SqliteStore(path)
+            return SqliteStore(path)
         server = _parse_url(address, index, default_index, options)
         return _index_store(server, _checked_routing(routing), is_async=is_async)
-    if hasattr(address, "perform"):
+    if hasattr(address, "candidates"):
         if routing is not None:
             raise InputError("routing is given with a store that is open: open it with its routing")
         return address
@@ -115,7 +113,8 @@ def _open(
     index = _checked_index(index)
     name = f"{product.prefix}{host}/{index}"
     value = _checked_routing(routing)
-    return _store_class(is_async)(address, index, name, product.dialect_of(module), owned=False, routing=value)
+    dialect = product.dialect_of(module)
+    return _store_class()(address, index, name, dialect, is_async=is_async, owned=False, routing=value)
 
 
 def _routing_of(address: str, routing: str | None) -> tuple[str, str | None]:
@@ -147,13 +146,13 @@ def _index_store(server: _Server, routing: Routing | None, *, is_async: bool) ->
         ) from error
     name = f"{server.name}/{server.index}"
     dialect = product.dialect_of(module)
-    return _store_class(is_async)(client, server.index, name, dialect, owned=True, routing=routing)
+    return _store_class()(client, server.index, name, dialect, is_async=is_async, owned=True, routing=routing)
 
 
-def _store_class(is_async: bool) -> Any:
-    from es_simhash.stores.elasticsearch import store  # a file does not need it
+def _store_class() -> type[IndexStore]:
+    from es_simhash.stores.elasticsearch.store import IndexStore  # a file does not need it
 
-    return store.AsyncIndexStore if is_async else store.IndexStore
+    return IndexStore
 
 
 def default_address() -> str:

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Entry, Fetch, Probe, Write, ask
+from es_simhash.contract import Candidates, Entry, Probe
 from es_simhash.drive import Pause
 from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
 from es_simhash.search.filters import matches
@@ -29,7 +29,7 @@ from es_simhash.verbs.ingest import Ingest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Flow, Row, Written
+    from es_simhash.contract import Row, Store, Written
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.memory import Memory
     from es_simhash.verbs.outcome import Document, Outcome

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Annotate, Fetch, Row, ask
 from es_simhash.verbs.ingest import Decision, Ingest
 from es_simhash.verbs.outcome import Document, StoredDocument
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from es_simhash.contract import Flow, Written
+    from es_simhash.contract import Row, Store, Written
     from es_simhash.verbs.rule import ResolvedRule
 
 

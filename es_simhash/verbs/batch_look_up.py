@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Fetch, Row, ask
+from es_simhash.contract import Candidates, Row
 from es_simhash.errors import TooLarge, TooManyCandidates
 from es_simhash.verbs.memory import candidates_without_stale
 from es_simhash.verbs.outcome import Document, Outcome, failed
@@ -18,7 +18,6 @@ from es_simhash.verbs.outcome import Document, Outcome, failed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Flow
     from es_simhash.verbs.memory import Memory
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.stored_fingerprints import StoredFingerprints

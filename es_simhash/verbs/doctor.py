@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Check, Describe, DescribeKeys, Examine, ask, scheme_mismatch
+from es_simhash.contract import Check, scheme_mismatch
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Flow, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 
 _WORTHLESS = ("server", "file", "index")
@@ -47,14 +47,14 @@ def doctor(store: Store, name: str, fingerprinter: Callable[[], Flow[Fingerprint
     :param name: of the store.
     :param fingerprinter: returns the Fingerprinter of this program.
     """
-    checks = list((store.examine()))
+    checks = list(store.examine())
     if any(check.status == "problem" and check.name in _WORTHLESS for check in checks):
         reason = "the store cannot be asked: see the problem above"
         return Diagnosis(name, (*checks, *(Check(each, "not tried", reason) for each in ("Scheme", "keys"))))
     found = []
     for title, look in (("Scheme", _scheme(name, fingerprinter)), ("keys", _keys(name))):
         try:
-            found.append((look))
+            found.append(look)
         except SimhashError as error:
             if all(check.text != str(error) for check in checks):
                 found.append(Check(title, "problem", str(error)))

@@ -40,9 +40,7 @@ class DocumentWriter:
         self._refused = 0
         self._reasons: set[str] = set()
 
-    def write(
-        self, rows: Sequence[Row], documents: Mapping[str, Document]
-    ) -> tuple[dict[str, str], frozenset[str]]:
+    def write(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> tuple[dict[str, str], frozenset[str]]:
         """Write Rows, and send again those that the store is too busy for.
 
         :param documents: by id.

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Fetch, FetchFields, ask
 from es_simhash.errors import StoreError, unfinished
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.verbs.remove import remove_some
@@ -18,7 +17,7 @@ from es_simhash.verbs.remove import remove_some
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.verbs.rule import ResolvedRule
 
 BATCH = 500
@@ -55,7 +54,8 @@ def duplicates_of_heads(store: Store, rows: Sequence[Row], rule: ResolvedRule) -
     return [_duplicate(head, row) for head, row in (rule.duplicates(store, pairs))]
 
 
-def remove_duplicates(store: Store, 
+def remove_duplicates(
+    store: Store,
     duplicates: Iterable[Duplicate],
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
@@ -82,7 +82,7 @@ def remove_duplicates(store: Store,
             versions = {row.id: row.version for _, row in (rule.duplicates(store, found))}
             if versions:
                 if save is not None:
-                    save((_sources(store, sorted(versions))))
+                    save(_sources(store, sorted(versions)))
                 remove_some(store, frozenset(versions), rule, versions, filter, removed)
         except StoreError as error:
             report = f"{count + len(removed):,} documents were removed: remove the other duplicates again"

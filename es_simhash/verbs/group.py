@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Count, Fetch, Refresh, Relink, Scan, ask, each_page
+from es_simhash.contract import Candidates, Scan, each_page
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Link, ScanPage
+    from es_simhash.contract import Link, ScanPage, Store
     from es_simhash.verbs.pool import Pool
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -94,7 +94,8 @@ def check_head(head: object) -> None:
         raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
 
 
-def group(store: Store, 
+def group(
+    store: Store,
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
     head: Head = "earliest",
@@ -195,8 +196,8 @@ def _write(store: Store, changes: Iterator[tuple[str, Link]], count: int, progre
     return changed, conflicts
 
 
-def _links(store: Store, 
-    pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
+def _links(
+    store: Store, pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return for each document the position of the head of its group, and of its original or -1: two arrays (n,).
 
@@ -240,8 +241,8 @@ def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: in
     return texts.is_enough(texts.similarity(features[one], features[other]))
 
 
-def _pairs_by_keys(store: Store, 
-    pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
+def _pairs_by_keys(
+    store: Store, pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
 
@@ -294,7 +295,7 @@ def _stored_keys(store: Store, ids: Sequence[str], texts: Texts) -> dict[str, Te
         for id, row in rows.items()
         if row.length is not None and row.length > LONGEST_WITH_GRAMS
     }
-    stored = texts.stored(store, id for id in rows if id not in keys)
+    stored = texts.stored(store, (id for id in rows if id not in keys))
     for id, text in stored.items():
         if isinstance(text, InputError):
             raise text

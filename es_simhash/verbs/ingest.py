@@ -18,7 +18,7 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.contract import Entry, Refresh, Row, Write, ask
+from es_simhash.contract import Entry, Row
 from es_simhash.drive import DEADLINE
 from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.search.filters import matches
@@ -34,7 +34,7 @@ from es_simhash.verbs.stored_fingerprints import StoredFingerprints
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Written
+    from es_simhash.contract import Store, Written
     from es_simhash.verbs.document_writer import WriteRequest
     from es_simhash.verbs.outcome import OutcomeName
     from es_simhash.verbs.rule import ResolvedRule
@@ -129,7 +129,7 @@ class Ingest:
     def decide(self, batch: LookedUp) -> dict[str, Decision]:
         """Return the decision for each document of a batch. Nothing is written yet."""
         neighbours = self._neighbours(batch)
-        return (self._decide(batch, neighbours, batch.documents, {}))
+        return self._decide(batch, neighbours, batch.documents, {})
 
     def _neighbours(self, batch: LookedUp) -> Neighbours:
         rule = self._rule
@@ -300,7 +300,6 @@ class Ingest:
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> dict[str, Row]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
-        ()  # no request
         return rows
 
     def _undecided(

@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Candidates, Found, Probe, ask
+from es_simhash.contract import Candidates, Found, Probe
 from es_simhash.search.segment_index import SegmentIndex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.verbs.rule import ResolvedRule
 
 RECENT = 32_000_000
@@ -125,8 +125,8 @@ class RecentSources:
         self._characters -= len(source)
 
 
-def candidates_without_stale(store: Store, 
-    request: Candidates, hidden: Mapping[str, Row], *, keep_stale: bool = False
+def candidates_without_stale(
+    store: Store, request: Candidates, hidden: Mapping[str, Row], *, keep_stale: bool = False
 ) -> Found:
     """Return candidates, one for each digest, without documents that search may find in a former state.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Fetch, ask
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.sample import BATCH, DOCUMENTS, draw
@@ -13,7 +12,7 @@ from es_simhash.verbs.sample import BATCH, DOCUMENTS, draw
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.sample import Drawn
@@ -38,8 +37,8 @@ class NearMiss:
     similarity: float | None
 
 
-def near_misses(store: Store, 
-    scheme: Scheme, rule: ResolvedRule, most: int, seed: int = 0, filter: Mapping[str, Any] | None = None
+def near_misses(
+    store: Store, scheme: Scheme, rule: ResolvedRule, most: int, seed: int = 0, filter: Mapping[str, Any] | None = None
 ) -> list[NearMiss]:
     """Return pairs that are no duplicates by the rule, those nearest to it first.
 
@@ -63,7 +62,7 @@ def _outside(store: Store, drawn: Sequence[Drawn], rule: ResolvedRule) -> list[N
     pairs = [(rows[a], rows[b]) for a, b, _ in drawn if a in rows and b in rows]
     pairs = [(a, b) for a, b in pairs if a.group != b.group and not (a.damaged or b.damaged)]
     duplicates = {(a.id, b.id) for a, b in (rule.duplicates(store, pairs))}
-    return (_measured(store, [(a, b) for a, b in pairs if (a.id, b.id) not in duplicates], rule))
+    return _measured(store, [(a, b) for a, b in pairs if (a.id, b.id) not in duplicates], rule)
 
 
 def _measured(store: Store, pairs: list[tuple[Row, Row]], rule: ResolvedRule) -> list[NearMiss]:
@@ -71,7 +70,7 @@ def _measured(store: Store, pairs: list[tuple[Row, Row]], rule: ResolvedRule) ->
     measured = []
     stored = {}
     if rule.texts is not None:
-        stored = rule.texts.stored(store, row.id for pair in pairs for row in pair)
+        stored = rule.texts.stored(store, (row.id for pair in pairs for row in pair))
     for a, b in pairs:
         ours, theirs = stored.get(a.id), stored.get(b.id)
         similarity = None

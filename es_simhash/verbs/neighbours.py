@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.search.keys import KeyQuery
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -250,11 +250,12 @@ class Neighbours:
             if (source := self._recent.get(self._rows[index])) is not None:
                 found[index] = self._texts.of_source(source)
         missing = [index for index in indices if index not in found]
-        stored = self._texts.stored(store, self._rows[index].id for index in missing)
+        stored = self._texts.stored(store, (self._rows[index].id for index in missing))
         return found | {index: stored.get(self._rows[index].id) for index in missing}
 
     def original_of(
-        self, store: Store,
+        self,
+        store: Store,
         id: str,
         decided_rows: Mapping[str, Row],
         before: int | None = None,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Dependents, Fetch, Link, Relink, ask
+from es_simhash.contract import Candidates, Link
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.verbs.memory import candidates_without_stale
 from es_simhash.verbs.neighbours import Neighbours
@@ -19,7 +19,7 @@ from es_simhash.verbs.neighbours import Neighbours
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.search.keys import KeyQuery
     from es_simhash.verbs.memory import Memory
     from es_simhash.verbs.rule import ResolvedRule
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 BATCH = 500
 
 
-def relink(store: Store, 
+def relink(
+    store: Store,
     changed: Collection[str],
     memory: Memory,
     rule: ResolvedRule,
@@ -162,7 +163,7 @@ class _Plan:
         texts = self.rule.texts
         if not self.rule.keys or texts is None:
             return [() for _ in rows]
-        stored = texts.stored(self._store, row.id for row in rows)
+        stored = texts.stored(self._store, (row.id for row in rows))
         found = [stored.get(row.id) for row in rows]
         return [self.rule.queries(text.keys if isinstance(text, TextFeatures) else None) for text in found]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Count, Fetch, Refresh, Remove, Scan, ask
+from es_simhash.contract import Scan
 from es_simhash.drive import DEADLINE, pauses_after_conflicts
 from es_simhash.errors import ConflictError, InputError, StoreError, count_of, unfinished
 from es_simhash.verbs.memory import Memory
@@ -13,7 +13,7 @@ from es_simhash.verbs.relink import relink
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Store
     from es_simhash.drive import Pause
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -40,7 +40,8 @@ def remove(store: Store, ids: Sequence[str], rule: ResolvedRule, filter: Mapping
     return removed
 
 
-def remove_some(store: Store, 
+def remove_some(
+    store: Store,
     ids: frozenset[str],
     rule: ResolvedRule,
     versions: Mapping[str, Any],
@@ -61,12 +62,17 @@ def remove_some(store: Store,
     removed.update(found)
     store.refresh()
     # Others may have linked documents to these in the meantime.
-    if (relink(store, found, Memory(), rule, gone=found, filter=filter)):
+    if relink(store, found, Memory(), rule, gone=found, filter=filter):
         store.refresh()
 
 
-def remove_matching(store: Store, 
-    matching: Mapping[str, Any], rule: ResolvedRule, filter: Mapping[str, Any] | None = None, *, everything: bool = True
+def remove_matching(
+    store: Store,
+    matching: Mapping[str, Any],
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
+    *,
+    everything: bool = True,
 ) -> int:
     """Remove all documents that match a filter, with or without a fingerprint, page by page.
 

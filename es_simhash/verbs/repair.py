@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.contract import AtOnce, Fetch, Refresh, ask
+from es_simhash.contract import AtOnce, Fetch
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.verbs.rule import ResolvedRule
 
 K = TypeVar("K")
@@ -23,7 +23,8 @@ AT_ONCE = 4
 """Requests at the same time."""
 
 
-def repair(store: Store, 
+def repair(
+    store: Store,
     linked_to: Iterable[tuple[str, K]],
     has_digest: Callable[[K, str], bool],
     rule: ResolvedRule,

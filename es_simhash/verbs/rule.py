@@ -16,7 +16,7 @@ from es_simhash.verbs.texts import Texts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.search.keys import KeyQuery, TextKeys
     from es_simhash.search.times import Window

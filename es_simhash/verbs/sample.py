@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import FetchFields, Refresh, Scan, ask, each_page
+from es_simhash.contract import Scan, each_page
 from es_simhash.errors import InputError
 from es_simhash.evaluation.draw import DocumentSample, draw_pairs
 from es_simhash.similarity.text_fields import text_of
@@ -13,7 +13,7 @@ from es_simhash.similarity.text_fields import text_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Flow, ScanPage
+    from es_simhash.contract import ScanPage, Store
     from es_simhash.fingerprinting.scheme import Scheme
 
 DOCUMENTS = 1_000_000
@@ -51,7 +51,8 @@ def check_sample(size: object, documents: object) -> None:
             raise InputError(f"{name} is {number!r}: use a whole number from 1")
 
 
-def draw(store: Store, 
+def draw(
+    store: Store,
     scheme: Scheme,
     size: int,
     seed: int,

@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.bloom.seen import Generation, Seen, SeenConfig
 from es_simhash.contract import (
     Changed,
-    ChangeUsers,
-    DescribeSeen,
-    FetchUsers,
-    ListUsers,
-    Locate,
-    Refresh,
-    RemoveUsers,
-    SetUpSeen,
     UserState,
-    ask,
     seen_mismatch,
 )
 from es_simhash.drive import pauses_after_conflicts
@@ -51,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.bloom import Item
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Store
 
 SEEN_DEADLINE = 30.0
 """Seconds for which a change is tried while other writers are faster."""
@@ -103,7 +94,7 @@ def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
     :raises FilterMismatch: if the store was set up with another configuration.
     """
     stored = store.describe_seen()
-    return (store.set_up_seen(_agreed(stored, config, name)))
+    return store.set_up_seen(_agreed(stored, config, name))
 
 
 def check(store: Store, config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: bool) -> SeenConfig:
@@ -173,7 +164,9 @@ def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
 # --- change ----------------------------------------------------------------------------------------------------
 
 
-def add(store: Store, config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild: bool = False) -> SeenReport:
+def add(
+    store: Store, config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild: bool = False
+) -> SeenReport:
     """Add items to users' filters.
 
     :param now: seconds since 1970.
@@ -187,12 +180,12 @@ def add(store: Store, config: SeenConfig, items: Items, now: int, deadline: floa
             seen.clear()
         return seen.add(store, items[user], now)
 
-    return (_change(store, config, tuple(items), change, deadline))
+    return _change(store, config, tuple(items), change, deadline)
 
 
 def forget(store: Store, config: SeenConfig, items: Items, deadline: float) -> SeenReport:
     """Make items unseen until they are added again. Returns for each user how many might have been seen."""
-    return (_change(store, config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline))
+    return _change(store, config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline)
 
 
 def clear(store: Store, config: SeenConfig, users: Sequence[str], deadline: float) -> SeenReport:
@@ -202,10 +195,11 @@ def clear(store: Store, config: SeenConfig, users: Sequence[str], deadline: floa
         seen.clear()
         return int(store, seen.changed)
 
-    return (_change(store, config, tuple(users), change, deadline))
+    return _change(store, config, tuple(users), change, deadline)
 
 
-def rotate(store: Store, 
+def rotate(
+    store: Store,
     config: SeenConfig,
     users: Sequence[str] | None,
     now: int,
@@ -226,7 +220,7 @@ def rotate(store: Store,
         return int(store, seen.changed)
 
     if users is not None:
-        return (_change(store, config, tuple(users), change, deadline))
+        return _change(store, config, tuple(users), change, deadline)
     total = SeenReport({}, {})
     left: set[str] = set()  # failed or not rotated: the store would list these users again and again
     while True:
@@ -284,7 +278,9 @@ def _change(store: Store, config: SeenConfig, users: tuple[str, ...], change: Ch
     return report
 
 
-def _attempt(store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport) -> tuple[str, ...]:
+def _attempt(
+    store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport
+) -> tuple[str, ...]:
     """Read, change and write once. Results go into the report. Returns the users with a conflict."""
     current = store.fetch_users(users)
     states: dict[str, UserState] = {}

@@ -8,14 +8,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from es_simhash.bloom.seen import Seen, SeenConfig
-from es_simhash.contract import FetchUsers, ListUsers, Refresh, ask
 from es_simhash.errors import FilterFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_simhash.bloom.seen import Generation
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Store
 
 MOST_USERS = 10_000
 """Users whose filters are read. In a store of more users, they stand for the others."""

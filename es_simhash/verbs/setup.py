@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Describe, Locate, SetUp, ask, scheme_mismatch
+from es_simhash.contract import scheme_mismatch
 from es_simhash.errors import NotSetUp, count_of, set_up_by
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Flow, Location
+    from es_simhash.contract import Location, Store
     from es_simhash.fingerprinting.scheme import Scheme
 
 
@@ -29,7 +29,8 @@ def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, 
         store.set_up(scheme, keys)
 
 
-def check(store: Store, 
+def check(
+    store: Store,
     scheme: Scheme,
     name: str,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Fetch, ask
+from es_simhash.contract import Candidates
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.search.keys import KeyIndex
@@ -17,7 +17,7 @@ from es_simhash.verbs.times import check_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Probe, Row
+    from es_simhash.contract import Probe, Row, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.search.keys import TextKeys
     from es_simhash.verbs.rule import ResolvedRule
@@ -62,7 +62,8 @@ class Match:
     similarity: float | None = None
 
 
-def similar(store: Store, 
+def similar(
+    store: Store,
     texts: Sequence[str],
     fingerprinter: Fingerprinter,
     rule: ResolvedRule,
@@ -79,7 +80,7 @@ def similar(store: Store,
     time_of: Sequence[int | None] = times or [None] * len(texts)
     if rule.texts is None:
         alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
-        return (_near(store, tuple(alone), rule, filter))
+        return _near(store, tuple(alone), rule, filter)
     # A text is normalised once, for its fingerprint and for what is compared of it.
     features = [rule.texts.confirm.features(text) for text in texts]
     probes = tuple(
@@ -89,11 +90,12 @@ def similar(store: Store,
     matches = _near(store, probes, rule, filter)
     confirmed = []
     for own, some in zip(features, matches, strict=True):
-        confirmed.append((_confirmed(store, some, own, rule.texts)))
+        confirmed.append(_confirmed(store, some, own, rule.texts))
     return confirmed
 
 
-def similar_to_fingerprint(store: Store, 
+def similar_to_fingerprint(
+    store: Store,
     value: int | None,
     digest: str | None,
     rule: ResolvedRule,
@@ -135,7 +137,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
     [found] = _near(store, (probe,), rule, filter, without=(id,))
     if rule.texts is None:
         return found
-    return (_confirmed(store, found, own, rule.texts))
+    return _confirmed(store, found, own, rule.texts)
 
 
 def _probe(fingerprint: Fingerprint, rule: ResolvedRule, time: int | None, keys: TextKeys | None = None) -> Probe:
@@ -147,7 +149,7 @@ def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) ->
     confirmed = Matches((), matches.left_out, matches.by_keys)
     for start in range(0, len(matches), BATCH):
         some = matches[start : start + BATCH]
-        stored = texts.stored(store, match.id for match in some if not match.exact)
+        stored = texts.stored(store, (match.id for match in some if not match.exact))
         for match in some:
             similarity = 1.0 if match.exact else texts.similarity(own, stored.get(match.id))
             if texts.is_enough(similarity):
@@ -155,7 +157,8 @@ def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) ->
     return confirmed
 
 
-def _near(store: Store, 
+def _near(
+    store: Store,
     probes: tuple[Probe, ...],
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None,

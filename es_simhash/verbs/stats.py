@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.contract import (
-    Count,
-    CountKeys,
-    Describe,
-    DescribeKeys,
-    DescribeSeen,
-    MeasureSpace,
-    Refresh,
     Scan,
     Space,
-    ask,
     each_page,
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
@@ -34,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Row, ScanPage
+    from es_simhash.contract import Row, ScanPage, Store
 
 HOT = 500
 """A value is hot if more documents share it: a search may leave some of them out, and takes longer."""

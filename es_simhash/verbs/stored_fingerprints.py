@@ -18,7 +18,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import ReadFingerprints, ask
+from es_simhash.contract import ReadFingerprints
 from es_simhash.errors import InputError, StoreError
 from es_simhash.free_memory import free_memory
 from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable, most_held
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row
     from es_simhash.verbs.outcome import Document
     from es_simhash.verbs.rule import ResolvedRule
 

@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import FetchFields, ask
 from es_simhash.errors import InputError
 from es_simhash.similarity.text_fields import text_of
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import TypeAlias
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Store
     from es_simhash.similarity.confirm import Confirm, TextFeatures
 
     StoredText: TypeAlias = "TextFeatures | InputError | None"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import FetchFields, ask
 from es_simhash.errors import InputError
 from es_simhash.search.times import time_of
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Store
 
 
 def check_time(store: Store, without: str | None, field: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Fetch, Link, Refresh, Relink, ask
+from es_simhash.contract import Link
 from es_simhash.errors import InputError, SchemeMismatch, StoreError, count_of, unfinished
 from es_simhash.values import value
 from es_simhash.verbs.repair import repair
@@ -20,7 +20,7 @@ from es_simhash.verbs.repair import repair
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Row
+    from es_simhash.contract import Row, Store
     from es_simhash.verbs.group import Progress
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -118,8 +118,12 @@ def _version(text: str, place: str) -> Any:
     return tuple(parsed) if isinstance(parsed, list) else parsed
 
 
-def write_links(store: Store, 
-    take: Callable[[], Sequence[NewLink]], rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
+def write_links(
+    store: Store,
+    take: Callable[[], Sequence[NewLink]],
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None,
+    progress: Progress,
 ) -> LinksReport:
     """Write links.
 

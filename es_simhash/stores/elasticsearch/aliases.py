@@ -1,4 +1,4 @@
-"""Handler of SwitchAlias: one request that takes an alias from an index and gives it to another one."""
+"""Switch an alias: one request that takes an alias from an index and gives it to another one."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from es_simhash.contract import SwitchAlias
 from es_simhash.errors import InputError, NotSetUp
-from es_simhash.stores.elasticsearch.calls import Call, handler
+from es_simhash.stores.elasticsearch.calls import Call
 from es_simhash.stores.elasticsearch.steps import read_mappings
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 _NOT_IN_NAMES = frozenset('*?,"<>| /\\#:')
 
 
-def _switch_alias(request: SwitchAlias, index: Index) -> None:
-    alias = request.alias
+def switch_alias(index: Index, alias: str, to: str, check: bool = False) -> None:
     if not alias or alias[0] in "_-+" or _NOT_IN_NAMES & set(alias):
         raise InputError(f"{alias!r} cannot be the name of an alias: correct it (--switch-alias)")
     former = read_mappings(index)
     # With a wildcard, an alias that does not exist is no error.
     found = index.send(Call("GET", f"/_alias/{quote(alias, safe='')}*"))
     holders = {name: each["aliases"][alias] for name, each in found.items() if alias in each["aliases"]}
-    if set(holders) == {request.to}:
+    if set(holders) == {to}:
         return
-    to = None if request.check else (_only_index(request.to, index))
-    if to is not None and set(holders) == {to}:
+    target = None if check else _only_index(to, index)
+    if target is not None and set(holders) == {target}:
         return
     _check(alias, holders, former or {}, index)
-    if to is None:
+    if target is None:
         return
     properties: dict[str, Any] = {}
     for name in sorted(holders):  # the newest index last
         properties |= holders[name]
     actions = [{"remove": {"index": name, "alias": alias}} for name in holders]
-    index.send(Call("POST", "/_aliases", {"actions": [*actions, {"add": {**properties, "index": to, "alias": alias}}]}))
+    index.send(
+        Call("POST", "/_aliases", {"actions": [*actions, {"add": {**properties, "index": target, "alias": alias}}]})
+    )
 
 
 def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: Index) -> None:
@@ -62,6 +62,3 @@ def _only_index(name: str, index: Index) -> str:
     if len(body) != 1:
         raise NotSetUp(f"{name!r} is an alias of several indices: switch {index.index!r} by hand")
     return str(next(iter(body)))
-
-
-HANDLERS = dict([handler(SwitchAlias, _switch_alias)])

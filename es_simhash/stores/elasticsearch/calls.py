@@ -1,22 +1,19 @@
-"""The vocabulary of this store: Calls, Steps, the Dialect of a server, the Index, and entries of tables of handlers."""
+"""What a request to the server is made of: the Call, the Dialect of the server, and the Index, which sends Calls."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
-    from typing import TypeAlias
+from es_simhash.portal import in_event_loop
 
-    from es_simhash.contract import Request
-    from es_simhash.drive import Pause
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from es_simhash.errors import SimhashError
     from es_simhash.stores.elasticsearch.routing import Routing
-
-R = TypeVar("R")
 
 COUNT_AGE = 10.0
 """Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
@@ -48,13 +45,6 @@ class Call:
     of_document: bool = False
 
 
-Steps: TypeAlias = "Generator[Call | Pause, Any, R]"
-"""A request in progress: a generator that yields Calls, receives the bodies of their responses, and returns an R.
-
-So the sync and the async client send the same bytes from one source.
-"""
-
-
 @dataclass(frozen=True)
 class PointsInTime:
     """How a server names points in time.
@@ -84,7 +74,7 @@ class Dialect:
     :param product: name of the server, with its article, for messages.
     :param client: name and version of the client, for messages.
     :param points_in_time: how a point in time is opened, read and closed.
-    :param check_server: returns Steps that check what the client does not: the product, and the settings of the index.
+    :param check_server: checks what the client does not: the product, and the settings of the index.
     :param send: makes a Call on a client. An async client returns an awaitable.
     :param body: returns the body of a response.
     :param failures: the exceptions that a Call may raise.
@@ -95,7 +85,7 @@ class Dialect:
     product: str
     client: str
     points_in_time: PointsInTime
-    check_server: Callable[[Index], Steps[None]]
+    check_server: Callable[[Index], None]
     send: Callable[[Any, Call], Any]
     body: Callable[[Any], Any]
     failures: tuple[type[Exception], ...]
@@ -174,6 +164,8 @@ class Index:
     :param index: name of the index, or of an alias of it.
     :param name: the store's address without credentials, for messages.
     :param dialect: of the server.
+    :param client: an official client.
+    :param is_async: the client is async, so the event loop of the running call sends the requests.
     :param count: an estimate of the number of documents, for the planner.
     :param server: what is known about the server.
     :param members: the indices behind the name.
@@ -183,6 +175,8 @@ class Index:
     index: str
     name: str
     dialect: Dialect
+    client: Any = field(compare=False)
+    is_async: bool = False
     routing: Routing | None = None
     count: DocumentCount = field(default_factory=DocumentCount, compare=False)
     server: Server = field(default_factory=Server, compare=False)
@@ -205,15 +199,19 @@ class Index:
         """
         return call if self.routing is None else self.routing.of_call(call, action)
 
+    def send(self, call: Call) -> Any:
+        """Send a request, and return the body of the response.
 
-Handler: TypeAlias = "Callable[[Any, Index], Steps[Any]]"
-"""Returns the Steps of a request on an Index."""
+        :raises SimhashError: in place of an exception of the client.
+        """
+        try:
+            response = self.dialect.send(self.client, call)
+            return self.dialect.body(in_event_loop(response) if self.is_async else response)
+        except self.dialect.failures as error:
+            raise self.dialect.translate(error, self.name) from error
 
-
-def handler(kind: type[Request[R]], function: Callable[[Any, Index], Steps[R]]) -> tuple[type[Request[Any]], Handler]:
-    """Return an entry of a table of handlers. mypy checks that the function returns the reply that the request names.
-
-    :param kind: the type of the request.
-    :param function: returns the Steps of a request on an Index.
-    """
-    return kind, function
+    def close(self) -> None:
+        """Close the client."""
+        closing = self.client.close()
+        if self.is_async:
+            in_event_loop(closing)

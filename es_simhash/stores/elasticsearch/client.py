@@ -27,7 +27,7 @@ from es_simhash.stores.elasticsearch.products import wrong_server
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 _CLIENT = version("elasticsearch")
 _PRODUCT = "an Elasticsearch"
@@ -107,7 +107,6 @@ def _api_error(error: ApiError, name: str) -> SimhashError:
 
 def _check_server(index: Index) -> None:
     """Do nothing: the client checks the product in each response."""
-    ()
 
 
 ELASTICSEARCH = Dialect(

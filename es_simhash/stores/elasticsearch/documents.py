@@ -6,21 +6,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import (
-    Annotate,
-    Describe,
-    Fetch,
-    FetchFields,
-    KeysState,
-    Refresh,
-    Relink,
-    Remove,
-    SetUp,
-    Write,
-    Written,
-)
+from es_simhash.contract import KeysState, Written
+from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import TooLarge
-from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
@@ -30,72 +18,77 @@ from es_simhash.stores.elasticsearch.rows import to_row, update_operation, write
 from es_simhash.stores.elasticsearch.steps import (
     CONFLICT,
     bulk,
-    describe,
+    describe_part,
     if_version,
     indices_of,
-    set_up,
+    set_up_part,
     stored_documents,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Link, Row
+    from es_simhash.contract import Entry, Link, Row
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
-def _describe(request: Describe, index: Index) -> Scheme | None:
-    return (describe(DOCUMENTS, index))
+def describe(index: Index) -> Scheme | None:
+    """Return the Scheme that the index was set up with; None if it was not set up."""
+    return describe_part(DOCUMENTS, index)
 
 
-def _set_up(request: SetUp, index: Index) -> str:
-    keys = {KEY: KeysState.of_new_store(request.keys).to_dict()} if request.keys else {}
-    if not request.template:
-        return (set_up(DOCUMENTS, request.scheme, index, keys))
-    is_new = make_alias(index, DOCUMENTS.mapping(request.scheme, keys))
-    made = "created" if is_new else (set_up(DOCUMENTS, request.scheme, index, keys))
-    make_template(DOCUMENTS, request.scheme, index)
+def set_up(index: Index, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+    """Make the index, or add our fields to an index that exists."""
+    new = {KEY: KeysState.of_new_store(keys).to_dict()} if keys else {}
+    if not template:
+        return set_up_part(DOCUMENTS, scheme, index, new)
+    is_new = make_alias(index, DOCUMENTS.mapping(scheme, new))
+    made = "created" if is_new else set_up_part(DOCUMENTS, scheme, index, new)
+    make_template(DOCUMENTS, scheme, index)
     return made
 
 
-def _fetch(request: Fetch, index: Index) -> dict[str, Row]:
-    time_fields = () if request.time_field is None else (request.time_field,)
-    documents = stored_documents(request.ids, ("simhash", *time_fields), index)
-    return {document["_id"]: to_row(document, request.time_field) for document in documents}
+def fetch(index: Index, ids: tuple[str, ...], time_field: str | None = None) -> dict[str, Row]:
+    time_fields = () if time_field is None else (time_field,)
+    documents = stored_documents(ids, ("simhash", *time_fields), index)
+    return {document["_id"]: to_row(document, time_field) for document in documents}
 
 
-def _fetch_fields(request: FetchFields, index: Index) -> dict[str, dict[str, Any]]:
-    documents = stored_documents(request.ids, request.fields, index)
+def fetch_fields(index: Index, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
+    documents = stored_documents(ids, fields, index)
     sources = {document["_id"]: document.get("_source", {}) for document in documents}
-    if request.fields is None:
+    if fields is None:
         for source in sources.values():
             source.pop("simhash", None)
     return sources
 
 
-def _write(request: Write, index: Index) -> Written:
-    actions = dict.fromkeys(request.create, "create")
-    operations = [
-        (entry.row.id, write_operation(entry, request.bits, actions.get(entry.row.id, "index")))
-        for entry in request.entries
-    ]
+def write(
+    index: Index,
+    entries: tuple[Entry, ...],
+    bits: int,
+    pipeline: str | None = None,
+    create: frozenset[str] = frozenset(),
+) -> Written:
+    actions = dict.fromkeys(create, "create")
+    operations = [(entry.row.id, write_operation(entry, bits, actions.get(entry.row.id, "index"))) for entry in entries]
     if stored_in := (indices_of([id for id, _ in operations], index)):
         operations = [
             (id, ({actions.get(id, "index"): {"_id": id, **stored_in.get(id, {})}}, document))
             for id, (_, document) in operations
         ]
-    options = {} if request.pipeline is None else {"pipeline": request.pipeline}
+    options = {} if pipeline is None else {"pipeline": pipeline}
     written = _written(operations, index, options)
-    return (_without_own(written, [entry.row for entry in request.entries], index))
+    return _without_own(written, [entry.row for entry in entries], index)
 
 
-def _annotate(request: Annotate, index: Index) -> Written:
-    operations = [(row.id, update_operation(row, request.bits, index)) for row in request.rows]
+def annotate(index: Index, rows: tuple[Row, ...], bits: int) -> Written:
+    operations = [(row.id, update_operation(row, bits, index)) for row in rows]
     written = _written(operations, index)
-    return (_without_own(written, request.rows, index))
+    return _without_own(written, rows, index)
 
 
 def _without_own(written: Written, rows: Sequence[Row], index: Index) -> Written:
@@ -105,7 +98,7 @@ def _without_own(written: Written, rows: Sequence[Row], index: Index) -> Written
     """
     if not written.conflicts:
         return written
-    stored = _fetch(Fetch(tuple(sorted(written.conflicts))), index)
+    stored = fetch(index, tuple(sorted(written.conflicts)))
     conflicts = {row.id for row in rows if row.id in written.conflicts and not _equal(row, stored.get(row.id))}
     return replace(written, conflicts=frozenset(conflicts))
 
@@ -131,7 +124,7 @@ def _written(
         filter_path = "errors,items.*.status,items.*.error" + (",items.*._index" if index.members.several else "")
         body = index.send(index.call("POST", "_bulk", lines, filter_path=filter_path, **options))
     except TooLarge as error:
-        return (_written_in_halves(operations, index, error, options))
+        return _written_in_halves(operations, index, error, options)
     if body.get("errors") is False:
         return Written({}, searchable=False)
     check_items(body["items"], index)
@@ -170,48 +163,30 @@ def _written_in_halves(
     )
 
 
-def _remove(request: Remove, index: Index) -> set[str]:
-    if not request.ids:
+def remove(index: Index, ids: tuple[str, ...], versions: Mapping[str, Any] = NO_VERSIONS) -> set[str]:
+    if not ids:
         return set()
-    without_version = [id for id in request.ids if id not in request.versions]
+    without_version = [id for id in ids if id not in versions]
     stored_in = indices_of(without_version, index, always=index.routing is not None)
-    operations = [
-        {"delete": {"_id": id, **stored_in.get(id, {}), **if_version(request.versions.get(id), index)}}
-        for id in request.ids
-    ]
+    operations = [{"delete": {"_id": id, **stored_in.get(id, {}), **if_version(versions.get(id), index)}} for id in ids]
     results = bulk(operations, index)
     return {result["_id"] for result in results if result.get("result") == "deleted"}
 
 
-def _relink(request: Relink, index: Index) -> set[str]:
+def relink(index: Index, links: Mapping[str, Link]) -> set[str]:
     operations: list[dict[str, Any]] = []
-    for id, link in request.links.items():
-        links = {"group": link.group, "duplicate_of": link.duplicate_of}
-        operations += ({"update": {"_id": id, **if_version(link.version, index)}}, {"doc": {"simhash": links}})
+    for id, link in links.items():
+        simhash = {"group": link.group, "duplicate_of": link.duplicate_of}
+        operations += ({"update": {"_id": id, **if_version(link.version, index)}}, {"doc": {"simhash": simhash}})
     results = bulk(operations, index, tolerant=True)
     conflicts = {result["_id"] for result in results if "error" in result}
-    rows = _fetch(Fetch(tuple(sorted(conflicts))), index)
-    return {id for id in conflicts if id not in rows or not _has(rows[id], request.links[id])}
+    rows = fetch(index, tuple(sorted(conflicts)))
+    return {id for id in conflicts if id not in rows or not _has(rows[id], links[id])}
 
 
 def _has(row: Row, link: Link) -> bool:
     return (row.group, row.duplicate_of) == (link.group, link.duplicate_of)
 
 
-def _refresh(request: Refresh, index: Index) -> None:
+def refresh(index: Index) -> None:
     check_complete((index.send(index.call("POST", "_refresh"))), index.name)
-
-
-HANDLERS = dict(
-    [
-        handler(Describe, _describe),
-        handler(SetUp, _set_up),
-        handler(Fetch, _fetch),
-        handler(FetchFields, _fetch_fields),
-        handler(Write, _write),
-        handler(Annotate, _annotate),
-        handler(Remove, _remove),
-        handler(Relink, _relink),
-        handler(Refresh, _refresh),
-    ]
-)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from es_simhash.contract import Check, CountKeys, Examine, Locate, Location, MeasureSpace, Space, similar_first
+from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
 from es_simhash.stores.elasticsearch import server
-from es_simhash.stores.elasticsearch.calls import WHOLE, handler
+from es_simhash.stores.elasticsearch.calls import WHOLE
 from es_simhash.stores.elasticsearch.disk_room import disk_check
 from es_simhash.stores.elasticsearch.index_faults import unblock
 from es_simhash.stores.elasticsearch.mapping import (
@@ -22,7 +22,7 @@ from es_simhash.stores.elasticsearch.steps import check_routing, check_source_mo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 LARGE_SHARD = 50 * 2**30
 """Bytes. Elastic advises 10 to 50 GB for a shard."""
@@ -55,7 +55,7 @@ def _is_true(value: Any) -> bool:
 # --- what is wrong -------------------------------------------------------------------------------------------------
 
 
-def _examine(request: Examine, index: Index) -> tuple[Check, ...]:
+def examine(index: Index) -> tuple[Check, ...]:
     first = _attempt("server", _server, index)
     try:
         mappings = read_mappings(index)
@@ -75,16 +75,16 @@ def _examine(request: Examine, index: Index) -> tuple[Check, ...]:
         found = _Found(mappings, {})
         checks.append(Check("settings", "not tried", str(error)))
     for name, look in _CHECKS.items():
-        checks.append((_attempt(name, look, found, index)))
+        checks.append(_attempt(name, look, found, index))
     for name, look_everywhere in _EVERYWHERE.items():
-        checks.append((_attempt(name, look_everywhere, index)))
+        checks.append(_attempt(name, look_everywhere, index))
     return tuple(checks)
 
 
-def _attempt(name: str, look: Callable[..., Steps[Check]], *arguments: Any) -> Check:
+def _attempt(name: str, look: Callable[..., Check], *arguments: Any) -> Check:
     """Return the Check of a function. An error that it raises is a problem; a missing privilege is not."""
     try:
-        return (look(*arguments))
+        return look(*arguments)
     except AccessDenied as error:
         return Check(name, "not tried", str(error))
     except SimhashError as error:
@@ -139,7 +139,7 @@ def _routing(found: _Found, index: Index) -> Check:
 
 def _mapping(found: _Found, index: Index) -> Check:
     if DOCUMENTS.agreed(found.mappings, index.name) is None:
-        return (_not_set_up(found, index))
+        return _not_set_up(found, index)
     strict = [name for name, mapping in found.mappings.items() if mapping.get("dynamic") == "strict"]
     if strict:
         text = f"{', '.join(strict)} is strict: a document with a field that is not in the mapping is refused; add it"
@@ -160,7 +160,6 @@ def _not_set_up(found: _Found, index: Index) -> Check:
 
 
 def _blocks(found: _Found, index: Index) -> Check:
-    ()
     blocks = [
         (name, kind)
         for name, each in found.settings.items()
@@ -223,7 +222,6 @@ def _replicas(found: _Found, index: Index) -> Check:
 
 
 def _refresh(found: _Found, index: Index) -> Check:
-    ()
     off = [name for name, each in found.settings.items() if str(each.get("index.refresh_interval")) == "-1"]
     if off:
         text = f"off for {', '.join(off)}: right during a load; afterwards set index.refresh_interval to null"
@@ -236,8 +234,8 @@ def _template(found: _Found, index: Index) -> Check:
     members = server.alias(index)
     for name, each in members.items():
         if each.get("is_write_index") and name[-6:].isdigit():
-            return (_template_of(f"{name[:-6]}999999", index, rolls_over=True))
-    return (_template_of(index.index, index))
+            return _template_of(f"{name[:-6]}999999", index, rolls_over=True)
+    return _template_of(index.index, index)
 
 
 def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> Check:
@@ -285,7 +283,7 @@ def _privileges(index: Index) -> Check:
     return Check("privileges", "problem" if needed else "advice", text)
 
 
-_CHECKS: dict[str, Callable[[_Found, Index], Steps[Check]]] = {
+_CHECKS: dict[str, Callable[[_Found, Index], Check]] = {
     "index": _index,
     "alias": _alias,
     "_source": _source,
@@ -297,7 +295,7 @@ _CHECKS: dict[str, Callable[[_Found, Index], Steps[Check]]] = {
     "refresh": _refresh,
     "template": _template,
 }
-_EVERYWHERE: dict[str, Callable[[Index], Steps[Check]]] = {
+_EVERYWHERE: dict[str, Callable[[Index], Check]] = {
     "disk": _disk,
     "privileges": _privileges,
 }
@@ -307,7 +305,7 @@ _NAMES = [*_CHECKS, *_EVERYWHERE]
 # --- what is there -------------------------------------------------------------------------------------------------
 
 
-def _locate(request: Locate, index: Index) -> Location:
+def locate(index: Index) -> Location:
     try:
         body = index.send(index.call("POST", "_count"))
     except NotSetUp:
@@ -317,12 +315,12 @@ def _locate(request: Locate, index: Index) -> Location:
 
 def _names(index: Index) -> list[str]:
     try:
-        return (server.names(index))
+        return server.names(index)
     except StoreError:  # the names only help to find a mistyped one
         return []
 
 
-def _measure_space(request: MeasureSpace, index: Index) -> Space:
+def measure_space(index: Index) -> Space:
     total = None
     try:
         total = (server.size(index))[1]
@@ -331,19 +329,9 @@ def _measure_space(request: MeasureSpace, index: Index) -> Space:
         return Space(total, reason=str(error))
 
 
-def _count_keys(request: CountKeys, index: Index) -> tuple[tuple[str, int], ...]:
-    keys = {"terms": {"field": "simhash.keys", "size": request.most}}
+def count_keys(index: Index, most: int) -> tuple[tuple[str, int], ...]:
+    keys = {"terms": {"field": "simhash.keys", "size": most}}
     search = {"size": 0, "aggs": {"keys": keys}, "track_total_hits": False}
     body = index.send(index.call("POST", "_search", search, **WHOLE))
     check_complete(body, index.name)
     return tuple((each["key"], each["doc_count"]) for each in body["aggregations"]["keys"]["buckets"])
-
-
-HANDLERS = dict(
-    [
-        handler(Examine, _examine),
-        handler(Locate, _locate),
-        handler(MeasureSpace, _measure_space),
-        handler(CountKeys, _count_keys),
-    ]
-)

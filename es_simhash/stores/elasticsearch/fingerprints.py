@@ -11,16 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import FingerprintPage, ReadFingerprints
+from es_simhash.contract import FingerprintPage
 from es_simhash.fingerprinting.encoding import from_longs
-from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.multi_search import multi_search
 from es_simhash.stores.elasticsearch.rows import FINGERPRINT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
     from es_simhash.stores.elasticsearch.multi_search import Search
 
 PAGE = 10_000
@@ -47,18 +46,20 @@ class _Position:
     others: bool
 
 
-def _read_fingerprints(request: ReadFingerprints, index: Index) -> FingerprintPage | None:
+def read_fingerprints(
+    index: Index, after: Any = None, own: int | None = None, most: int | None = None
+) -> FingerprintPage | None:
     if index.routing is not None:
         return None  # its shard holds documents of others, and it is not large
-    position: _Position | None = request.after
+    position: _Position | None = after
     if position is None or not position.to:
         read = {} if position is None else position.read
-        found = _last_numbers(read, request.most, index)
+        found = _last_numbers(read, most, index)
         if found is None:
             return None
         risen = sum(number - read.get(shard, -1) for shard, number in found.items())
-        others = 0 if request.own is None else abs(risen - request.own)
-        alone = position is not None and request.own == risen
+        others = 0 if own is None else abs(risen - own)
+        alone = position is not None and own == risen
         again = IN_FLIGHT if position is not None and position.others else 0
         if alone and not again:
             return FingerprintPage((), _Position(found, {}, others=False), more=False)
@@ -67,7 +68,7 @@ def _read_fingerprints(request: ReadFingerprints, index: Index) -> FingerprintPa
         position = _Position(read, to, others=not alone)
         if others or not to:
             return FingerprintPage((), position, more=bool(to), others=others)
-    return (_page(position, index))
+    return _page(position, index)
 
 
 def _last_numbers(read: Mapping[Shard, int], most: int | None, index: Index) -> dict[Shard, int] | None:
@@ -134,6 +135,3 @@ def _search(name: str, number: int | None, body: dict[str, Any], index: Index) -
     if number is not None:
         header["preference"] = f"_shards:{number}"
     return header, {"_source": False, **body}
-
-
-HANDLERS = dict([handler(ReadFingerprints, _read_fingerprints)])

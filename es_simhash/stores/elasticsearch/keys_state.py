@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import CompleteKeys, DescribeKeys, KeysState, SetUpKeys
-from es_simhash.drive import pauses_after_conflicts
+from es_simhash.contract import KeysState
 from es_simhash.errors import ConflictError, NotSetUp, not_set_up
+from es_simhash.retries import Waits
 from es_simhash.search.keys import BLOCKS, SHINGLES
-from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.key_scores import lacks_scores, warn_if_unknown
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
 from es_simhash.stores.elasticsearch.responses import check_complete
@@ -18,7 +17,7 @@ from es_simhash.stores.elasticsearch.steps import read_mappings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 KEY = "keys"
 """The name of the state in our part of ``_meta``."""
@@ -29,7 +28,7 @@ _States = dict[str, KeysState]
 """The state of each index, by the index's name. An alias may have several indices."""
 
 
-def _describe_keys(request: DescribeKeys, index: Index) -> KeysState:
+def describe_keys(index: Index) -> KeysState:
     mappings = (read_mappings(index)) or {}
     states = _states(mappings)
     if len({state.kinds for state in states.values()}) > 1:
@@ -49,19 +48,19 @@ def _describe_keys(request: DescribeKeys, index: Index) -> KeysState:
     return KeysState(kinds, complete=all(state.complete for state in states.values()))
 
 
-def _set_up_keys(request: SetUpKeys, index: Index) -> str:
+def set_up_keys(index: Index, kinds: tuple[str, ...]) -> str:
     def change(states: _States) -> _States:
-        kinds = set(request.kinds).union(*(state.kinds for state in states.values()))
+        every = set(kinds).union(*(state.kinds for state in states.values()))
         # Indices of one alias get one state. If theirs differ, each may lack the keys that another one has.
         common = next(iter(states.values())) if len(set(states.values())) == 1 else KeysState()
-        if kinds <= set(common.kinds):
+        if every <= set(common.kinds):
             return {}
-        return dict.fromkeys(states, common.with_kinds(kinds, complete=(_is_empty(index))))
+        return dict.fromkeys(states, common.with_kinds(every, complete=_is_empty(index)))
 
     return "added" if (_change(change, index)) else "unchanged"
 
 
-def _complete_keys(request: CompleteKeys, index: Index) -> None:
+def complete_keys(index: Index) -> None:
     def change(states: _States) -> _States:
         if index.routing is not None and (_lacks_keys(states, index)):
             return {}  # documents with another routing, which this backfill has not read
@@ -70,7 +69,7 @@ def _complete_keys(request: CompleteKeys, index: Index) -> None:
     _change(change, index)
 
 
-def _change(change: Callable[[_States], Steps[_States]], index: Index) -> bool:
+def _change(change: Callable[[_States], _States], index: Index) -> bool:
     """Change the states of the indices, and return whether there was anything to change.
 
     The server replaces ``_meta`` as a whole, and it has no condition for that. So everything else in ``_meta`` is
@@ -80,7 +79,7 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> bool:
     :param change: returns the states to write, by index; nothing if all are as they should be.
     :raises NotSetUp: if an index was not set up.
     """
-    waits = pauses_after_conflicts(DEADLINE)
+    waits = Waits.after_conflict(DEADLINE)
     changed = False
     while True:
         mappings = (read_mappings(index)) or {}
@@ -89,13 +88,11 @@ def _change(change: Callable[[_States], Steps[_States]], index: Index) -> bool:
         states = change(_states(mappings))
         if not states:
             return changed
-        if changed:
-            if (pause := next(waits, None)) is None:
-                raise ConflictError(
-                    f"{index.name}: the state of the keys was not changed, because other programs keep changing the "
-                    "mapping: try again later"
-                )
-            index.send(pause)
+        if changed and not waits.wait():
+            raise ConflictError(
+                f"{index.name}: the state of the keys was not changed, because other programs keep changing the "
+                "mapping: try again later"
+            )
         for name, state in states.items():
             meta = mappings[name]["_meta"]
             changed_meta = {**meta, META: {**meta[META], KEY: state.to_dict()}}
@@ -117,7 +114,7 @@ def _lacks_keys(states: _States, index: Index) -> bool:
         for kind, (has, lacks) in fields.items()
         if kind in kinds
     ]
-    return bool((_count({"bool": {"should": lacking, "minimum_should_match": 1}}, index)))
+    return bool(_count({"bool": {"should": lacking, "minimum_should_match": 1}}, index))
 
 
 def _count(query: dict[str, Any], index: Index) -> int:
@@ -136,12 +133,3 @@ def _states(mappings: Mapping[str, Mapping[str, Any]]) -> _States:
 
 def _describe(state: KeysState) -> str:
     return f"{' '.join(state.kinds) or 'none'}{'' if state.complete else ', incomplete'}"
-
-
-HANDLERS = dict(
-    [
-        handler(DescribeKeys, _describe_keys),
-        handler(SetUpKeys, _set_up_keys),
-        handler(CompleteKeys, _complete_keys),
-    ]
-)

@@ -9,7 +9,7 @@ from es_simhash.stores.elasticsearch.responses import check_complete, error_from
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
     Search = tuple[dict[str, Any], dict[str, Any]]
     """The header and the body of one search. A header may name an index, in place of the index of the store."""

@@ -42,7 +42,7 @@ from es_simhash.stores.elasticsearch.products import is_opensearch, version_of, 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 _PRODUCT = "an OpenSearch"
 INVALID = (ImproperlyConfigured,)
@@ -162,9 +162,9 @@ def _check_server(index: Index) -> None:
     """
     _check_product(index)
     try:
-        body = index.send(index.call(
-            "GET", "_settings/index.replication.type,index.number_of_replicas", flat_settings="true"
-        ))
+        body = index.send(
+            index.call("GET", "_settings/index.replication.type,index.number_of_replicas", flat_settings="true")
+        )
     except (AccessDenied, NotSetUp):
         return
     for name, each in body.items():

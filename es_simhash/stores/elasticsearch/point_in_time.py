@@ -11,7 +11,7 @@ from es_simhash.stores.elasticsearch.calls import WHOLE, Call
 from es_simhash.stores.elasticsearch.responses import check_complete
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 
 @dataclass(frozen=True)

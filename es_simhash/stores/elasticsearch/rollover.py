@@ -13,7 +13,7 @@ from es_simhash.stores.elasticsearch.mapping import META
 from es_simhash.stores.elasticsearch.steps import read_mappings
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
 PRIORITY = 500

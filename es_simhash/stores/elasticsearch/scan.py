@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from es_simhash.contract import Count, Scan, ScanPage
+from es_simhash.contract import Scan, ScanPage
 from es_simhash.errors import SimhashError
-from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.point_in_time import Reading, close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.responses import check_complete
@@ -25,7 +24,7 @@ from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_r
 from es_simhash.stores.elasticsearch.times import with_time
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 PAGE = 10_000
 """Documents in a page, if the request does not say."""
@@ -51,7 +50,7 @@ class _Position:
     again: frozenset[int] = frozenset()
 
 
-def _scan(request: Scan, index: Index) -> ScanPage:
+def scan(request: Scan, index: Index) -> ScanPage:
     if request.after is None:
         position = _start(request, index)
         every, reading = _first_page(request, position, index)
@@ -76,7 +75,7 @@ def _scan(request: Scan, index: Index) -> ScanPage:
 
 
 def _start(request: Scan, index: Index) -> _Position:
-    position = _Position((open_point_in_time(index, KEEP_ALIVE)))
+    position = _Position(open_point_in_time(index, KEEP_ALIVE))
     if request.slice is None:
         return position
     # A server that refuses slices of the ids accepts one that is a whole shard. None of so many slices is.
@@ -103,7 +102,7 @@ def _belongs(id: str, request: Scan, position: _Position) -> bool:
 def _first_page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[str, Any]], Reading]:
     """Return the first page of a point in time. It is closed if there is an error, because no reply has it yet."""
     try:
-        return (_page(request, position, index))
+        return _page(request, position, index)
     except SimhashError:
         close_point_in_time(position.reading, index)
         raise
@@ -116,14 +115,14 @@ def _page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[s
     if request.slice is not None and not position.select:
         part, parts = request.slice
         options["slice"] = {"field": "_id", "id": part, "max": parts}
-    return (read_page(_query(request), position.reading, request.size or PAGE, options, index))
+    return read_page(_query(request), position.reading, request.size or PAGE, options, index)
 
 
-def _count(request: Count, index: Index) -> int:
-    body = index.send(index.call("POST", "_count", {"query": _query(request.scan)}))
+def count(index: Index, scan: Scan) -> int:
+    body = index.send(index.call("POST", "_count", {"query": _query(scan)}))
     check_complete(body, index.name)
     count: int = body["count"]
-    return count if request.scan.slice is None else count // request.scan.slice[1]  # slices have about equal sizes
+    return count if scan.slice is None else count // scan.slice[1]  # slices have about equal sizes
 
 
 def _query(request: Scan) -> dict[str, Any]:
@@ -134,6 +133,3 @@ def _query(request: Scan) -> dict[str, Any]:
     elif request.fields is None:
         query["filter"].append(has_digest)
     return {"bool": query}
-
-
-HANDLERS = dict([handler(Scan, _scan), handler(Count, _count)])

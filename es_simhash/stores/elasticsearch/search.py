@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Dependents, Found
+from es_simhash.contract import Candidates, Found
 from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import hex_segments
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
 from es_simhash.search.look_up import LookUp, choose
-from es_simhash.stores.elasticsearch.calls import WHOLE, handler
+from es_simhash.stores.elasticsearch.calls import WHOLE
 from es_simhash.stores.elasticsearch.key_search import sharing_clause
 from es_simhash.stores.elasticsearch.multi_search import multi_search
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Probe, Row
     from es_simhash.contract.candidates import QueriesInTimes
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
@@ -58,7 +58,7 @@ _FIRST_WRITTEN = {"simhash.written": {"order": "asc", "missing": "_first"}}
 # --- candidates ----------------------------------------------------------------------------------------------------
 
 
-def _candidates(request: Candidates, index: Index) -> Found:
+def candidates(request: Candidates, index: Index) -> Found:
     try:
         found = _find(request, index)
     except StoreError as error:
@@ -204,9 +204,7 @@ def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> list[dict
     searches that sort by score ask for it.
     """
     scored = {"search_type": "dfs_query_then_fetch"}
-    return (
-        multi_search([(scored if "_score" in search["sort"] else {}, search) for search in searches], index)
-    )
+    return multi_search([(scored if "_score" in search["sort"] else {}, search) for search in searches], index)
 
 
 def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequence[Probe]]]:
@@ -320,13 +318,13 @@ def _row_options(request: Candidates) -> dict[str, Any]:
     return with_time(_KEYED_ROW_OPTIONS if request.with_keys else ROW_OPTIONS, request.time_field)
 
 
-def _dependents(request: Dependents, index: Index) -> set[str]:
+def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
     found: set[str] = set()
-    for ids in chunks(sorted({*request.originals, *request.heads}), TERMS):
-        originals, heads = set(request.originals) & set(ids), set(request.heads) & set(ids)
+    for ids in chunks(sorted({*originals, *heads}), TERMS):
+        named, led = set(originals) & set(ids), set(heads) & set(ids)
         links = [
-            {"terms": {"simhash.duplicate_of": sorted(originals)}},
-            {"terms": {"simhash.group": sorted(heads)}},
+            {"terms": {"simhash.duplicate_of": sorted(named)}},
+            {"terms": {"simhash.group": sorted(led)}},
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
         search = {"query": query, "size": PAGE, "_source": False, **ROW_OPTIONS}
@@ -336,7 +334,7 @@ def _dependents(request: Dependents, index: Index) -> set[str]:
         if len(hits) == PAGE:  # all copies of an error page are linked to the first one, however many they are
             hits = _all_hits(query, index, ROW_OPTIONS, limited=False)
         for row in usable_rows(hits, index):
-            if row.duplicate_of in originals or (row.group in heads and row.group != row.id):
+            if row.duplicate_of in named or (row.group in led and row.group != row.id):
                 found.add(row.id)
     return found
 
@@ -371,11 +369,3 @@ def _all_hits(
         raise
     close_point_in_time(reading, index)
     return hits
-
-
-HANDLERS = dict(
-    [
-        handler(Candidates, _candidates),
-        handler(Dependents, _dependents),
-    ]
-)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from es_simhash.stores.elasticsearch.calls import Call
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 PRIVILEGES = ("read", "view_index_metadata", "index", "maintenance", "delete", "manage", "create_index")
 """The privileges on the index that our commands need."""

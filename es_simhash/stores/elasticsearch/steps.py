@@ -29,7 +29,7 @@ from es_simhash.stores.elasticsearch.routing import check_routing_of, custom_rou
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
     from es_simhash.stores.elasticsearch.mapping import C, Part
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ again. So it is no conflict if the stored document already is as it should becom
 """
 
 
-def describe(part: Part[C], index: Index) -> C | None:
+def describe_part(part: Part[C], index: Index) -> C | None:
     """Return the configuration of a part of the index; None if the part was not set up."""
     mappings = read_mappings(index)
     stored = None if mappings is None else part.stored(mappings, index.name, index.routing)
@@ -93,7 +93,7 @@ def check_source_mode(index: Index) -> None:
             raise no_source(name)
 
 
-def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTHING) -> str:
+def set_up_part(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTHING) -> str:
     """Make the index, or add the part to an index that exists.
 
     The server makes an index once, so of two programs that make it at the same moment one gets the error. The server
@@ -111,7 +111,7 @@ def set_up(part: Part[C], config: C, index: Index, new: Mapping[str, Any] = NOTH
         except StoreError as error:
             if "resource_already_exists" not in str(error):
                 raise
-            return (set_up(part, config, index, new))  # another program was faster
+            return set_up_part(part, config, index, new)  # another program was faster
         index.server.checked = False  # the cluster chose settings of the index
         return "created"
     unchanged = part.stored(mappings, index.name, index.routing) == config
@@ -138,14 +138,14 @@ def read_mappings(index: Index) -> dict[str, Any] | None:
     except NotSetUp:
         return None
     except WrongServer as error:
-        raise (_identified(error)) from error
+        raise _identified(error, index) from error
     if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
     index.members.set(body)
     return {existing: each["mappings"] for existing, each in body.items()}
 
 
-def _identified(error: WrongServer) -> WrongServer:
+def _identified(error: WrongServer, index: Index) -> WrongServer:
     """Return the error that names the product of a server; the error itself if the server does not say."""
     try:
         index.send(Call("GET", "/"))
@@ -188,10 +188,10 @@ def _get(ids: Sequence[str], selection: dict[str, str], index: Index) -> list[di
         return []
     members = index.members
     if members.old:
-        members.set((index.send(index.call("GET", "_alias"))))
+        members.set(index.send(index.call("GET", "_alias")))
     documents = _documents(ids, selection, index)
     if any(_members_changed(document, index) for document in documents):
-        members.set((index.send(index.call("GET", "_alias"))))
+        members.set(index.send(index.call("GET", "_alias")))
         documents = _documents(ids, selection, index)
     for document in documents:
         if "error" in document:

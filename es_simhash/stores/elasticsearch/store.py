@@ -1,31 +1,58 @@
-"""The sync and the async store: they make the Calls of a request on a client."""
+"""The store on one index, through a sync or an async client."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from es_simhash.drive import arun, run
+from es_simhash.contract.store import NO_VERSIONS
+from es_simhash.retries import Retrying, retried
+from es_simhash.stores.elasticsearch import (
+    aliases,
+    documents,
+    fingerprints,
+    keys_state,
+    search,
+    times,
+)
+from es_simhash.stores.elasticsearch import examine as health
+from es_simhash.stores.elasticsearch import scan as scans
+from es_simhash.stores.elasticsearch import users as users_of
 from es_simhash.stores.elasticsearch.calls import Index
-from es_simhash.stores.elasticsearch.handlers import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
-    from es_simhash.contract import Request
-    from es_simhash.stores.elasticsearch.calls import Call, Dialect
+    from es_simhash.bloom.seen import SeenConfig
+    from es_simhash.contract import (
+        Candidates,
+        Changed,
+        Check,
+        Entry,
+        FingerprintPage,
+        Found,
+        KeysState,
+        Link,
+        Location,
+        Row,
+        Scan,
+        ScanPage,
+        Space,
+        UserState,
+        Written,
+    )
+    from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.stores.elasticsearch.calls import Dialect
     from es_simhash.stores.elasticsearch.routing import Routing
 
-R = TypeVar("R")
 
+class IndexStore(Retrying):
+    """A Store on one index, or on an alias of it. What the methods do is said in the Store protocol.
 
-class _Base:
-    """A store on one index, or on an alias of it.
-
-    :param client: an official client.
+    :param client: an official client. With an async client, only a call of an async class may use the store.
     :param index: name of the index or the alias.
     :param name: the address without credentials, for messages.
     :param dialect: of the server and the client.
+    :param is_async: the client is async.
     :param owned: close the client together with the store.
     :param routing: of all documents.
     """
@@ -33,55 +60,156 @@ class _Base:
     embedded = False
 
     def __init__(
-        self, client: Any, index: str, name: str, dialect: Dialect, *, owned: bool, routing: Routing | None = None
+        self,
+        client: Any,
+        index: str,
+        name: str,
+        dialect: Dialect,
+        *,
+        is_async: bool,
+        owned: bool,
+        routing: Routing | None = None,
     ) -> None:
-        name += "" if routing is None else routing.in_address
-        self.name, self.dialect = name, dialect
-        self._client = client
-        self._index = Index(index, name, dialect, routing)
+        super().__init__()
+        self.name = name + ("" if routing is None else routing.in_address)
+        self._index = Index(index, self.name, dialect, client, is_async, routing)
         self._owned = owned
-
-    def _send(self, call: Call) -> Any:
-        return self.dialect.send(self._client, call)
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Raise an error of es_simhash in place of an exception of the client."""
-        try:
-            yield
-        except self.dialect.failures as error:
-            raise self.dialect.translate(error, self.name) from error
-
-
-class IndexStore(_Base):
-    """A Store on one index, or on an alias of it, through a sync client. The parameters are the same."""
-
-    def perform(self, request: Request[R]) -> R:
-        """Return the reply to a request."""
-        return run(steps(request, self._index), self._call)
-
-    def _call(self, call: Call) -> Any:
-        with self._errors():
-            return self.dialect.body(self._send(call))
 
     def close(self) -> None:
         """Close the client, if it belongs to the store."""
         if self._owned:
-            self._client.close()
+            self._index.close()
 
+    # --- set up ----------------------------------------------------------------------------------------------------
 
-class AsyncIndexStore(_Base):
-    """:class:`IndexStore` through an async client."""
+    @retried
+    def describe(self) -> Scheme | None:
+        return documents.describe(self._index)
 
-    async def perform(self, request: Request[R]) -> R:
-        """Return the reply to a request."""
-        return await arun(steps(request, self._index), self._call)
+    @retried
+    def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+        return documents.set_up(self._index, scheme, keys, template)
 
-    async def _call(self, call: Call) -> Any:
-        with self._errors():
-            return self.dialect.body(await self._send(call))
+    @retried
+    def describe_keys(self) -> KeysState:
+        return keys_state.describe_keys(self._index)
 
-    async def close(self) -> None:
-        """Close the client, if it belongs to the store."""
-        if self._owned:
-            await self._client.close()
+    @retried
+    def set_up_keys(self, kinds: tuple[str, ...]) -> str:
+        return keys_state.set_up_keys(self._index, kinds)
+
+    @retried
+    def complete_keys(self) -> None:
+        keys_state.complete_keys(self._index)
+
+    @retried
+    def check_time_field(self, field: str) -> None:
+        times.check_time_field(self._index, field)
+
+    @retried
+    def switch_alias(self, alias: str, to: str, check: bool = False) -> None:
+        aliases.switch_alias(self._index, alias, to, check)
+
+    # --- read documents --------------------------------------------------------------------------------------------
+
+    @retried
+    def fetch(self, ids: tuple[str, ...], time_field: str | None = None) -> dict[str, Row]:
+        return documents.fetch(self._index, ids, time_field)
+
+    @retried
+    def fetch_fields(self, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
+        return documents.fetch_fields(self._index, ids, fields)
+
+    @retried
+    def candidates(self, query: Candidates) -> Found:
+        return search.candidates(query, self._index)
+
+    @retried
+    def dependents(self, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
+        return search.dependents(self._index, originals, heads)
+
+    @retried
+    def scan(self, scan: Scan) -> ScanPage:
+        return scans.scan(scan, self._index)
+
+    @retried
+    def count(self, scan: Scan) -> int:
+        return scans.count(self._index, scan)
+
+    @retried
+    def read_fingerprints(
+        self, after: Any = None, own: int | None = None, most: int | None = None
+    ) -> FingerprintPage | None:
+        return fingerprints.read_fingerprints(self._index, after, own, most)
+
+    @retried
+    def refresh(self) -> None:
+        documents.refresh(self._index)
+
+    # --- write documents -------------------------------------------------------------------------------------------
+
+    @retried
+    def write(
+        self,
+        entries: tuple[Entry, ...],
+        bits: int,
+        pipeline: str | None = None,
+        create: frozenset[str] = frozenset(),
+    ) -> Written:
+        return documents.write(self._index, entries, bits, pipeline, create)
+
+    @retried
+    def annotate(self, rows: tuple[Row, ...], bits: int) -> Written:
+        return documents.annotate(self._index, rows, bits)
+
+    @retried
+    def relink(self, links: Mapping[str, Link]) -> set[str]:
+        return documents.relink(self._index, links)
+
+    @retried
+    def remove(self, ids: tuple[str, ...], versions: Mapping[str, Any] = NO_VERSIONS) -> set[str]:
+        return documents.remove(self._index, ids, versions)
+
+    # --- the store itself ------------------------------------------------------------------------------------------
+
+    @retried
+    def locate(self) -> Location:
+        return health.locate(self._index)
+
+    @retried
+    def examine(self) -> tuple[Check, ...]:
+        return health.examine(self._index)
+
+    @retried
+    def measure_space(self) -> Space:
+        return health.measure_space(self._index)
+
+    @retried
+    def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
+        return health.count_keys(self._index, most)
+
+    # --- the items that users have seen ----------------------------------------------------------------------------
+
+    @retried
+    def describe_seen(self) -> SeenConfig | None:
+        return users_of.describe_seen(self._index)
+
+    @retried
+    def set_up_seen(self, config: SeenConfig) -> str:
+        return users_of.set_up_seen(self._index, config)
+
+    @retried
+    def fetch_users(self, users: tuple[str, ...]) -> dict[str, UserState]:
+        return users_of.fetch_users(self._index, users)
+
+    @retried
+    def change_users(self, states: Mapping[str, UserState]) -> Changed:
+        return users_of.change_users(self._index, states)
+
+    @retried
+    def remove_users(self, users: tuple[str, ...]) -> set[str]:
+        return users_of.remove_users(self._index, users)
+
+    @retried
+    def list_users(self, before: int, without: tuple[str, ...] = ()) -> list[str]:
+        return users_of.list_users(self._index, before, without)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import CheckTimeField
 from es_simhash.errors import InputError
-from es_simhash.stores.elasticsearch.calls import handler
 from es_simhash.stores.elasticsearch.steps import read_mappings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Candidates, Probe
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
     Times = tuple[int, int]
     """The first and the last time. Both are inside."""
@@ -39,19 +37,19 @@ _LAST_NANOS = 9_223_372_036_854
 """The last time that a field of type date_nanos can hold. The first one is 0."""
 
 
-def _check_time_field(request: CheckTimeField, index: Index) -> None:
+def check_time_field(index: Index, field: str) -> None:
     mappings = (read_mappings(index)) or {}
-    types = sorted({str((_mapped(mapping, request.field) or {}).get("type")) for mapping in mappings.values()})
+    types = sorted({str((_mapped(mapping, field) or {}).get("type")) for mapping in mappings.values()})
     if set(types) == set(_DATES):
         raise InputError(
-            f"{index.name} is an alias of indices that map the field {request.field!r} as {' and as '.join(types)}: "
+            f"{index.name} is an alias of indices that map the field {field!r} as {' and as '.join(types)}: "
             "map it with one type, or name another field (--time-field)"
         )
     for name, mapping in mappings.items():
-        problem = _problem(_mapped(mapping, request.field))
+        problem = _problem(_mapped(mapping, field))
         if problem is not None:
             raise InputError(
-                f"the index {name} cannot compare times in the field {request.field!r}: {problem}; map the field "
+                f"the index {name} cannot compare times in the field {field!r}: {problem}; map the field "
                 f'as {{"type": "date"}} (PUT {name}/_mapping), or name another field (--time-field)'
             )
 
@@ -164,6 +162,3 @@ def with_time(row_options: dict[str, Any], time_field: str | None) -> dict[str, 
     if time_field is None:
         return row_options
     return row_options | {"docvalue_fields": [*row_options["docvalue_fields"], time_doc_value(time_field)]}
-
-
-HANDLERS = dict([handler(CheckTimeField, _check_time_field)])

@@ -11,38 +11,29 @@ import binascii
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import (
-    Changed,
-    ChangeUsers,
-    DescribeSeen,
-    FetchUsers,
-    ListUsers,
-    RemoveUsers,
-    SetUpSeen,
-    UserState,
-)
-from es_simhash.drive import pauses_after_conflicts
+from es_simhash.contract import Changed, UserState
 from es_simhash.errors import ConflictError
-from es_simhash.stores.elasticsearch.calls import WHOLE, handler
+from es_simhash.retries import Waits
+from es_simhash.stores.elasticsearch.calls import WHOLE
 from es_simhash.stores.elasticsearch.failures import passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
 from es_simhash.stores.elasticsearch.steps import (
     CONFLICT,
     bulk,
-    describe,
+    describe_part,
     if_version,
-    set_up,
+    set_up_part,
     stored_documents,
     version_of,
     with_ids,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from es_simhash.bloom.seen import SeenConfig
-    from es_simhash.stores.elasticsearch.calls import Index, Steps
+    from es_simhash.stores.elasticsearch.calls import Index
 
 PAGE = 1_000
 """Users in one reply to ListUsers."""
@@ -52,24 +43,26 @@ REMOVAL_DEADLINE = 10.0
 """Seconds after which a removal gives up, if other programs keep writing the same documents."""
 
 
-def _describe_seen(request: DescribeSeen, index: Index) -> SeenConfig | None:
-    return (describe(SEEN, index))
+def describe_seen(index: Index) -> SeenConfig | None:
+    """Return the configuration of seen items; None if the index was not set up for them."""
+    return describe_part(SEEN, index)
 
 
-def _set_up_seen(request: SetUpSeen, index: Index) -> str:
-    return (set_up(SEEN, request.config, index))
+def set_up_seen(index: Index, config: SeenConfig) -> str:
+    """Make the index, or add the field to an index that exists."""
+    return set_up_part(SEEN, config, index)
 
 
-def _fetch_users(request: FetchUsers, index: Index) -> dict[str, UserState]:
-    documents = stored_documents(request.users, ("seen",), index)
+def fetch_users(index: Index, users: tuple[str, ...]) -> dict[str, UserState]:
+    documents = stored_documents(users, ("seen",), index)
     return {document["_id"]: _state(document) for document in documents}
 
 
-def _change_users(request: ChangeUsers, index: Index) -> Changed:
+def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
     conflicts: set[str] = set()
     refused: dict[str, str] = {}
-    for states in _by_bytes(request):
-        operations = [line for user, state in states.items() for line in _operation(user, state, index)]
+    for some in _by_bytes(states):
+        operations = [line for user, state in some.items() for line in _operation(user, state, index)]
         body = index.send(index.call("POST", "_bulk", operations))
         check_items(body["items"], index)
         for item in body["items"]:
@@ -82,11 +75,11 @@ def _change_users(request: ChangeUsers, index: Index) -> Changed:
     return Changed(frozenset(conflicts), refused)
 
 
-def _remove_users(request: RemoveUsers, index: Index) -> set[str]:
-    users, removed = request.users, set[str]()
-    waits = pauses_after_conflicts(REMOVAL_DEADLINE)
+def remove_users(index: Index, users: tuple[str, ...]) -> set[str]:
+    left, removed = users, set[str]()
+    waits = Waits.after_conflict(REMOVAL_DEADLINE)
     while True:
-        documents = stored_documents(users, None, index)
+        documents = stored_documents(left, None, index)
         operations = [
             line for document in documents if document["_source"].get("seen") for line in _removal(document, index)
         ]
@@ -94,22 +87,21 @@ def _remove_users(request: RemoveUsers, index: Index) -> set[str]:
             return removed
         results = bulk(operations, index)
         removed |= {result["_id"] for result in results if result["status"] < 300}
-        users = tuple(result["_id"] for result in results if result["status"] in CONFLICT)
-        if not users:
+        left = tuple(result["_id"] for result in results if result["status"] in CONFLICT)
+        if not left:
             return removed
-        if (pause := next(waits, None)) is None:
+        if not waits.wait():
             raise ConflictError(
-                f"{index.name}: the seen items of users {', '.join(users)} were not removed, because other programs "
+                f"{index.name}: the seen items of users {', '.join(left)} were not removed, because other programs "
                 "keep writing their documents: try again later"
             )
-        index.send(pause)
 
 
-def _list_users(request: ListUsers, index: Index) -> list[str]:
+def list_users(index: Index, before: int, without: tuple[str, ...] = ()) -> list[str]:
     query = {
         "bool": {
-            "filter": [{"range": {"seen.newest": {"gt": 0, "lt": request.before}}}],
-            "must_not": [with_ids(request.without)],
+            "filter": [{"range": {"seen.newest": {"gt": 0, "lt": before}}}],
+            "must_not": [with_ids(without)],
         }
     }
     search = {"query": query, "size": PAGE, "_source": False, "track_total_hits": False, "sort": ["_doc"]}
@@ -129,11 +121,11 @@ def _state(document: dict[str, Any]) -> UserState:
         return UserState(version=version, damaged=f"the field `seen` is not what this library writes ({error})")
 
 
-def _by_bytes(request: ChangeUsers) -> Iterator[dict[str, UserState]]:
+def _by_bytes(states: Mapping[str, UserState]) -> Iterator[dict[str, UserState]]:
     """Yield the states in parts of about BULK_BYTES."""
     chunk: dict[str, UserState] = {}
     size = 0
-    for user, state in request.states.items():
+    for user, state in states.items():
         chunk[user] = state
         size += sum(map(len, state.filters))
         if size >= BULK_BYTES:
@@ -160,15 +152,3 @@ def _removal(document: dict[str, Any], index: Index) -> list[dict[str, Any]]:
     if document["_source"].keys() == {"seen"}:
         return [{"delete": target}]
     return [{"update": target}, {"doc": {"seen": None}}]
-
-
-HANDLERS = dict(
-    [
-        handler(DescribeSeen, _describe_seen),
-        handler(SetUpSeen, _set_up_seen),
-        handler(FetchUsers, _fetch_users),
-        handler(ChangeUsers, _change_users),
-        handler(RemoveUsers, _remove_users),
-        handler(ListUsers, _list_users),
-    ]
-)

@@ -1,5 +1,5 @@
-"""The SQLite store: one file, no server."""
+"""The SQLite store: one file that holds documents, seen items, or both."""
 
-from es_simhash.stores.sqlite.store import AsyncSqliteStore, SqliteStore
+from es_simhash.stores.sqlite.store import SqliteStore
 
-__all__ = ["AsyncSqliteStore", "SqliteStore"]
+__all__ = ["SqliteStore"]

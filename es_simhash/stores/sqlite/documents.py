@@ -6,37 +6,13 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import (
-    Annotate,
-    Candidates,
-    CheckTimeField,
-    CompleteKeys,
-    Count,
-    Dependents,
-    Describe,
-    DescribeKeys,
-    Fetch,
-    FetchFields,
-    KeysState,
-    ReadFingerprints,
-    Refresh,
-    Relink,
-    Remove,
-    Row,
-    Scan,
-    ScanPage,
-    SetUp,
-    SetUpKeys,
-    Write,
-    Written,
-    scheme_mismatch,
-)
+from es_simhash.contract import KeysState, Row, Scan, ScanPage, Written, scheme_mismatch
+from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import StoreError, Unsupported, not_set_up
 from es_simhash.fingerprinting.encoding import to_longs
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.sqlite.database import read_meta
 from es_simhash.stores.sqlite.filters import marked, to_sql
-from es_simhash.stores.sqlite.handler import handler
 from es_simhash.stores.sqlite.schema import (
     FORMAT,
     SAME_VERSION,
@@ -49,13 +25,13 @@ from es_simhash.stores.sqlite.schema import (
     tables,
     to_row,
 )
-from es_simhash.stores.sqlite.search import find_candidates
 from es_simhash.stores.stored_row import without_damaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from sqlite3 import Connection
 
+    from es_simhash.contract import Entry, Link
     from es_simhash.stores.sqlite.database import Database
 
 _PAGE = 10_000
@@ -67,24 +43,24 @@ _LAST = (1 << 63) - 1
 # --- set-up --------------------------------------------------------------------------------------------------------
 
 
-def _describe(request: Describe, database: Database) -> Scheme | None:
+def describe(database: Database) -> Scheme | None:
     return _scheme(database.meta(), database.name)
 
 
-def _set_up(request: SetUp, database: Database) -> str:
-    if request.template:
+def set_up(database: Database, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+    if template:
         raise Unsupported(f"{database.name} is a file, so it does not roll over: leave the template out")
 
     def meta(stored: Mapping[str, str]) -> dict[str, str]:
-        scheme = _scheme(stored, database.name)
-        if scheme is not None and scheme != request.scheme:
-            raise scheme_mismatch(scheme, request.scheme, database.name)
-        ours = {"documents": FORMAT, "scheme": json.dumps(request.scheme.to_dict())}
-        if scheme is None and request.keys:
-            ours["keys"] = json.dumps(KeysState.of_new_store(request.keys).to_dict())
+        existing = _scheme(stored, database.name)
+        if existing is not None and existing != scheme:
+            raise scheme_mismatch(existing, scheme, database.name)
+        ours = {"documents": FORMAT, "scheme": json.dumps(scheme.to_dict())}
+        if existing is None and keys:
+            ours["keys"] = json.dumps(KeysState.of_new_store(keys).to_dict())
         return ours
 
-    return database.make(tables(request.scheme.bits), meta)
+    return database.make(tables(scheme.bits), meta)
 
 
 def _scheme(meta: Mapping[str, str], name: str) -> Scheme | None:
@@ -108,23 +84,23 @@ def _bits(database: Database) -> int:
     return database.bits
 
 
-def _describe_keys(request: DescribeKeys, database: Database) -> KeysState:
+def describe_keys(database: Database) -> KeysState:
     return _keys_state(database.meta(), database.name)
 
 
-def _set_up_keys(request: SetUpKeys, database: Database) -> str:
+def set_up_keys(database: Database, kinds: tuple[str, ...]) -> str:
     _bits(database)
     with database.transaction() as connection:
         state = _keys_state(read_meta(connection), database.name)
         is_empty = not connection.execute("SELECT 1 FROM documents WHERE digest <> '' LIMIT 1").fetchone()
-        extended = state.with_kinds(request.kinds, complete=is_empty)
+        extended = state.with_kinds(kinds, complete=is_empty)
         if extended == state:
             return "unchanged"
         _write_keys_state(extended, connection)
     return "added"
 
 
-def _complete_keys(request: CompleteKeys, database: Database) -> None:
+def complete_keys(database: Database) -> None:
     _bits(database)
     with database.transaction() as connection:
         state = _keys_state(read_meta(connection), database.name)
@@ -140,43 +116,35 @@ def _write_keys_state(state: KeysState, connection: Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.to_dict())])
 
 
-def _read_fingerprints(request: ReadFingerprints, database: Database) -> None:
-    """Read nothing: a look-up in the file costs little."""
-
-
-def _check_time_field(request: CheckTimeField, database: Database) -> None:
-    """Do nothing: the time of a document is read from the document itself."""
-
-
 # --- read ----------------------------------------------------------------------------------------------------------
 
 
-def _fetch(request: Fetch, database: Database) -> dict[str, Row]:
-    columns = row_columns(_bits(database), keys=True, time_field=request.time_field)
+def fetch(database: Database, ids: tuple[str, ...], time_field: str | None = None) -> dict[str, Row]:
+    columns = row_columns(_bits(database), keys=True, time_field=time_field)
     sql = f"SELECT {columns} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        rows = [to_row(values) for values in connection.execute(sql, [id_list(request.ids)])]
+        rows = [to_row(values) for values in connection.execute(sql, [id_list(ids)])]
     return {row.id: row for row in rows}
 
 
-def _fetch_fields(request: FetchFields, database: Database) -> dict[str, dict[str, Any]]:
+def fetch_fields(database: Database, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
     sql = "SELECT id, source FROM documents WHERE id IN (SELECT value FROM json_each(?))"
     with database.use() as connection:
-        found = connection.execute(sql, [id_list(request.ids)])
-        return {id: _select_fields(source, request.fields) for id, source in found}
+        found = connection.execute(sql, [id_list(ids)])
+        return {id: _select_fields(source, fields) for id, source in found}
 
 
-def _dependents(request: Dependents, database: Database) -> set[str]:
+def dependents(database: Database, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
     sql = """
         SELECT id FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))
         UNION SELECT id FROM documents WHERE "group" IN (SELECT value FROM json_each(?)) AND "group" <> id
     """
-    parameters = [id_list(request.originals), id_list(request.heads)]
+    parameters = [id_list(originals), id_list(heads)]
     with database.use() as connection:
         return {id for (id,) in connection.execute(sql, parameters) if isinstance(id, str)}
 
 
-def _scan(request: Scan, database: Database) -> ScanPage:
+def scan(request: Scan, database: Database) -> ScanPage:
     size = request.size or _PAGE
     condition, parameters = _scan_condition(request, database)
     columns = row_columns(_bits(database), time_field=request.time_field)
@@ -207,8 +175,8 @@ def _scan_end(request: Scan, connection: Connection) -> int:
     return last
 
 
-def _count(request: Count, database: Database) -> int:
-    condition, parameters = _scan_condition(request.scan, database)
+def count(database: Database, scan: Scan) -> int:
+    condition, parameters = _scan_condition(scan, database)
     with database.use() as connection:
         count: int = connection.execute(f"SELECT count(*) FROM documents WHERE {condition}", parameters).fetchone()[0]
     return count
@@ -251,33 +219,38 @@ def _select_fields(source: str, fields: tuple[str, ...] | None) -> dict[str, Any
 # --- write ---------------------------------------------------------------------------------------------------------
 
 
-def _write(request: Write, database: Database) -> Written:
+def write(
+    database: Database,
+    entries: tuple[Entry, ...],
+    bits: int,
+    pipeline: str | None = None,
+    create: frozenset[str] = frozenset(),
+) -> Written:
     conflicts: frozenset[str] = frozenset()
     with database.transaction() as connection:
-        if request.create:
-            conflicts = stored_ids(request.create, connection)
-            entries = tuple(entry for entry in request.entries if entry.row.id not in conflicts)
-            request = replace(request, entries=entries)
-        if (written := _insert_new(request, connection)) is None:
-            written = [_insert(entry.row, entry.source, request.bits, connection) for entry in request.entries]
-        _insert_keys([entry.row for entry in request.entries], written, connection)
+        if create:
+            conflicts = stored_ids(create, connection)
+            entries = tuple(entry for entry in entries if entry.row.id not in conflicts)
+        if (written := _insert_new(entries, bits, connection)) is None:
+            written = [_insert(entry.row, entry.source, bits, connection) for entry in entries]
+        _insert_keys([entry.row for entry in entries], written, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
-def _annotate(request: Annotate, database: Database) -> Written:
+def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
     conflicts: set[str] = set()
     sql = f"SELECT source FROM documents WHERE id = ? AND {SAME_VERSION}"
-    rows: list[Row] = []
+    changed: list[Row] = []
     written: list[int] = []
     with database.transaction() as connection:
-        for row in request.rows:
+        for row in rows:
             found = connection.execute(sql, [row.id, *row.version]).fetchone()
             if found is None:
                 conflicts.add(row.id)
             else:
-                rows.append(row)
-                written.append(_insert(row, found[0], request.bits, connection))
-        _insert_keys(rows, written, connection)
+                changed.append(row)
+                written.append(_insert(row, found[0], bits, connection))
+        _insert_keys(changed, written, connection)
     return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
 
 
@@ -290,21 +263,21 @@ def _insert_keys(rows: Sequence[Row], written: Sequence[int], connection: Connec
     connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", keys)
 
 
-def _insert_new(request: Write, connection: Connection) -> list[int] | None:
+def _insert_new(entries: Sequence[Entry], bits: int, connection: Connection) -> list[int] | None:
     """Write documents without their keys, in one statement; return their write orders.
 
     :returns: None, and nothing is written, if one of the ids or of the write orders is taken, or if a Row has none.
     """
-    orders = [entry.row.written for entry in request.entries]
+    orders = [entry.row.written for entry in entries]
     if not all(orders) or len(set(orders)) < len(orders):
         return None
-    ids = [entry.row.id for entry in request.entries]
+    ids = [entry.row.id for entry in entries]
     for column, values in (("id", ids), ("written", orders)):
         sql = f"SELECT 1 FROM documents WHERE {column} IN (SELECT value FROM json_each(?)) LIMIT 1"
         if connection.execute(sql, [json.dumps(values)]).fetchone():
             return None
-    rows = (_row_values(entry.row.written, entry.row, entry.source, request.bits) for entry in request.entries)
-    connection.executemany(_insert_statement(request.bits), rows)
+    rows = (_row_values(entry.row.written, entry.row, entry.source, bits) for entry in entries)
+    connection.executemany(_insert_statement(bits), rows)
     return orders
 
 
@@ -352,50 +325,26 @@ def _free_write_order(written: int, connection: Connection) -> int | None:
     return free
 
 
-def _remove(request: Remove, database: Database) -> set[str]:
+def remove(database: Database, ids: tuple[str, ...], versions: Mapping[str, Any] = NO_VERSIONS) -> set[str]:
     removed: set[str] = set()
     with database.transaction() as connection:
-        for id in request.ids:
-            version = request.versions.get(id)
+        for id in ids:
+            version = versions.get(id)
             condition, parameters = ("", []) if version is None else (f" AND {SAME_VERSION}", version)
             if connection.execute(f"DELETE FROM documents WHERE id = ?{condition}", [id, *parameters]).rowcount:
                 removed.add(id)
     return removed
 
 
-def _relink(request: Relink, database: Database) -> set[str]:
+def relink(database: Database, links: Mapping[str, Link]) -> set[str]:
     sql = f'UPDATE documents SET "group" = ?, duplicate_of = ? WHERE id = ? AND {SAME_VERSION}'
     with database.transaction() as connection:
         return {
             id
-            for id, link in request.links.items()
+            for id, link in links.items()
             if not connection.execute(sql, [link.group, link.duplicate_of, id, *link.version]).rowcount
         }
 
 
-def _refresh(request: Refresh, database: Database) -> None:
+def refresh(database: Database) -> None:
     """Do nothing: what was written is visible at once."""
-
-
-HANDLERS = dict(
-    [
-        handler(Describe, _describe),
-        handler(SetUp, _set_up),
-        handler(DescribeKeys, _describe_keys),
-        handler(SetUpKeys, _set_up_keys),
-        handler(CompleteKeys, _complete_keys),
-        handler(ReadFingerprints, _read_fingerprints),
-        handler(CheckTimeField, _check_time_field),
-        handler(Fetch, _fetch),
-        handler(FetchFields, _fetch_fields),
-        handler(Candidates, find_candidates),
-        handler(Dependents, _dependents),
-        handler(Scan, _scan),
-        handler(Count, _count),
-        handler(Write, _write),
-        handler(Annotate, _annotate),
-        handler(Remove, _remove),
-        handler(Relink, _relink),
-        handler(Refresh, _refresh),
-    ]
-)

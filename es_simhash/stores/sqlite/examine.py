@@ -8,10 +8,9 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Check, CountKeys, Examine, Locate, Location, MeasureSpace, Space, similar_first
+from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import SimhashError
 from es_simhash.search.blocks import KIND
-from es_simhash.stores.sqlite.handler import handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +26,7 @@ _LITTLE_ROOM = 2**30
 # --- what is wrong -------------------------------------------------------------------------------------------------
 
 
-def _examine(request: Examine, database: Database) -> tuple[Check, ...]:
+def examine(database: Database) -> tuple[Check, ...]:
     checks = [_version()]
     if database.path != ":memory:":
         checks += [_file(database), _rights(database), _disk(database)]
@@ -113,7 +112,7 @@ _CHECKS: dict[str, Callable[[Database], Check]] = {"format": _format, "integrity
 # --- what is there -------------------------------------------------------------------------------------------------
 
 
-def _locate(request: Locate, database: Database) -> Location:
+def locate(database: Database) -> Location:
     if not database.exists:
         return Location(False, others=_others(database))
     with database.use() as connection:
@@ -132,7 +131,7 @@ def _others(database: Database) -> tuple[str, ...]:
     return similar_first(path.name, files)
 
 
-def _measure_space(request: MeasureSpace, database: Database) -> Space:
+def measure_space(database: Database) -> Space:
     with database.use() as connection:
         pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
         try:
@@ -142,17 +141,7 @@ def _measure_space(request: MeasureSpace, database: Database) -> Space:
     return Space(pages * size, {name: count for name, count in rows if not name.startswith("sqlite_")})
 
 
-def _count_keys(request: CountKeys, database: Database) -> tuple[tuple[str, int], ...]:
+def count_keys(database: Database, most: int) -> tuple[tuple[str, int], ...]:
     sql = "SELECT key, count(*) FROM keys WHERE substr(key, 1, 1) <> ? GROUP BY key ORDER BY 2 DESC, 1 LIMIT ?"
     with database.use() as connection:
-        return tuple(connection.execute(sql, [KIND, request.most]).fetchall())
-
-
-HANDLERS = dict(
-    [
-        handler(Examine, _examine),
-        handler(Locate, _locate),
-        handler(MeasureSpace, _measure_space),
-        handler(CountKeys, _count_keys),
-    ]
-)
+        return tuple(connection.execute(sql, [KIND, most]).fetchall())

@@ -22,7 +22,7 @@ _KEYS_TOGETHER = 100
 """Probes whose keys are read together."""
 
 
-def find_candidates(request: Candidates, database: Database) -> Found:
+def candidates(request: Candidates, database: Database) -> Found:
     """Return the reply to Candidates."""
     found = _find(request, database)
     while (again := excluding_damaged(request, found)) is not None:

@@ -10,19 +10,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.contract import (
-    Changed,
-    ChangeUsers,
-    DescribeSeen,
-    FetchUsers,
-    ListUsers,
-    RemoveUsers,
-    SetUpSeen,
-    UserState,
-    seen_mismatch,
-)
+from es_simhash.contract import Changed, UserState, seen_mismatch
 from es_simhash.errors import StoreError
-from es_simhash.stores.sqlite.handler import handler
 from es_simhash.stores.sqlite.schema import id_list, read_config
 
 if TYPE_CHECKING:
@@ -53,17 +42,17 @@ _TABLES = [
 _IN_USERS = "user IN (SELECT value FROM json_each(?))"
 
 
-def _describe_seen(request: DescribeSeen, database: Database) -> SeenConfig | None:
+def describe_seen(database: Database) -> SeenConfig | None:
     return _config(database.meta(), database.name)
 
 
-def _set_up_seen(request: SetUpSeen, database: Database) -> str:
-    values = request.config.to_dict()
+def set_up_seen(database: Database, config: SeenConfig) -> str:
+    values = config.to_dict()
 
     def meta(stored: Mapping[str, str]) -> dict[str, str]:
-        config = _config(stored, database.name)
-        if config is not None and config != request.config:
-            raise seen_mismatch(config, values, database.name)
+        existing = _config(stored, database.name)
+        if existing is not None and existing != config:
+            raise seen_mismatch(existing, values, database.name)
         return {"users": FORMAT, "seen": json.dumps(values)}
 
     return database.make(_TABLES, meta)
@@ -77,15 +66,15 @@ def _config(meta: Mapping[str, str], name: str) -> SeenConfig | None:
     return SeenConfig.from_dict(read_config(meta, "seen", name))
 
 
-def _fetch_users(request: FetchUsers, database: Database) -> dict[str, UserState]:
-    users = id_list(request.users)
+def fetch_users(database: Database, users: tuple[str, ...]) -> dict[str, UserState]:
+    wanted = [id_list(users)]
     filters: defaultdict[str, list[Any]] = defaultdict(list)
     with database.transaction(write=False) as connection:
         sql = f"SELECT user, value FROM filters WHERE {_IN_USERS} ORDER BY position"
-        for user, value in connection.execute(sql, [users]):
+        for user, value in connection.execute(sql, wanted):
             filters[user].append(value)
         sql = f"SELECT user, newest, forgotten, version FROM users WHERE {_IN_USERS}"
-        return {user: _state(filters[user], *values) for user, *values in connection.execute(sql, [users])}
+        return {user: _state(filters[user], *values) for user, *values in connection.execute(sql, wanted)}
 
 
 def _state(filters: list[Any], newest: Any, forgotten: Any, version: int) -> UserState:
@@ -98,10 +87,10 @@ def _state(filters: list[Any], newest: Any, forgotten: Any, version: int) -> Use
         return UserState(version=version, damaged=f"the row is not what this library writes ({error})")
 
 
-def _change_users(request: ChangeUsers, database: Database) -> Changed:
+def change_users(database: Database, states: Mapping[str, UserState]) -> Changed:
     conflicts = set()
     with database.transaction() as connection:
-        for user, state in request.states.items():
+        for user, state in states.items():
             if not _write_user(connection, user, state):
                 conflicts.add(user)
                 continue
@@ -122,30 +111,18 @@ def _write_user(connection: sqlite3.Connection, user: str, state: UserState) -> 
     return connection.execute(sql, [*values, user, state.version]).rowcount == 1
 
 
-def _remove_users(request: RemoveUsers, database: Database) -> set[str]:
-    users = [id_list(request.users)]
+def remove_users(database: Database, users: tuple[str, ...]) -> set[str]:
+    wanted = [id_list(users)]
     with database.transaction() as connection:
-        connection.execute(f"DELETE FROM filters WHERE {_IN_USERS}", users)
-        removed = connection.execute(f"DELETE FROM users WHERE {_IN_USERS} RETURNING user", users).fetchall()
+        connection.execute(f"DELETE FROM filters WHERE {_IN_USERS}", wanted)
+        removed = connection.execute(f"DELETE FROM users WHERE {_IN_USERS} RETURNING user", wanted).fetchall()
     return {user for (user,) in removed}
 
 
-def _list_users(request: ListUsers, database: Database) -> list[str]:
+def list_users(database: Database, before: int, without: tuple[str, ...] = ()) -> list[str]:
     sql = f"""
         SELECT user FROM users WHERE newest > 0 AND newest < ? AND NOT {_IN_USERS}
         AND typeof(user) = 'text' AND instr(user, char(0)) = 0 LIMIT {_PAGE}
     """
     with database.use() as connection:
-        return [user for (user,) in connection.execute(sql, [request.before, id_list(request.without)])]
-
-
-HANDLERS = dict(
-    [
-        handler(DescribeSeen, _describe_seen),
-        handler(SetUpSeen, _set_up_seen),
-        handler(FetchUsers, _fetch_users),
-        handler(ChangeUsers, _change_users),
-        handler(RemoveUsers, _remove_users),
-        handler(ListUsers, _list_users),
-    ]
-)
+        return [user for (user,) in connection.execute(sql, [before, id_list(without)])]
