@@ -137,3 +137,12 @@ class ConflictError(StoreError):
     """Other writers changed the same data until the deadline. The message says what is not stored."""
 
     retryable = True
+
+
+def is_interrupted(error: BaseException | None) -> bool:
+    """Return whether an error came while the program was stopped by Ctrl-C or another signal."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__context__
+    return False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import InputError
 from es_simhash.input import rows_of
 from es_simhash.lines import Line
+from es_simhash.portal import has_event_loop, in_event_loop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -25,8 +26,8 @@ class Source:
     """Documents from one iterator: dicts or Lines, or the rows of a table.
 
     :param size: the most documents in a batch.
-    :param async_allowed: the documents may be an async iterable, for :meth:`atake`.
-    :param from_caller: the iterator is the caller's own code, so an async program runs it in its event loop.
+    :param from_caller: the iterator is the caller's own code, so an async class runs it in the event loop. There it may
+        be an async iterable.
     :raises InputError: if the documents cannot be iterated.
     """
 
@@ -38,16 +39,15 @@ class Source:
         documents: AsyncIterable[Any] | Iterable[Any],
         size: int = BATCH,
         *,
-        async_allowed: bool = False,
         from_caller: bool = True,
     ) -> None:
-        self.from_caller = from_caller
+        self._from_caller = from_caller
         documents = rows_of(documents)
         self._sync: Iterator[Any] | None = None
         self._async: AsyncIterator[Any] | None = None
         if isinstance(documents, Iterable):
             self._sync = iter(documents)
-        elif async_allowed and isinstance(documents, AsyncIterable):
+        elif has_event_loop() and isinstance(documents, AsyncIterable):
             self._async = aiter(documents)
         else:
             raise InputError(f"the documents are of type {type(documents).__name__}: use an iterable of dicts")
@@ -59,6 +59,8 @@ class Source:
 
         :param count: at most so many documents, if it is less than the size.
         """
+        if self._from_caller and has_event_loop():
+            return in_event_loop(self._take_in_event_loop(count))
         batch = _Batch(min(count or self._size, self._size))
         if self.error is None and self._sync is not None:
             with self._errors():
@@ -67,16 +69,18 @@ class Source:
                         break
         return batch.lines
 
-    async def atake(self, count: int | None = None) -> list[Line]:
-        """:meth:`take`, from an async or a sync iterator."""
-        if self._async is None:
-            return self.take(count)
+    async def _take_in_event_loop(self, count: int | None) -> list[Line]:
         batch = _Batch(min(count or self._size, self._size))
         if self.error is None:
             with self._errors():
-                async for document in self._async:
-                    if batch.add(self._line(document)):
-                        break
+                if self._sync is not None:
+                    for document in self._sync:
+                        if batch.add(self._line(document)):
+                            break
+                elif self._async is not None:
+                    async for document in self._async:
+                        if batch.add(self._line(document)):
+                            break
         return batch.lines
 
     @contextmanager

@@ -3,30 +3,31 @@
 While one batch is decided and written, a thread looks the next one up, and worker processes fingerprint further
 batches. The number of batches that are read ahead is bounded, so memory does not grow with the input.
 
-The pipeline is plain sync code. For an async program a thread runs it, see ``client/drivers.py``.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from es_simhash.contract import Refresh, ask
-from es_simhash.errors import InputError, StoreError
+from es_simhash.errors import InputError, SimhashError, StoreError, is_interrupted
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
-from es_simhash.ingest.performer import is_interrupted
+from es_simhash.retries import Call, running_call
 from es_simhash.verbs.outcome import Document, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Store
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.ids import FirstPlaces
-    from es_simhash.ingest.performer import Performer
     from es_simhash.ingest.workers import Workers
     from es_simhash.lines import Line
     from es_simhash.verbs.batch_look_up import LookedUp
@@ -87,7 +88,7 @@ class Pipeline:
         source: Source,
         workers: Workers,
         ids: FirstPlaces,
-        performer: Performer,
+        store: Store,
         read_ahead: int,
         checkpoint: Checkpoint | None = None,
     ) -> None:
@@ -95,9 +96,11 @@ class Pipeline:
         self._source = source
         self._workers = workers
         self._ids = ids
-        self._performer = performer
+        self._store = store
         self._read_ahead = read_ahead
         self._checkpoint = checkpoint
+        self._look_up_thread: ThreadPoolExecutor | None = None
+        self._look_up_call = (running_call() or Call()).another()
         self._reading: deque[_Batch] = deque()
         self._looking_up: deque[_StartedBatch] = deque()
         self._more = True
@@ -111,6 +114,16 @@ class Pipeline:
             outcome ``failed``; with a checkpoint it has no outcome, and the next run decides it.
         :raises DuplicateFound: after the outcome of a duplicate under ``fail``.
         """
+        outer = running_call()
+        try:
+            with nullcontext() if outer is None else outer.when_cancelled(self._look_up_call.cancel):
+                yield from self._batches()
+        finally:
+            self._look_up_call.cancel()  # first: the thread may be waiting to retry a request
+            if self._look_up_thread is not None:
+                self._look_up_thread.shutdown()
+
+    def _batches(self) -> Iterator[Sequence[Outcome]]:
         try:
             if self._checkpoint is not None:
                 yield from self._resume(self._checkpoint)
@@ -120,11 +133,11 @@ class Pipeline:
                 looked_up = batch.looked_up()
                 if self._read_ahead:
                     self._look_up_next(looked_up)
-                decisions = self._perform(self._ingest.decide(looked_up))
+                decisions = self._ingest.decide(looked_up)
                 if self._checkpoint is not None:
                     claims = [(item.id, item.place) for item in batch.items if isinstance(item, Document)]
                     self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
-                outcomes = self._perform(self._ingest.write(looked_up, decisions))
+                outcomes = self._ingest.write(looked_up, decisions)
                 self._looking_up.popleft()
                 _log.info("written: a batch of %s", batch.count)
                 yield from self._taken(outcomes)
@@ -137,10 +150,7 @@ class Pipeline:
             if not is_interrupted(left):
                 self._warn_of_unwritten()
             raise
-        self._perform(self._ingest.finish())
-
-    def _perform(self, flow: Flow[T]) -> T:
-        return self._performer.perform(flow)
+        self._ingest.finish()
 
     def _look_up_next(self, unwritten: LookedUp | None) -> None:
         """Start to look up the next batch.
@@ -152,17 +162,29 @@ class Pipeline:
             return
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
-        flow = self._ingest.look_up(items, unwritten)
-        started = self._performer.start(flow, overlap=self._read_ahead > 0)
+        started = self._start(partial(self._ingest.look_up, items, unwritten))
         self._looking_up.append(_StartedBatch(batch.count, batch.mark, items, started))
         self._reading.popleft()
         if self._read_ahead:
             self._fill()
 
+    def _start(self, look_up: Callable[[], LookedUp]) -> Callable[[], LookedUp]:
+        """Start a look-up, in a thread if batches are read ahead, and return a function that waits for its result."""
+        if self._read_ahead:
+            if self._look_up_thread is None:
+                self._look_up_thread = ThreadPoolExecutor(1, "es-simhash-look-up")
+            return self._look_up_thread.submit(copy_context().run, self._look_up_call.do, look_up).result
+        looked_up: Future[LookedUp] = Future()
+        try:
+            looked_up.set_result(look_up())
+        except SimhashError as error:
+            looked_up.set_exception(error)
+        return looked_up.result
+
     def _fill(self) -> None:
         """Read ahead as far as allowed."""
         while self._more and len(self._reading) < max(1, self._read_ahead):
-            lines = self._performer.take(self._source)
+            lines = self._source.take()
             self._more = bool(lines)
             if lines:
                 batch = _Batch(len(lines), mark(lines[-1]), self._workers.submit(lines))
@@ -172,7 +194,7 @@ class Pipeline:
         """Yield outcomes. After the caller has taken them, record that."""
         yield outcomes
         if self._ingest.stopped:
-            self._perform(self._ingest.finish())
+            self._ingest.finish()
             raise self._ingest.stopped
         if self._checkpoint is not None:
             self._checkpoint.finished()
@@ -206,16 +228,16 @@ class Pipeline:
         pending = checkpoint.pending
         if count or pending:
             # What the interrupted run wrote may not be searchable yet. Without this, its copies would be new.
-            self._perform(ask(Refresh()))
+            self._store.refresh()
         if pending is not None:
             lines = self._take_again(pending.documents, pending.mark, checkpoint)
             items = claim(self._workers.submit(lines)(), self._ids)
-            looked_up = self._perform(self._ingest.look_up(items))
+            looked_up = self._ingest.look_up(items)
             decisions = pending.decisions
             if any(document.id not in decisions for document in looked_up.documents):
                 # These could not be used when the batch was decided.
-                decisions = {**self._perform(self._ingest.decide(looked_up)), **decisions}
-            outcomes = self._perform(self._ingest.write(looked_up, decisions, resumed=True))
+                decisions = {**self._ingest.decide(looked_up), **decisions}
+            outcomes = self._ingest.write(looked_up, decisions, resumed=True)
             yield from self._taken(outcomes)
 
     def _take_again(self, count: int, last: str, checkpoint: Checkpoint, *, keep: bool = True) -> list[Line]:
@@ -225,7 +247,7 @@ class Pipeline:
         """
         kept: list[Line] = []
         lines: list[Line] = []
-        while count and (taken := self._performer.take(self._source, count)):
+        while count and (taken := self._source.take(count)):
             count -= len(taken)
             lines = taken
             if keep:

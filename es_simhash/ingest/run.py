@@ -24,10 +24,9 @@ from es_simhash.verbs.rule import NO_KEYS, resolve
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import KeysState
+    from es_simhash.contract import KeysState, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
@@ -71,34 +70,38 @@ def read_ahead(workers: int) -> int:
 
 
 def ingest(
-    performer: Performer,
+    store: Store,
     source: Source,
     fingerprinter: Fingerprinter,
     options: RunOptions,
     keys: KeysState = NO_KEYS,
+    *,
+    deadline: float,
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
     If the input ends in an error, everything before it is done. Then the error is raised.
 
     :param keys: those of the store.
+    :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     """
     rule = resolve(options.rule, fingerprinter, keys)
-    operation = Ingest(rule, options.on_duplicate, options.filter, performer.patience.deadline)
+    operation = Ingest(store, rule, options.on_duplicate, options.filter, deadline)
     reader = _reader(Reader, fingerprinter, options, keys)
     try:
-        yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
+        yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme)
     except StoreError as error:
         how = "nothing more was read" if options.checkpoint is None else "the same call continues from its checkpoint"
         raise unfinished(error, how) from error
 
 
 def backfill(
-    performer: Performer,
+    store: Store,
     fingerprinter: Fingerprinter,
     options: RunOptions,
     keys: KeysState = NO_KEYS,
     *,
+    deadline: float,
     again: bool,
     slice: tuple[int, int] | None,
     stop: Callable[[], bool],
@@ -107,6 +110,7 @@ def backfill(
 
     It passes over the documents again while other writers change some of them.
 
+    :param deadline: as for :func:`ingest`.
     :param again: include documents that have a fingerprint.
     :param slice: ``(i, n)``: only the i-th of n parts.
     :param stop: is asked before each page: once it is true, no more is read.
@@ -119,14 +123,14 @@ def backfill(
 
     try:
         while scan is not None:
-            self._store.refresh()
-            operation = Backfill(rule, options.filter, performer.patience.deadline)
-            source = Source(stored_lines(scan, performer.perform, stop), options.batch_size, from_caller=False)
-            yield from _outcomes(operation, source, reader, performer, options, fingerprinter.scheme)
+            store.refresh()
+            operation = Backfill(store, rule, options.filter, deadline)
+            source = Source(stored_lines(store, scan, stop), options.batch_size, from_caller=False)
+            yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
         everything = again and slice is None and options.filter is None and not stop()
         if everything and not keys.complete:
-            self._store.complete_keys()
+            store.complete_keys()
     except StoreError as error:
         raise unfinished(error, "backfill again, for the documents that are left") from error
 
@@ -139,15 +143,15 @@ def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, ke
 
 
 def _outcomes(
-    operation: Ingest, source: Source, reader: Reader, performer: Performer, options: RunOptions, scheme: Scheme
+    operation: Ingest, source: Source, reader: Reader, store: Store, options: RunOptions, scheme: Scheme
 ) -> Iterator[Sequence[Outcome]]:
-    _log.info("%s: Scheme %s, batches of %s documents", performer.store.name, scheme.version, options.batch_size)
+    _log.info("%s: Scheme %s, batches of %s documents", store.name, scheme.version, options.batch_size)
     with ExitStack() as stack:
         ids = stack.enter_context(FirstPlaces())
-        checkpoint = _checkpoint(stack, options, performer.store.name, scheme)
+        checkpoint = _checkpoint(stack, options, store.name, scheme)
         workers = stack.enter_context(closing(Workers(reader, options.workers)))
         ahead = read_ahead(options.workers)
-        pipeline = Pipeline(operation, source, workers, ids, performer, ahead, checkpoint)
+        pipeline = Pipeline(operation, source, workers, ids, store, ahead, checkpoint)
         yield from pipeline.batches()
     if source.error is not None:
         raise source.error

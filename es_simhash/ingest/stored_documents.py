@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import ask
+from es_simhash.contract import pages
 from es_simhash.lines import Line
 from es_simhash.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import Flow, Scan, ScanPage
+    from es_simhash.contract import Scan, Store
 
 IDS = 10_000
 """Ids in one clause. A server takes no more."""
@@ -41,14 +41,10 @@ def next_pass(scan: Scan, filter: Mapping[str, Any] | None, conflicts: Sequence[
     return replace(scan, filter={"bool": {"filter": [ids, *([filter] if filter else [])]}})
 
 
-def stored_lines(
-    scan: Scan, perform: Callable[[Flow[ScanPage]], ScanPage], stop: Callable[[], bool]
-) -> Iterator[StoredLine]:
+def stored_lines(store: Store, scan: Scan, stop: Callable[[], bool]) -> Iterator[StoredLine]:
     """Yield all documents of a Scan, until ``stop()`` is true. It is asked before each page."""
-    more: Scan | None = scan
-    while more is not None and not stop():
-        page = perform(ask(more))
+    found = pages(store, scan)
+    while not stop() and (page := next(found, None)) is not None:
         for row, source in zip(page.rows, page.sources, strict=True):
             document: dict[str, Any] = {**source, "_id": row.id}
             yield StoredLine(f"document {row.id!r}", document, version=row.version)
-        more = more.following(page)

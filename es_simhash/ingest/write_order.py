@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Scan, each_page
+from es_simhash.contract import Scan, pages
 from es_simhash.lines import Line
 from es_simhash.temporary import temporary_database, temporary_file
 from es_simhash.values import value
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
-    from es_simhash.contract import ScanPage
-    from es_simhash.ingest.performer import Performer
+    from es_simhash.contract import Store
 
 Position: TypeAlias = "tuple[int, str]"
 """The write order of a document, and its id."""
@@ -40,7 +39,7 @@ class WholeDocument(Line):
     position: Position = field(default=(0, ""), kw_only=True)
 
 
-def whole_documents(performer: Performer, after: Position | None) -> Iterator[Sequence[WholeDocument]]:
+def whole_documents(store: Store, after: Position | None) -> Iterator[Sequence[WholeDocument]]:
     """Yield all documents of a store, the one that was written first at first.
 
     Documents that are written or removed after the start may be missed. A text that changes in the meantime is the new
@@ -48,14 +47,14 @@ def whole_documents(performer: Performer, after: Position | None) -> Iterator[Se
 
     :param after: only documents behind this position.
     """
-    self._store.refresh()
+    store.refresh()
     with temporary_file("ids"), closing(temporary_database()) as db:
-        _read_order(performer, db)
+        _read_order(store, db)
         # An id that two indices of an alias have comes once, at its last position.
         sql = "SELECT max(written), id FROM documents GROUP BY id HAVING (max(written), id) > (?, ?) ORDER BY 1, 2"
         positions = db.execute(sql, after or (-1, ""))
         while some := positions.fetchmany(SOURCES):
-            sources = self._store.fetch_fields(tuple(id for _, id in some), None)
+            sources = store.fetch_fields(tuple(id for _, id in some), None)
             yield [
                 WholeDocument(f"document {id!r}", {**sources[id], "_id": id}, position=(written, id))
                 for written, id in some
@@ -63,12 +62,9 @@ def whole_documents(performer: Performer, after: Position | None) -> Iterator[Se
             ]
 
 
-def _read_order(performer: Performer, db: sqlite3.Connection) -> None:
+def _read_order(store: Store, db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE documents (written INTEGER, id TEXT)")
-
-    def take(page: ScanPage) -> None:
+    for page in pages(store, Scan(fields=())):
         db.execute("BEGIN")
         db.executemany("INSERT INTO documents VALUES (?, ?)", [(row.written, row.id) for row in page.rows])
         db.execute("COMMIT")
-
-    each_page(self._store, Scan(fields=()), take)

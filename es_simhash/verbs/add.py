@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Entry, Probe
-from es_simhash.drive import Pause
 from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
+from es_simhash.retries import pause
 from es_simhash.search.filters import matches
 from es_simhash.verbs.batch_look_up import LookedUp, candidates_request
 from es_simhash.verbs.ingest import Ingest
@@ -86,8 +86,8 @@ class Adder(Ingest):
     _holds_fingerprints = False  # between two documents, others may write
     _ends_if_refused = False  # each caller gets the reason of its own document
 
-    def __init__(self, options: AddOptions, deadline: float) -> None:
-        super().__init__(options.rule, options.on_duplicate, options.filter, deadline, self._write_documents)
+    def __init__(self, store: Store, options: AddOptions, deadline: float) -> None:
+        super().__init__(store, options.rule, options.on_duplicate, options.filter, deadline, self._write_documents)
         self._options = options
         self._create: set[str] = set()
         self._searchable = False
@@ -262,4 +262,4 @@ def wait_for_search(store: Store, document: Document, deadline: float) -> None:
                 f"document {document.id!r} is stored, but search does not find it after {deadline:g} s: the index may "
                 "not refresh by itself (its refresh_interval); use refresh=True"
             )
-        yield Pause(POLL)
+        pause(POLL)

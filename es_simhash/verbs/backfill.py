@@ -26,8 +26,8 @@ class Backfill(Ingest):
 
     _repairs = True
 
-    def __init__(self, rule: ResolvedRule, filter: Mapping[str, Any] | None, deadline: float) -> None:
-        super().__init__(rule, "index", filter, deadline, partial(_annotate, rule.bits))
+    def __init__(self, store: Store, rule: ResolvedRule, filter: Mapping[str, Any] | None, deadline: float) -> None:
+        super().__init__(store, rule, "index", filter, deadline, partial(_annotate, store, rule.bits))
 
     def _is_update(self, before: Row) -> bool:
         return bool(before.digest)  # a document without a fingerprint gets its first outcome

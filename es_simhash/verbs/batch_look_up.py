@@ -16,6 +16,7 @@ from es_simhash.verbs.memory import candidates_without_stale
 from es_simhash.verbs.outcome import Document, Outcome, failed
 
 if TYPE_CHECKING:
+    from es_simhash.contract import Store
     from collections.abc import Mapping, Sequence
 
     from es_simhash.verbs.memory import Memory
@@ -72,6 +73,7 @@ class BatchLookUp:
     :param fingerprints: of the store. Documents that are near none of them have no candidates. None looks up all.
     """
 
+    store: Store
     rule: ResolvedRule
     filter: Mapping[str, Any] | None
     fingerprints: StoredFingerprints | None
@@ -84,7 +86,7 @@ class BatchLookUp:
         :param hidden: by id, the former state that search may still find.
         """
         documents = [item for item in items if isinstance(item, Document)]
-        stored = self._store.fetch(tuple(document.id for document in documents), self.rule.time_field)
+        stored = self.store.fetch(tuple(document.id for document in documents), self.rule.time_field)
         changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
@@ -105,7 +107,7 @@ class BatchLookUp:
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self.filter is not None
         try:
-            found = candidates_without_stale(self._store, request, hidden, keep_stale=keep_stale)
+            found = candidates_without_stale(self.store, request, hidden, keep_stale=keep_stale)
             return _Candidates(found.rows, {documents[index].id: n for index, n in found.left_out.items()}, {})
         except (TooManyCandidates, TooLarge) as error:
             if len(documents) == 1:

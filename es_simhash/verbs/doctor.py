@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Check, scheme_mismatch
@@ -11,7 +12,7 @@ from es_simhash.errors import SimhashError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Flow, Store
+    from es_simhash.contract import Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 
 _WORTHLESS = ("server", "file", "index")
@@ -41,7 +42,7 @@ class Diagnosis:
         return {"store": self.store, "ok": self.ok, "checks": checks}
 
 
-def doctor(store: Store, name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Diagnosis:
+def doctor(store: Store, name: str, fingerprinter: Callable[[], Fingerprinter]) -> Diagnosis:
     """Look at the server or the file, and at the Scheme and the keys.
 
     :param name: of the store.
@@ -52,9 +53,12 @@ def doctor(store: Store, name: str, fingerprinter: Callable[[], Flow[Fingerprint
         reason = "the store cannot be asked: see the problem above"
         return Diagnosis(name, (*checks, *(Check(each, "not tried", reason) for each in ("Scheme", "keys"))))
     found = []
-    for title, look in (("Scheme", _scheme(name, fingerprinter)), ("keys", _keys(name))):
+    for title, look in (
+        ("Scheme", partial(_scheme, store, name, fingerprinter)),
+        ("keys", partial(_keys, store, name)),
+    ):
         try:
-            found.append(look)
+            found.append(look())
         except SimhashError as error:
             if all(check.text != str(error) for check in checks):
                 found.append(Check(title, "problem", str(error)))
@@ -63,11 +67,11 @@ def doctor(store: Store, name: str, fingerprinter: Callable[[], Flow[Fingerprint
     return Diagnosis(name, (*checks, *found))
 
 
-def _scheme(store: Store, name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Check:
+def _scheme(store: Store, name: str, fingerprinter: Callable[[], Fingerprinter]) -> Check:
     stored = store.describe()
     if stored is None:
         return Check("Scheme", "ok", "none yet: the set-up chooses it")
-    ours = (fingerprinter(store)).scheme
+    ours = fingerprinter().scheme
     if ours != stored:
         return Check("Scheme", "problem", str(scheme_mismatch(stored, ours, name)))
     return Check("Scheme", "ok", stored.version)

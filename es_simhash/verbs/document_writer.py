@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.drive import pauses
 from es_simhash.errors import StoreError
+from es_simhash.retries import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ REFUSED_ALIKE = 20
 class DocumentWriter:
     """Writes the documents of one run, and knows whether search finds them.
 
-    :param request: the flow of one write. It takes the Rows, and by id their documents.
+    :param request: does one write. It takes the Rows, and by id their documents.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     :param ends_if_refused: the run ends if the store refuses its first documents for one reason.
     """
@@ -49,7 +49,7 @@ class DocumentWriter:
         """
         refused: dict[str, str] = {}
         conflicts: frozenset[str] = frozenset()
-        waits = pauses(self._deadline)
+        waits = Waits(self._deadline)
         while rows:
             reply = self._request(rows, documents)
             self.unrefreshed |= not reply.searchable
@@ -61,11 +61,9 @@ class DocumentWriter:
                 self._check_refused(reply, written)
             rows = [row for row in rows if row.id in reply.busy]
             if rows:
-                pause = next(waits, None)
-                if pause is None:
+                if not waits.wait():
                     reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
                     return refused | {row.id: reason for row in rows}, conflicts
-                yield pause
         return refused, conflicts
 
     def _check_refused(self, reply: Written, written: int) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from es_simhash.contract import Candidates, Scan, each_page
+from es_simhash.contract import Candidates, Scan, pages
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Link, ScanPage, Store
+    from es_simhash.contract import Link, Store
     from es_simhash.verbs.pool import Pool
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -167,12 +167,9 @@ def _read(store: Store, rule: ResolvedRule, filter: Mapping[str, Any] | None, pr
     """Return all documents."""
     store.refresh()
     reader = PoolReader(rule.bits, timed=rule.window is not None)
-
-    def take(page: ScanPage) -> None:
+    for page in pages(store, Scan(filter=filter, time_field=rule.time_field)):
         reader.add(page.rows)
         progress("read", len(page.rows))
-
-    each_page(store, Scan(filter=filter, time_field=rule.time_field), take)
     return reader.pool()
 
 

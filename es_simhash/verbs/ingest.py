@@ -19,8 +19,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.contract import Entry, Row
-from es_simhash.drive import DEADLINE
 from es_simhash.errors import DuplicateFound, InputError
+from es_simhash.retries import DEADLINE
 from es_simhash.search.filters import matches
 from es_simhash.values import value
 from es_simhash.verbs.batch_look_up import BatchLookUp, LookedUp, differs
@@ -81,7 +81,7 @@ class Ingest:
         original), ``skip`` (do not write it) or ``fail`` (end the run before it). An update is always written.
     :param filter: only documents that match it become originals.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
-    :param request: the flow of one write. By default whole documents are written.
+    :param request: does one write. By default whole documents are written.
     """
 
     _repairs = False
@@ -93,12 +93,14 @@ class Ingest:
 
     def __init__(
         self,
+        store: Store,
         rule: ResolvedRule,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         deadline: float = DEADLINE,
         request: WriteRequest | None = None,
     ) -> None:
+        self._store = store
         self.on_duplicate = on_duplicate
         self.stopped: DuplicateFound | None = None
         self.conflicts: list[str] = []
@@ -106,11 +108,11 @@ class Ingest:
         self._rule = rule
         self._filter = filter
         self._writer = DocumentWriter(
-            request or partial(_write_documents, rule.bits), deadline, ends_if_refused=self._ends_if_refused
+            request or partial(_write_documents, store, rule.bits), deadline, ends_if_refused=self._ends_if_refused
         )
         self._memory = Memory()
         self._recent = RecentSources()
-        self._fingerprints = StoredFingerprints(rule) if self._holds_fingerprints else None
+        self._fingerprints = StoredFingerprints(store, rule) if self._holds_fingerprints else None
         self._clock = 0
 
     # --- look up -------------------------------------------------------------------------------------------
@@ -122,7 +124,9 @@ class Ingest:
         :param unwritten: the batch before, if it is not written yet.
         """
         hidden = self._memory.hidden | (unwritten.replaced if unwritten else {})
-        return BatchLookUp(self._rule, self._filter, self._fingerprints).look_up(items, self._memory, hidden)
+        return BatchLookUp(self._store, self._rule, self._filter, self._fingerprints).look_up(
+            items, self._memory, hidden
+        )
 
     # --- decide --------------------------------------------------------------------------------------------
 

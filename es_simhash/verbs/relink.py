@@ -46,8 +46,8 @@ def relink(
     :param filter: only documents that match it become originals.
     :returns: how many documents were changed.
     """
-    plan = _Plan(memory, rule, frozenset(gone), filter)
-    planned, levels = plan.make(store, set(changed), set(changed if heads is None else heads))
+    plan = _Plan(store, memory, rule, frozenset(gone), filter)
+    planned, levels = plan.make(set(changed), set(changed if heads is None else heads))
     # The farthest first. If this is interrupted, the nearer links still lead to those that are not changed yet.
     order = sorted(planned, key=lambda id: (-levels[id], id))
     count = 0
@@ -70,6 +70,7 @@ class _Plan:
     :param filter: only documents that match it become originals.
     """
 
+    store: Store
     memory: Memory
     rule: ResolvedRule
     gone: frozenset[str]
@@ -86,13 +87,13 @@ class _Plan:
         level = 0
         while originals:
             level += 1
-            found = self._store.dependents(tuple(sorted(originals)), tuple(sorted(heads)))
+            found = self.store.dependents(tuple(sorted(originals)), tuple(sorted(heads)))
             known = [*self.memory.known.values(), *planned.values()]
             found |= {row.id for row in known if _depends(row, originals, heads)}
             ids = sorted(found - self.gone)
             regrouped: set[str] = set()
             for start in range(0, len(ids), BATCH):
-                rows = self._store.fetch(tuple(ids[start : start + BATCH]), self.rule.time_field)
+                rows = self.store.fetch(tuple(ids[start : start + BATCH]), self.rule.time_field)
                 rows = {id: planned.get(id, row) for id, row in rows.items()}
                 dependent = [row for row in rows.values() if _depends(row, originals, heads)]
                 decided = self._decide(dependent, planned)
@@ -108,7 +109,7 @@ class _Plan:
         if not dependent:
             return {}
         named = tuple(sorted({row.duplicate_of for row in dependent if row.duplicate_of is not None} - self.gone))
-        originals = self._store.fetch(named, self.rule.time_field)
+        originals = self.store.fetch(named, self.rule.time_field)
         held = self._held(dependent, originals)
         undecided = [row for row in dependent if row.id not in held]
         neighbours = self._neighbours(undecided)
@@ -118,7 +119,7 @@ class _Plan:
         for row in sorted(dependent, key=lambda row: (row.written, row.id)):
             original = rows.get(row.duplicate_of or "")
             if row.id in undecided_ids:
-                found = neighbours.original_of(self._store, row.id, {}, before=row.written, strict=False)
+                found = neighbours.original_of(self.store, row.id, {}, before=row.written, strict=False)
                 original = None if found is None else rows.get(found.row.id, found.row)
             linked = replace(
                 row,
@@ -151,11 +152,11 @@ class _Plan:
                 per_fingerprint=rule.per_fingerprint,
                 time_field=rule.time_field,
             )
-            candidates = (candidates_without_stale(self._store, request, self.memory.hidden)).rows
+            candidates = (candidates_without_stale(self.store, request, self.memory.hidden)).rows
         stored = self.memory.over({row.id: row for row in candidates}, batch, rule)
         neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule, queries)
         if rule.texts is not None:
-            neighbours.confirm_stored(self._store, rule.texts)
+            neighbours.confirm_stored(self.store, rule.texts)
         return neighbours
 
     def _queries(self, rows: list[Row]) -> list[tuple[KeyQuery, ...]]:
@@ -163,7 +164,7 @@ class _Plan:
         texts = self.rule.texts
         if not self.rule.keys or texts is None:
             return [() for _ in rows]
-        stored = texts.stored(self._store, (row.id for row in rows))
+        stored = texts.stored(self.store, (row.id for row in rows))
         found = [stored.get(row.id) for row in rows]
         return [self.rule.queries(text.keys if isinstance(text, TextFeatures) else None) for text in found]
 
@@ -172,7 +173,7 @@ class _Plan:
         named = [(row, originals.get(row.duplicate_of or "")) for row in dependent]
         linked = [(row, original) for row, original in named if original is not None]
         earlier = [(row, original) for row, original in linked if original.written < row.written]
-        held = self.rule.duplicates(self._store, earlier)
+        held = self.rule.duplicates(self.store, earlier)
         return {row.id for row, _ in held}
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Scan
-from es_simhash.drive import DEADLINE, pauses_after_conflicts
 from es_simhash.errors import ConflictError, InputError, StoreError, count_of, unfinished
+from es_simhash.retries import DEADLINE, Waits
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Store
-    from es_simhash.drive import Pause
     from es_simhash.verbs.rule import ResolvedRule
 
 BATCH = 1_000
@@ -88,7 +87,7 @@ def remove_matching(
     if not everything:
         _check_some_stay(store, matching)
     count, conflicts = 0, True
-    waits: Iterator[Pause] | None = None
+    waits: Waits | None = None
     while conflicts:
         before, conflicts = count, False
         removed: set[str] = set()
@@ -110,13 +109,12 @@ def remove_matching(
         if count > before:
             waits = None
         elif conflicts:
-            waits = waits or pauses_after_conflicts(DEADLINE)
-            if (pause := next(waits, None)) is None:
+            waits = waits or Waits.after_conflict(DEADLINE)
+            if not waits.wait():
                 raise ConflictError(
                     f"{count_of(count, 'document')} removed so far, but other programs keep changing the others that "
                     "match: wait until they are done, and remove the others again"
                 )
-            yield pause
     return count
 
 

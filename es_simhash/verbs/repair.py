@@ -5,22 +5,19 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from es_simhash.contract import AtOnce, Fetch
 from es_simhash.verbs.memory import Memory
 from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from es_simhash.contract import Row, Store
+    from es_simhash.contract import Store
     from es_simhash.verbs.rule import ResolvedRule
 
 K = TypeVar("K")
 
 BATCH = 1_000
 """Documents that one request asks for."""
-AT_ONCE = 4
-"""Requests at the same time."""
 
 
 def repair(
@@ -38,11 +35,9 @@ def repair(
     :param filter: only documents that match it become originals.
     """
     rest = iter(linked_to)
-    while some := dict(islice(rest, AT_ONCE * BATCH)):
+    while some := dict(islice(rest, BATCH)):
         ids = list(some)
-        fetches = [Fetch(tuple(ids[first : first + BATCH])) for first in range(0, len(ids), BATCH)]
-        replies: tuple[dict[str, Row], ...] = store.XXX(AtOnce(tuple(fetches)))
-        digests = {id: row.digest for reply in replies for id, row in reply.items()}
+        digests = {id: row.digest for id, row in store.fetch(tuple(ids)).items()}
         gone = [id for id in ids if id not in digests]
         changed = [id for id in ids if id not in digests or not has_digest(some[id], digests[id])]
         if changed and (relink(store, changed, Memory(), rule, gone=gone, filter=filter)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Scan, each_page
+from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError
 from es_simhash.evaluation.draw import DocumentSample, draw_pairs
 from es_simhash.similarity.text_fields import text_of
@@ -13,7 +13,7 @@ from es_simhash.similarity.text_fields import text_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import ScanPage, Store
+    from es_simhash.contract import Store
     from es_simhash.fingerprinting.scheme import Scheme
 
 DOCUMENTS = 1_000_000
@@ -71,12 +71,10 @@ def draw(
     store.refresh()
     sample = DocumentSample(documents, seed, scheme.bits)
 
-    def take(page: ScanPage) -> None:
+    for page in pages(store, Scan(filter=filter)):
         for row in page.rows:
             if row.fingerprint is not None:
                 sample.add(row.id, row.fingerprint)
-
-    each_page(store, Scan(filter=filter), take)
     ids, fingerprints, ranks = sample.sorted()
     pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance if max_distance is None else max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]

@@ -19,7 +19,6 @@ from es_simhash.contract import (
     UserState,
     seen_mismatch,
 )
-from es_simhash.drive import pauses_after_conflicts
 from es_simhash.errors import (
     ConflictError,
     FilterFormatError,
@@ -33,6 +32,7 @@ from es_simhash.errors import (
     set_up_by,
     unfinished,
 )
+from es_simhash.retries import Waits
 from es_simhash.verbs.setup import does_not_exist
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def add(
     def change(seen: Seen, user: str) -> int:
         if rebuild:
             seen.clear()
-        return seen.add(store, items[user], now)
+        return seen.add(items[user], now)
 
     return _change(store, config, tuple(items), change, deadline)
 
@@ -193,7 +193,7 @@ def clear(store: Store, config: SeenConfig, users: Sequence[str], deadline: floa
 
     def change(seen: Seen, user: str) -> int:
         seen.clear()
-        return int(store, seen.changed)
+        return int(seen.changed)
 
     return _change(store, config, tuple(users), change, deadline)
 
@@ -217,7 +217,7 @@ def rotate(
     def change(seen: Seen, user: str) -> int:
         if 0 < seen.newest < limit:
             seen.rotate(now)
-        return int(store, seen.changed)
+        return int(seen.changed)
 
     if users is not None:
         return _change(store, config, tuple(users), change, deadline)
@@ -266,11 +266,10 @@ def _change(store: Store, config: SeenConfig, users: tuple[str, ...], change: Ch
         left, waits = chunk, None
         try:
             while left := (_attempt(store, config, left, change, report)):
-                waits = waits or pauses_after_conflicts(end - time.monotonic())
-                if (pause := next(waits, None)) is None:
+                waits = waits or Waits.after_conflict(end - time.monotonic())
+                if not waits.wait():
                     report.failed.update({user: _conflict(user, seconds) for user in left})
                     break
-                yield pause
         except StoreUnavailable as error:  # until the deadline: no user after these can be changed
             not_done = [user for user in users if user not in report.results and user not in report.failed]
             report.failed.update({user: _unavailable(user, error) for user in not_done})

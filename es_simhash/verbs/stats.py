@@ -14,7 +14,7 @@ import numpy as np
 from es_simhash.contract import (
     Scan,
     Space,
-    each_page,
+    pages,
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
 from es_simhash.search.hamming import paired_distances
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Row, ScanPage, Store
+    from es_simhash.contract import Row, Store
 
 HOT = 500
 """A value is hot if more documents share it: a search may leave some of them out, and takes longer."""
@@ -171,12 +171,9 @@ def _document_figures(store: Store, version: str, bits: int, progress: Callable[
     documents = store.count(Scan(fields=()))
     without = store.count(Scan(fields=(), missing=True))
     found = _Columns(bits)
-
-    def take(page: ScanPage) -> None:
+    for page in pages(store, Scan()):
         found.add(page.rows)
         progress("read", len(page.rows))
-
-    each_page(store, Scan(), take)
     kinds = (store.describe_keys()).kinds
     keys: tuple[tuple[str, int], ...] = ()
     if kinds:

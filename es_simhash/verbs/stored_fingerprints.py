@@ -18,7 +18,6 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import ReadFingerprints
 from es_simhash.errors import InputError, StoreError
 from es_simhash.free_memory import free_memory
 from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable, most_held
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from es_simhash.contract import Row
+    from es_simhash.contract import Row, Store
     from es_simhash.verbs.outcome import Document
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -51,7 +50,8 @@ class StoredFingerprints:
     :param rule: of the ingest.
     """
 
-    def __init__(self, rule: ResolvedRule) -> None:
+    def __init__(self, store: Store, rule: ResolvedRule) -> None:
+        self._store = store
         self._bits = rule.bits
         self._max_distance = max(0, rule.max_distance)
         self._usable = not rule.keys and rule.max_distance <= LARGEST_DISTANCE
@@ -82,18 +82,18 @@ class StoredFingerprints:
             return
         table, self._table = self._table, None
         if table is None:
-            request = ReadFingerprints(most=min(self._most, WORTHWHILE * self._looked_up))
+            after, own, most = None, None, min(self._most, WORTHWHILE * self._looked_up)
             table, rows = FingerprintTable(self._bits), ()  # they are read with all others
         else:
-            request = ReadFingerprints(self._after, writes)
+            after, own, most = self._after, writes, None
         table = table.with_more([row.fingerprint for row in rows if row.fingerprint is not None])
         began = time.monotonic()
         try:
-            page = self._store.candidates(request)
+            page = self._store.read_fingerprints(after, own, most)
             if page is not None and page.others > OTHERS * writes:
                 self._usable = False
                 return
-            if page is not None and request.after is None:
+            if page is not None and after is None:
                 _log.info("reading the fingerprints of all documents that are stored")
             while page is not None and page.more:
                 table = table.with_more(page.values)
