@@ -11,9 +11,9 @@ import click
 
 from es_simhash.cli.help import CONNECTION, DUPLICATES, OWN, AddOption, option
 from es_simhash.cli.output import show_details
-from es_simhash.drive import DEADLINE
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.retries import DEADLINE
 from es_simhash.search.times import LONGEST
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule

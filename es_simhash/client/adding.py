@@ -6,11 +6,10 @@ import threading
 import time
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from es_simhash.client.group_commit import Together, Work
+from es_simhash.client.group_commit import GroupCommit
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
-    from es_simhash.contract import Flow, KeysState, Store
+    from es_simhash.contract import KeysState, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
@@ -32,7 +31,9 @@ if TYPE_CHECKING:
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.rule import ResolvedRule
 
-    OpenForIngest: TypeAlias = "Callable[[DuplicateRule], Flow[tuple[Fingerprinter, KeysState]]]"
+    OpenForIngest: TypeAlias = "Callable[[DuplicateRule], tuple[Fingerprinter, KeysState]]"
+
+T = TypeVar("T")
 
 RefreshOption = Literal[False, True, "wait_for"]
 KNOWN = 10.0
@@ -99,15 +100,16 @@ class Adding:
     :param open_for_ingest: checks that the store is set up, and returns its Fingerprinter and its keys.
     """
 
-    def __init__(self, open_for_ingest: OpenForIngest, deadline: float) -> None:
+    def __init__(self, store: Store, open_for_ingest: OpenForIngest, deadline: float) -> None:
+        self._store = store
         self._open_for_ingest = open_for_ingest
         self._deadline = deadline
         self._opened: dict[DuplicateRule, _Opened] = {}
         self._adder: Adder | None = None
         self._outdated = False
         self._lock = threading.Lock()
-        self._searches = Work(self._count_searches, self._search)
-        self._writes = Work(self._count_writes, self._write)
+        self._searches = GroupCommit(self._count_searches, self._search)
+        self._writes = GroupCommit(self._count_writes, self._write)
 
     def others_wrote(self, *, refreshed: bool) -> None:
         """Note that another verb of the program wrote documents.
@@ -151,11 +153,11 @@ class Adding:
         return [next(outcomes) if isinstance(item, Document) else item for item in items]
 
     def _add(self, items: Sequence[_Item]) -> list[Outcome]:
-        searched = together(self._store, self._searches, items)
+        searched = together(self._searches, items)
         items = [replace(item, searched=each) for item, each in zip(items, searched, strict=True)]
-        added: list[Outcome | None] = together(self._store, self._writes, items)
+        added: list[Outcome | None] = together(self._writes, items)
         while again := [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]:
-            others = iter(together(self._store, self._writes, again))
+            others = iter(together(self._writes, again))
             added = [each or next(others) for each in added]
         return [each for each in added if each is not None]
 
@@ -184,7 +186,7 @@ class Adding:
         """Ask search about documents, while others are written."""
         if self._adder is None or self._outdated:
             return [None] * len(items)
-        return self._adder.search([item.document for item in items], items[0].options)
+        return self._adder.search(self._store, [item.document for item in items], items[0].options)
 
     def _count_writes(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
         """Return how many of the first documents can be added by one request, while others are written.
@@ -210,16 +212,14 @@ class Adding:
         )
 
     def _write(self, items: Sequence[_Item]) -> list[Outcome | None]:
-        """Add documents that are added by one request."""
-        return step_by_step(self._store, self._write_steps(items), self._lock)
-
-    def _write_steps(self, items: Sequence[_Item]) -> list[Outcome | None]:
+        """Add documents that are added by one request. Of several groups only the requests overlap."""
         options = items[0].options
-        if self._adder is None:
-            self._adder = Adder(options, self._deadline)
-        if self._outdated:
-            self._adder.outdated, self._outdated = True, False
-        return self._adder.add([item.document for item in items], options, [item.searched for item in items])
+        with self._lock:
+            if self._adder is None:
+                self._adder = Adder(unlocking(self._store, self._lock), options, self._deadline)
+            if self._outdated:
+                self._adder.outdated, self._outdated = True, False
+            return self._adder.add([item.document for item in items], options, [item.searched for item in items])
 
 
 def count_together(waiting: Iterable[_Item]) -> int:
@@ -256,30 +256,41 @@ def depends(item: _Item, others: Sequence[_Item]) -> bool:
     return False
 
 
-def step_by_step(store: Store, flow: Flow[Any], lock: threading.Lock) -> Any:
-    """Perform a flow. No other flow with this lock computes at the same time, only their requests overlap."""
-    step = partial(flow.send, None)
-    while True:
-        with lock:
+class _Unlocking:
+    """A store that releases a lock while it does something."""
+
+    def __init__(self, store: Store, lock: threading.Lock) -> None:
+        self._store = store
+        self._lock = lock
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+
+        def unlocked(*args: Any, **kwargs: Any) -> Any:
+            self._lock.release()
             try:
-                request = step()
-            except StopIteration as end:
-                return end.value
-        try:
-            step = partial(flow.send, (yield request))
-        except SimhashError as error:
-            step = partial(flow.throw, error)
+                return method(*args, **kwargs)
+            finally:
+                self._lock.acquire()
+
+        return unlocked
 
 
-def together(store: Store, work: Work, items: Sequence[_Item]) -> list[Any]:
+def unlocking(store: Store, lock: threading.Lock) -> Store:
+    """Return a store for code that holds a lock: others may take the lock during each call of the store's methods."""
+    return cast("Store", _Unlocking(store, lock))
+
+
+def together(work: GroupCommit[_Item, T], items: Sequence[_Item]) -> list[T]:
     """Do some work for documents, together with those of other calls, and return the results."""
-    replies = (store.XXX(Together(work, items))) if items else []
-    for reply in replies:
-        if isinstance(reply, SimhashError):
-            raise copy(reply) from reply  # several callers may get the same error
-        if isinstance(reply, Exception):
-            raise reply
-    return replies
+    results: list[T] = []
+    for result in work.do(items) if items else ():
+        if isinstance(result, SimhashError):
+            raise copy(result) from result  # several callers may get the same error
+        if isinstance(result, Exception):
+            raise result
+        results.append(cast("T", result))
+    return results
 
 
 def raise_for_duplicate(outcome: Outcome) -> None:

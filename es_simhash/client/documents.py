@@ -2,31 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.client.arguments import checked_deadline
-from es_simhash.client.copy_verbs import CopyVerbs as Verbs
-from es_simhash.client.drivers import (
-    AsyncClient,
-    SyncClient,
-    async_iterator,
-    async_method,
-    sync_iterator,
-    sync_method,
+from es_simhash.client.adding import Adding, AddRequest, raise_for_duplicate
+from es_simhash.client.arguments import (
+    check_filter,
+    check_ingest_filter,
+    check_optional_filter,
+    checked_deadline,
+    checked_ids,
+    checked_kinds,
+    checked_slice,
+    checked_texts,
+    checked_times,
 )
+from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_iterator, async_method
+from es_simhash.client.near_query import check_near, check_no_confirm, checked_fingerprint, near_query
 from es_simhash.client.opening import Opening
-from es_simhash.drive import DEADLINE, Patience
-from es_simhash.stores.address import open_async_store, open_store
+from es_simhash.client.runs import Runs
+from es_simhash.contract import Scan, pages
+from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
+from es_simhash.free_memory import free_memory
+from es_simhash.ingest.batches import BATCH, Source
+from es_simhash.ingest.reader import MAX_TEXT
+from es_simhash.ingest.run import RunOptions, backfill, ingest
+from es_simhash.lines import Line
+from es_simhash.portal import THREADS
+from es_simhash.retries import DEADLINE, Patience
+from es_simhash.search.keys import SHINGLES
+from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.text_fields import field_names, text_or_none
+from es_simhash.stores.address import open_store
+from es_simhash.verbs import setup
+from es_simhash.verbs.duplicates import duplicates_of_heads, remove_duplicates
+from es_simhash.verbs.group import check_head, group, no_progress
+from es_simhash.verbs.remove import remove, remove_matching
+from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
+from es_simhash.verbs.write_links import new_link, write_links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from elasticsearch import AsyncElasticsearch, Elasticsearch
     from opensearchpy import AsyncOpenSearch, OpenSearch
+    from typing_extensions import Unpack
 
-    from es_simhash.contract import AsyncStore, Store
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.client.adding import RefreshOption
+    from es_simhash.client.arguments import Time
+    from es_simhash.client.near_query import NearQuery
+    from es_simhash.contract import Row, ScanPage, Store
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.ingest.checkpoint import Checkpoint
+    from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
+    from es_simhash.verbs.duplicates import Duplicate
+    from es_simhash.verbs.group import GroupReport, Head, Progress
+    from es_simhash.verbs.ingest import OnDuplicate
+    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.verbs.similar import Matches
+    from es_simhash.verbs.write_links import LinksReport, NewLink
+
+_MEMBERS = 1_000
+"""Members of groups that are compared with their heads at once."""
+
+
+def never() -> bool:
+    """Return False: nothing stops the run."""
+    return False
 
 
 class Documents(SyncClient):
@@ -66,57 +109,636 @@ class Documents(SyncClient):
         deadline: float = DEADLINE,
         **client_options: Any,
     ) -> None:
-        patience = Patience(checked_deadline(deadline))
-        opened = open_store(store, index, routing=routing, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(
-            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
-        )
+        self._patience = Patience(checked_deadline(deadline))
+        super().__init__(open_store(store, index, patience=self._patience, routing=routing, **client_options))
+        self._opening = Opening(self._store, scheme, segmenter, fingerprinter)
+        self._adding = Adding(self._store, self._opening.open_for_ingest, self._patience.deadline)
+        self._runs = Runs(self._store, self._adding)
 
-    setup = sync_method(Verbs.setup)
-    fingerprinter = sync_method(Verbs.fingerprinter)
-    doctor = sync_method(Verbs.doctor)
-    stats = sync_method(Verbs.stats)
-    add = sync_method(Verbs.add)
-    add_many = sync_method(Verbs.add_many)
-    ingest = sync_iterator(Verbs.ingest, writes=True)
-    backfill = sync_iterator(Verbs.backfill, writes=True)
-    missing = sync_method(Verbs.missing)
-    remove = sync_method(Verbs.remove)
-    remove_matching = sync_method(Verbs.remove_matching)
-    group = sync_method(Verbs.group)
-    write_links = sync_method(Verbs.write_links)
-    similar = sync_method(Verbs.similar)
-    similar_many = sync_method(Verbs.similar_many)
-    similar_to = sync_method(Verbs.similar_to)
-    near_query = sync_method(Verbs.near_query)
-    fetch = sync_method(Verbs.fetch)
-    export = sync_iterator(Verbs.export)
-    export_texts = sync_iterator(Verbs.export_texts)
-    sample_pairs = sync_iterator(Verbs.sample_pairs)
-    groups = sync_iterator(Verbs.groups)
-    members = sync_method(Verbs.members)
-    sources = sync_method(Verbs.sources)
-    review = sync_method(Verbs.review)
-    duplicates = sync_iterator(Verbs.duplicates)
-    remove_duplicates = sync_method(Verbs.remove_duplicates)
-    keys = sync_method(Verbs.keys)
-    keys_complete = sync_method(Verbs.keys_complete)
-    whole_documents = sync_iterator(Verbs.whole_documents)
-    setup_for_copy = sync_method(Verbs.setup_for_copy)
-    switch_alias = sync_method(Verbs.switch_alias)
+    @property
+    def described(self) -> str:
+        """The Scheme, if it is known: it is that of the store until something asks the store for it."""
+        return "" if self._opening.known is None else f", scheme={self._opening.known.scheme.version!r}"
+
+    # --- the store ---------------------------------------------------------------------------------------------------
+
+    def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> str:
+        """Make what is missing: the index or the file, or the fields in an index that exists.
+
+        A second call does nothing.
+
+        :param keys: kinds of keyword keys that each document gets. With ``shingles``, ``confirm`` finds duplicates of
+            its similarity, whatever the distance of their fingerprints; docs/keys.md says how many it finds. With
+            ``blocks``, a large index in Elasticsearch is searched faster, for a ``max_distance`` of up to 3. Keys can
+            be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
+            keys to them.
+        :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
+            and an index template sets up those that follow. Not for SQLite.
+        :returns: ``created``, ``added`` or ``unchanged``.
+        :raises SchemeMismatch: if the store was set up with another Scheme.
+        """
+        kinds = checked_kinds(keys)
+        scheme = self._opening.fingerprinter().scheme
+        made = self._store.set_up(scheme, kinds, template)
+        if not kinds:
+            return made
+        added = self._store.set_up_keys(kinds)
+        self._opening.forget_keys()
+        if template and added == "added":
+            self._store.set_up(scheme, kinds, template=True)  # the template gets the keys, too
+        return added if made == "unchanged" else made
+
+    def fingerprinter(self) -> Fingerprinter:
+        """Return the object that makes the fingerprints.
+
+        It is the one that the constructor was given, or one for the Scheme of the store, which is asked once.
+
+        :raises SchemeError: if that Scheme names a table of your own. Give the constructor a ``fingerprinter`` then.
+        """
+        return self._opening.fingerprinter()
+
+    def keys(self) -> tuple[str, ...]:
+        """Return which kinds of keys the store has; see :meth:`setup`.
+
+        :raises NotSetUp: if the store was not set up.
+        """
+        return self._opening.keys_if_set_up().kinds
+
+    def keys_complete(self) -> bool:
+        """Return whether every fingerprinted document has the keys of the store; see :meth:`setup`.
+
+        :raises NotSetUp: if the store was not set up.
+        """
+        return self._opening.keys_if_set_up().complete
+
+    # --- write documents ---------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        document: Mapping[str, Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        pipeline: str | None = None,
+        max_text: int = MAX_TEXT,
+        **rule: Unpack[RuleOptions],
+    ) -> Outcome:
+        """Store one document, and return whether it is new or what it duplicates.
+
+        Use one object for as long as the program runs, from any number of threads or tasks. It knows what it added,
+        even if search does not find it yet: of ten concurrent calls with one text, one is ``new``. Calls that come
+        while another one is at work go to the store together. What another program wrote is found after the next
+        refresh of the index (1 s by default).
+
+        The outcomes, and what happens to other documents, are those of :meth:`ingest`.
+
+        :param refresh: as in Elasticsearch: with False the call does not wait for search to find the document; with
+            ``"wait_for"`` it waits for the next refresh; with True it refreshes the index, which is slow.
+        :param pipeline: name of an ingest pipeline of Elasticsearch. The fingerprint is that of the text before it.
+        :param rule: this, ``id_field``, ``on_duplicate``, ``filter`` and ``max_text`` as for :meth:`ingest`.
+        :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
+            ``failed``, both with the reason.
+        :raises DuplicateFound: under ``fail``, if it is a duplicate. It is not stored.
+        :raises NotSetUp: if the index has no fingerprint fields.
+        :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
+        """
+        request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text)
+        [outcome] = self._adding.add([Line("the document", document)], request)
+        if on_duplicate == "fail":
+            raise_for_duplicate(outcome)
+        return outcome
+
+    def add_many(
+        self,
+        documents: Iterable[Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: Literal["index", "skip"] = "index",
+        filter: Mapping[str, Any] | None = None,
+        refresh: RefreshOption = False,
+        pipeline: str | None = None,
+        max_text: int = MAX_TEXT,
+        **rule: Unpack[RuleOptions],
+    ) -> list[Outcome]:
+        """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
+
+        It does the work at once and returns a list, so it is the eager form of :meth:`ingest`. Use ``ingest`` for very
+        many documents: it has worker processes and a checkpoint, and its memory does not grow.
+
+        :param documents: dicts with an id and a text, or Lines from ``json_lines``.
+        :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
+        """
+        if on_duplicate not in ("index", "skip"):
+            raise InputError(f"on_duplicate is {on_duplicate!r}: use 'index' or 'skip', or add(), which takes 'fail'")
+        source = Source(documents)
+        request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text)
+        outcomes: list[Outcome] = []
+        while lines := source.take():
+            try:
+                outcomes += self._adding.add(lines, request)
+            except StoreError as error:
+                report = f"the first {len(outcomes):,} documents are done: add the others again"
+                raise unfinished(error, report) from error
+        if source.error is not None:
+            raise source.error
+        return outcomes
+
+    def ingest(
+        self,
+        documents: Iterable[Any] | AsyncIterable[Any],
+        *,
+        id_field: str = "id",
+        on_duplicate: OnDuplicate = "index",
+        filter: Mapping[str, Any] | None = None,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        checkpoint: str | Checkpoint | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> Results[Outcome]:
+        """Store documents, and return for each whether it is new or what it duplicates.
+
+        The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
+        A document whose text has not changed is ``unchanged`` and not written, even if its other fields have changed.
+        At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
+        after the next refresh.) An SQLite file is set up if necessary; with ``confirm`` it has keys then.
+
+        Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
+
+        :param documents: dicts with an id and a text, in any number; Lines from ``read_file`` or ``json_lines``; or a
+            data frame. An AsyncDocuments also takes an async iterable. If they end in an error, everything before it is
+            done, then it is raised.
+        :param id_field: name of the field with the id. A dot leads into an object.
+        :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
+            ``skip`` it, or ``fail``.
+        :param filter: only documents that match this filter can be the original of a new one.
+        :param batch_size: the most documents in one request.
+        :param max_text: the most characters of a text. A document with a longer one is rejected.
+        :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
+            it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
+        :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
+            crash or a long failure of the store, the same call with the same documents resumes there.
+        :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
+            ``numbers_agree``, ``within``, ``time_field``, ``text_field``.
+        :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
+            reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
+        :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
+        :raises NotSetUp: if the index has no fingerprint fields.
+        :raises SchemeMismatch: if the store was set up with another Scheme.
+        :raises StoreError: if the store fails for longer than the deadline. What was read before has ``failed``. With a
+            ``checkpoint`` the next call decides the documents that have no outcome.
+        """
+        options = RunOptions(
+            rule=self._rule(rule),
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+            checkpoint=checkpoint,
+        )
+        check_ingest_filter(filter)
+        source = Source(documents, batch_size)
+
+        def batches() -> Iterator[Sequence[Outcome]]:
+            if checkpoint is not None:  # a run that is resumed knows its address
+                self._patience.answered = True
+            fingerprinter, keys = self._opening.open_for_ingest(options.rule)
+            yield from ingest(self._store, source, fingerprinter, options, keys, deadline=self._patience.deadline)
+
+        return Results(self._runs.results(batches()), "ingest")
+
+    def backfill(
+        self,
+        text_field: str | Sequence[str],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        again: bool = False,
+        slice: tuple[int, int] | None = None,
+        batch_size: int = BATCH,
+        max_text: int = MAX_TEXT,
+        workers: int = 0,
+        stop: Callable[[], bool] = never,
+        **rule: Unpack[MatchOptions],
+    ) -> Results[Outcome]:
+        """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
+
+        Our fields are added to the mapping. With ``confirm``, an index that gets them now has keys too. Other fields
+        are not touched. A document that another writer changes in the meantime is read again, until a pass over the
+        index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
+        read again. Invalid arguments raise at once.
+
+        :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
+            object.
+        :param filter: only documents that match this filter get a fingerprint, and can be originals.
+        :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
+        :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
+        :param batch_size: this, ``max_text``, ``workers`` and ``rule`` as for :meth:`ingest`.
+        :param stop: is called before each page. Once it returns true, no more is read, and what was read is finished.
+        :returns: an Outcome for each document. A document without a text is ``rejected``.
+        :raises NotSetUp: if there is no such index.
+        """
+        options = RunOptions(
+            rule=replace(self._rule(rule), text_field=text_field),
+            filter=filter,
+            batch_size=batch_size,
+            max_text=max_text,
+            workers=workers,
+        )
+        check_optional_filter(filter)
+        part = checked_slice(slice)
+
+        def batches() -> Iterator[Sequence[Outcome]]:
+            fingerprinter, keys = self._opening.open_for_backfill(options.rule)
+            yield from backfill(
+                self._store,
+                fingerprinter,
+                options,
+                keys,
+                deadline=self._patience.deadline,
+                again=again,
+                slice=part,
+                stop=stop,
+            )
+
+        return Results(self._runs.results(batches()), "backfill")
+
+    def missing(self, *, filter: Mapping[str, Any] | None = None) -> int:
+        """Return how many documents have no fingerprint. :meth:`backfill` reads these.
+
+        :param filter: only documents that match this filter.
+        :raises NotSetUp: if there is no such index or file.
+        """
+        check_optional_filter(filter)
+        if self._store.embedded:  # otherwise a count creates the file
+            self._opening.check()
+        try:
+            return self._store.count(Scan(None, filter, (), missing=True))
+        except NotSetUp as error:
+            raise setup.does_not_exist(self._store.locate(), self.name) from error
+
+    def remove(
+        self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+    ) -> set[str]:
+        """Remove documents and the links to them. What duplicated one gets another original, or stands alone.
+
+        :param filter: only documents that match this filter can become the other original. Use that of the ingest.
+        :param rule: the rule of the ingest: ``rule``, or its fields, as for :meth:`ingest`.
+        :returns: the ids that were removed.
+        """
+        check_optional_filter(filter)
+        checked, resolved = checked_ids(ids), self._opening.resolve(self._rule(rule))
+        with self._runs.change():
+            return remove(self._store, checked, resolved, filter)
+
+    def remove_matching(
+        self,
+        matching: Mapping[str, Any],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        everything: bool = True,
+        **rule: Unpack[RuleOptions],
+    ) -> int:
+        """:meth:`remove` for all documents that match a filter, with or without a fingerprint.
+
+        :param matching: a filter: the documents to remove.
+        :param filter: only documents that match this filter can become another original. Use that of the ingest.
+        :param everything: all documents of the store may match. With False they raise, and nothing is removed.
+        :returns: how many documents were removed.
+        :raises InputError: if all documents match, and ``everything`` is False.
+        """
+        check_filter(matching, "matching")
+        check_optional_filter(filter)
+        resolved = self._opening.resolve(self._rule(rule))
+        with self._runs.change():
+            return remove_matching(self._store, matching, resolved, filter, everything=everything)
+
+    def group(
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        head: Head = "earliest",
+        progress: Progress = no_progress,
+        **rule: Unpack[RuleOptions],
+    ) -> GroupReport:
+        """Recompute the groups of all documents, and the original of each.
+
+        Documents that are duplicates of each other, directly or by a chain, get the id of one of them in
+        ``simhash.group``.
+
+        An ingest gives each new document the group of its original. This also finds what several ingests added at the
+        same moment, and what lies between two groups. It writes only what changes, and nothing that another writer
+        changed in the meantime. Memory: some 200 bytes a document, up to 300 with long ids; with ``confirm`` up to 450
+        more for each near pair. A warning says before the reading if 300 bytes a document, without the pairs, are
+        more than is free.
+
+        :param filter: only documents that match this filter are grouped, as if there were no others.
+        :param head: the member whose id names the group: the ``earliest`` that was written, the ``latest``, or the one
+            whose id most members have already (``kept``), so that few documents change.
+        :param progress: is called with ``read``, ``compared`` (texts that were fetched) or ``written``, and how many.
+        :param rule: as for :meth:`ingest`: each member of a group is a duplicate of at least one other. With
+            ``confirm``, a near-duplicate without a text in the store is an error, and nothing is written.
+        """
+        check_optional_filter(filter)
+        check_head(head)
+        resolved = self._opening.resolve(self._rule(rule))
+        with self._runs.change():
+            return group(self._store, resolved, filter, head, progress, free_memory())
+
+    def write_links(
+        self,
+        links: Iterable[Any],
+        *,
+        filter: Mapping[str, Any] | None = None,
+        progress: Progress = no_progress,
+        **rule: Unpack[RuleOptions],
+    ) -> LinksReport:
+        """Write groups and originals that another program computed, such as the Spark job.
+
+        A document that was changed since it was exported stays as it is. Links to documents that were changed or
+        removed since are repaired at the end. Memory: some 250 bytes for each head and each original of a link that is
+        written, and for each document that was changed since. Links that are right already take none.
+
+        :param links: dicts with the fields ``id``, ``group``, ``duplicate_of`` (or None), ``version``, ``digest``,
+            ``group_digest`` (of the head), ``original_digest`` (of the original, or None), ``scheme`` and ``order``
+            (``"written"``); Lines from ``read_file``; or a data frame. The Spark job writes them.
+        :param filter: only documents that match this filter become originals in the repair.
+        :param progress: is called with ``written`` and how many.
+        :param rule: the rule of the job, as for :meth:`ingest`.
+        :raises InputError: for a link without one of the fields. Links before it may be written.
+        :raises SchemeMismatch: if the links were computed under another Scheme.
+        """
+        check_optional_filter(filter)
+        source = Source(links)
+        resolved = self._opening.resolve(self._rule(rule))
+        scheme = self._opening.fingerprinter().scheme.version
+
+        def take() -> list[NewLink]:
+            lines = source.take()
+            if not lines and source.error is not None:
+                raise source.error
+            for line in lines:
+                if line.problem is not None:
+                    raise InputError(f"{line.place}: {line.problem}")
+            return [new_link(line.document, line.place, scheme) for line in lines]
+
+        with self._runs.change():
+            return write_links(self._store, take, resolved, filter, progress)
+
+    def remove_duplicates(
+        self,
+        duplicates: Iterable[Duplicate],
+        *,
+        save: Callable[[Mapping[str, dict[str, Any]]], None] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> int:
+        """Remove documents that :meth:`duplicates` returned, all of them or some. The heads stay.
+
+        Each is looked at again, and stays if it is no duplicate of its head any more. Take all duplicates before you
+        call this: ``list(documents.duplicates())``. Do not run ``group`` in between.
+
+        :param save: is called before each removal, with the documents by id.
+        :param filter: only documents that match this filter can become another original.
+        :param rule: as for :meth:`duplicates`.
+        :returns: how many documents were removed.
+        """
+        check_optional_filter(filter)
+        resolved = self._opening.resolve(self._rule(rule))
+        return remove_duplicates(self._store, duplicates, resolved, filter, save)
+
+    # --- find documents ----------------------------------------------------------------------------------------------
+
+    def similar(
+        self,
+        text: str | None = None,
+        *,
+        fingerprint: Fingerprint | int | None = None,
+        time: Time | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> Matches:
+        """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
+
+        With keys, at most 20 texts are compared. If more documents share keys, ``complete`` of the result is False.
+
+        :param fingerprint: in place of the text: a Fingerprint of the store's Scheme, or its unsigned value. A value
+            has no digest, so no match is ``exact`` then.
+        :param time: of the text, needed with ``within``: as in a document, or a datetime. Without a time zone it is
+            UTC.
+        :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
+        :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document, for ``confirm``.
+        :raises InputError: if the text, the fingerprint or the filter cannot be used; with ``confirm``, if a
+            near-duplicate has no text in the store.
+        :raises IncompleteAnswer: if the store could not search everywhere.
+        """
+        times = None if time is None else [time]
+        if fingerprint is None:
+            if text is None:
+                raise InputError("there is nothing to look for: give a text, or fingerprint=…")
+            return self.similar_many([text], times=times, filter=filter, **rule)[0]
+        check_optional_filter(filter)
+        chosen = self._rule(rule)
+        if text is not None:
+            raise InputError("both a text and a fingerprint are given: give one of them")
+        check_no_confirm(chosen)
+        checked = checked_times(times, [""], chosen)
+        resolved = self._opening.resolve(chosen)
+        value, digest = checked_fingerprint(fingerprint, resolved.bits)
+        return similar_to_fingerprint(self._store, value, digest, resolved, filter, checked[0] if checked else None)
+
+    def similar_many(
+        self,
+        texts: Iterable[str],
+        *,
+        times: Iterable[Time] | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> list[Matches]:
+        """:meth:`similar` for a batch of texts in one request: a list of matches for each.
+
+        :param times: of the texts, one for each.
+        """
+        check_optional_filter(filter)
+        checked, chosen = checked_texts(texts), self._rule(rule)
+        checked_or_none = checked_times(times, checked, chosen)
+        resolved = self._opening.resolve(chosen)
+        return similar(self._store, checked, self._opening.fingerprinter(), resolved, filter, checked_or_none)
+
+    def similar_to(
+        self, id: str | int, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]
+    ) -> Matches:
+        """:meth:`similar` for a stored document, which is not among its own matches.
+
+        :raises InputError: if there is no such document.
+        """
+        check_optional_filter(filter)
+        [checked] = checked_ids([id])
+        return similar_to_stored(self._store, checked, self._opening.resolve(self._rule(rule)), filter)
+
+    def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> NearQuery:
+        """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
+
+        It is :func:`es_simhash.near_query` with the Scheme and the keys of this store. Nothing is searched.
+
+        :param near: a text, or its Fingerprint or unsigned fingerprint.
+        :param rule: as for :meth:`ingest`, without ``within``.
+        """
+        chosen = self._rule(rule)
+        check_near(near, chosen)
+        fingerprinter = self._opening.check()
+        keys = self._opening.keys_for(chosen)
+        return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=chosen)
+
+    def are_duplicates(self, pairs: Iterable[tuple[str | int, str | int]], **rule: Unpack[RuleOptions]) -> list[bool]:
+        """Return for each pair of stored documents whether they are duplicates of each other.
+
+        Stored fingerprints are compared, and stored texts if the rule has a ``confirm``. A document that does not exist
+        is no duplicate. A hundred pairs at once are fine. Without pairs only the rule and the store are checked.
+
+        :param pairs: of ids.
+        :param rule: as for :meth:`ingest`.
+        """
+        checked = [(a, b) for a, b in map(checked_ids, pairs)]
+        resolved = self._opening.resolve(self._rule(rule))
+        if not checked:
+            return []
+        rows = self._store.fetch(tuple(sorted({id for pair in checked for id in pair})), resolved.time_field)
+        stored = [(rows[a], rows[b]) for a, b in checked if a in rows and b in rows]
+        found = {(a.id, b.id) for a, b in resolved.duplicates(self._store, stored)}
+        return [pair in found for pair in checked]
+
+    def duplicates(self, *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]) -> Results[Duplicate]:
+        """Return the members of groups that are duplicates of the head of their group, in no particular order.
+
+        These are the documents that :meth:`remove_duplicates` removes. A member that only a chain of other documents
+        connects with the head is not among them.
+
+        :param filter: only members that match this filter.
+        :param rule: as for :meth:`ingest`: use the rule that made the groups.
+        """
+        check_optional_filter(filter)
+        chosen = self._rule(rule)
+
+        def batches() -> Iterator[Sequence[Duplicate]]:
+            resolved = self._opening.resolve(chosen)
+            for page in self._pages(Scan(filter=filter)):
+                members = [row for row in page.rows if row.group != row.id]
+                for start in range(0, len(members), _MEMBERS):
+                    yield duplicates_of_heads(self._store, members[start : start + _MEMBERS], resolved)
+
+        return Results(batches())
+
+    # --- read documents ----------------------------------------------------------------------------------------------
+
+    def fetch(self, ids: Iterable[str | int]) -> dict[str, Row]:
+        """Return the Rows of documents as last written, by id: what :meth:`export` returns.
+
+        Ids that do not exist are left out. All ids are asked for in one request: a thousand are fine.
+        """
+        checked = tuple(dict.fromkeys(checked_ids(ids)))
+        self._opening.check()
+        return self._store.fetch(checked)
+
+    def sources(self, ids: Iterable[str | int], *, fields: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+        """Return stored documents as they were written, by id. Ids that do not exist are left out.
+
+        All ids are asked for in one request: a hundred are fine.
+
+        :param fields: return only these fields; a dot leads into an object. None for the whole documents.
+        """
+        checked, names = tuple(dict.fromkeys(checked_ids(ids))), None if fields is None else tuple(fields)
+        self._opening.check()
+        return self._store.fetch_fields(checked, names)
+
+    def export(self, *, filter: Mapping[str, Any] | None = None) -> Results[Row]:
+        """Return the fingerprint, digest, group and original of every document, in no particular order.
+
+        :param filter: only documents that match this filter.
+        """
+        check_optional_filter(filter)
+        return Results(page.rows for page in self._pages(Scan(filter=filter)))
+
+    def export_texts(
+        self, *, text_field: str | Sequence[str] = "text", filter: Mapping[str, Any] | None = None
+    ) -> Results[tuple[Row, str | None]]:
+        """Return the pairs (what :meth:`export` returns, text) of every document, in no particular order.
+
+        :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
+            object. The text of a document without one is None.
+        :param filter: only documents that match this filter.
+        """
+        fields = field_names(text_field)
+        check_optional_filter(filter)
+
+        def pairs(page: ScanPage) -> list[tuple[Row, str | None]]:
+            both = zip(page.rows, page.sources, strict=True)
+            # A page with fields also has the documents that were never fingerprinted.
+            return [(row, text_or_none(source, fields)) for row, source in both if row.digest]
+
+        return Results(map(pairs, self._pages(Scan(filter=filter, fields=fields))))
+
+    def _pages(self, scan: Scan) -> Iterator[ScanPage]:
+        """Yield the pages of a Scan of everything that was written."""
+        self._opening.check()
+        self._store.refresh()
+        count = 0
+        try:
+            for page in pages(self._store, scan):
+                yield page
+                count += len(page.rows)
+        except StoreError as error:
+            report = f"{count_of(count, 'document')} exported, others are missing: export again"
+            raise unfinished(error, report) from error
+
+    def _rule(self, options: RuleOptions | MatchOptions) -> DuplicateRule:
+        """Return the rule that keywords describe. If the Scheme is known already, it is checked against it."""
+        rule = rule_of(options)
+        if self._opening.known is not None:
+            rule.bits_allowed(self._opening.known.scheme)
+        return rule
+
+    def _add_request(
+        self,
+        rule: RuleOptions,
+        id_field: str,
+        on_duplicate: OnDuplicate,
+        filter: Mapping[str, Any] | None,
+        refresh: RefreshOption,
+        pipeline: str | None,
+        max_text: int,
+    ) -> AddRequest:
+        check_ingest_filter(filter)
+        if pipeline is not None and self._store.embedded:
+            raise InputError(f"{self.name} has no ingest pipelines: leave pipeline out")
+        return AddRequest(
+            rule=self._rule(rule),
+            id_field=id_field,
+            on_duplicate=on_duplicate,
+            filter=filter,
+            refresh=refresh,
+            pipeline=pipeline,
+            max_text=max_text,
+        )
 
 
 class AsyncDocuments(AsyncClient):
     """:class:`Documents` for async programs: the same methods, awaited, or iterated by ``async for``.
 
+    Threads run the methods, and the event loop sends the requests. So invalid arguments of a method that is awaited
+    raise when it is awaited.
+
     :param store: as for Documents, or an :class:`elasticsearch.AsyncElasticsearch` or an
         :class:`opensearchpy.AsyncOpenSearch` of your own.
+    :param threads: the most calls that run at the same time. Further calls wait.
     """
 
     def __init__(
         self,
-        store: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None = None,
+        store: str | AsyncElasticsearch | AsyncOpenSearch | Store | None = None,
         *,
         index: str | None = None,
         routing: str | None = None,
@@ -124,44 +746,37 @@ class AsyncDocuments(AsyncClient):
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
         deadline: float = DEADLINE,
+        threads: int = THREADS,
         **client_options: Any,
     ) -> None:
         patience = Patience(checked_deadline(deadline))
-        opened = open_async_store(store, index, routing=routing, **client_options)
-        opening = Opening(opened.name, scheme, segmenter, fingerprinter)
-        super().__init__(
-            opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=True), patience
+        opened = open_store(store, index, patience=patience, is_async=True, routing=routing, **client_options)
+        documents = Documents(
+            opened, scheme=scheme, segmenter=segmenter, fingerprinter=fingerprinter, deadline=patience.deadline
         )
+        super().__init__(documents, threads)
 
-    setup = async_method(Verbs.setup)
-    fingerprinter = async_method(Verbs.fingerprinter)
-    doctor = async_method(Verbs.doctor)
-    stats = async_method(Verbs.stats)
-    add = async_method(Verbs.add)
-    add_many = async_method(Verbs.add_many)
-    ingest = async_iterator(Verbs.ingest, writes=True)
-    backfill = async_iterator(Verbs.backfill, writes=True)
-    missing = async_method(Verbs.missing)
-    remove = async_method(Verbs.remove)
-    remove_matching = async_method(Verbs.remove_matching)
-    group = async_method(Verbs.group)
-    write_links = async_method(Verbs.write_links)
-    similar = async_method(Verbs.similar)
-    similar_many = async_method(Verbs.similar_many)
-    similar_to = async_method(Verbs.similar_to)
-    near_query = async_method(Verbs.near_query)
-    fetch = async_method(Verbs.fetch)
-    export = async_iterator(Verbs.export)
-    export_texts = async_iterator(Verbs.export_texts)
-    sample_pairs = async_iterator(Verbs.sample_pairs)
-    groups = async_iterator(Verbs.groups)
-    members = async_method(Verbs.members)
-    sources = async_method(Verbs.sources)
-    review = async_method(Verbs.review)
-    duplicates = async_iterator(Verbs.duplicates)
-    remove_duplicates = async_method(Verbs.remove_duplicates)
-    keys = async_method(Verbs.keys)
-    keys_complete = async_method(Verbs.keys_complete)
-    whole_documents = async_iterator(Verbs.whole_documents)
-    setup_for_copy = async_method(Verbs.setup_for_copy)
-    switch_alias = async_method(Verbs.switch_alias)
+    setup = async_method(Documents.setup)
+    fingerprinter = async_method(Documents.fingerprinter)
+    keys = async_method(Documents.keys)
+    keys_complete = async_method(Documents.keys_complete)
+    add = async_method(Documents.add)
+    add_many = async_method(Documents.add_many)
+    ingest = async_iterator(Documents.ingest)
+    backfill = async_iterator(Documents.backfill)
+    missing = async_method(Documents.missing)
+    remove = async_method(Documents.remove)
+    remove_matching = async_method(Documents.remove_matching)
+    group = async_method(Documents.group)
+    write_links = async_method(Documents.write_links)
+    remove_duplicates = async_method(Documents.remove_duplicates)
+    similar = async_method(Documents.similar)
+    similar_many = async_method(Documents.similar_many)
+    similar_to = async_method(Documents.similar_to)
+    near_query = async_method(Documents.near_query)
+    are_duplicates = async_method(Documents.are_duplicates)
+    duplicates = async_iterator(Documents.duplicates)
+    fetch = async_method(Documents.fetch)
+    sources = async_method(Documents.sources)
+    export = async_iterator(Documents.export)
+    export_texts = async_iterator(Documents.export_texts)

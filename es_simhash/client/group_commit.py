@@ -1,207 +1,135 @@
 """Group commit: calls that come while others are at work wait, and then go to the store together.
 
 The work says which calls can be done together, and which groups at the same time. A call that finds that a group can
-begin does the work for the group. So ten threads that add a document each need fewer than ten look-ups and writes, and
-each call knows what the calls before it wrote. The idea is the group commit of databases (D. J. DeWitt et al.,
-"Implementation Techniques for Main Memory Database Systems", SIGMOD 1984).
-
-In a thread the caller itself does the work. In an event loop a task does it: then a caller that is cancelled does not
-stop the others.
+begin does the work for the group, in its own thread. So ten threads that add a document each need fewer than ten
+look-ups and writes, and each call knows what the calls before it wrote. The idea is the group commit of databases
+(D. J. DeWitt et al., "Implementation Techniques for Main Memory Database Systems", SIGMOD 1984).
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from es_simhash.contract import Request
 from es_simhash.errors import StoreError
+from es_simhash.retries import Call, Cancelled, running_call
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from es_simhash.contract import Flow
+A = TypeVar("A")
+R = TypeVar("R")
 
 
 @dataclass(eq=False)
-class Call:
-    """One call that waits, and then its result or its error."""
+class _Waiting(Generic[A, R]):
+    """One argument that waits for its turn, and then its result or its error.
 
-    argument: Any
-    result: Any = None
+    :param call: that it belongs to.
+    """
+
+    argument: A
+    call: Call | None
+    result: R | None = None
     error: Exception | None = None
     done: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """What is done for several calls at once.
+class GroupCommit(Generic[A, R]):
+    """Does the work of several calls together.
 
-    :param count: returns how many of the first calls can be done together now; 0 if they must wait for a group that is
-        at work. Its parameters are the arguments of the calls that wait, and those of each group that is at work. If
-        there is no such group, the count is not 0.
-    :param perform: returns the result of each call.
+    :param count: returns how many of the first arguments can be done together now; 0 if they must wait for a group that
+        is at work. Its parameters are the arguments that wait, and those of each group that is at work. If there is no
+        such group, the count is not 0.
+    :param perform: returns the result for each argument of a group.
     """
 
-    count: Callable[[Iterable[Any], Sequence[Sequence[Any]]], int]
-    perform: Callable[[Sequence[Any]], Flow[Sequence[Any]]]
+    def __init__(
+        self,
+        count: Callable[[Iterable[A], Sequence[Sequence[A]]], int],
+        perform: Callable[[Sequence[A]], Sequence[R]],
+    ) -> None:
+        self._count = count
+        self._perform = perform
+        self._waiting: deque[_Waiting[A, R]] = deque()
+        self._at_work: list[list[_Waiting[A, R]]] = []
+        self._changed = threading.Condition()
 
+    def do(self, arguments: Sequence[A]) -> list[R | Exception | None]:
+        """Return the result or the error for each argument. An error is not raised: others may have the same one.
 
-@dataclass(frozen=True)
-class Together(Request["list[Any]"]):
-    """Do these calls, together with those of others. The client answers this request, not the store.
+        :raises Cancelled: if the call is cancelled. What no group has begun is dropped. A group that has begun with
+            arguments of other calls goes on to its end.
+        """
+        call = running_call()
+        mine = [_Waiting[A, R](argument, call) for argument in arguments]
+        with self._changed:
+            self._waiting.extend(mine)
+        try:
+            with nullcontext() if call is None else call.when_cancelled(self._wake):
+                while group := self._next_group(mine, call):
+                    self._work(group, call)
+        except BaseException:
+            with self._changed:
+                self._waiting = deque(each for each in self._waiting if each not in mine)
+            raise
+        return [each.result if each.error is None else each.error for each in mine]
 
-    It replies with a result or an error for each. An error is not raised, because it was retried already.
-    """
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
 
-    work: Work
-    arguments: Sequence[Any]
+    def _next_group(self, mine: Sequence[_Waiting[A, R]], call: Call | None) -> list[_Waiting[A, R]]:
+        """Wait until these arguments are done, and return nothing; or until a group can begin, and return that."""
+        with self._changed:
+            while not all(each.done for each in mine):
+                if call is not None:
+                    call.check()
+                if group := self._begin():
+                    return group
+                self._changed.wait()
+        return []
 
-
-class _Queue:
-    """The calls that wait, and the groups of calls that are at work."""
-
-    def __init__(self, work: Work) -> None:
-        self._work = work
-        self._waiting: deque[Call] = deque()
-        self._at_work: list[list[Call]] = []
-
-    def wait(self, request: Together) -> list[Call]:
-        """Return the calls of a request. They wait from now on."""
-        calls = [Call(argument) for argument in request.arguments]
-        self._waiting.extend(calls)
-        return calls
-
-    def drop(self, calls: Sequence[Call]) -> None:
-        """Take those of the calls that still wait out of the queue: their caller was stopped."""
-        dropped = set(calls)
-        self._waiting = deque(call for call in self._waiting if call not in dropped)
-
-    def begin(self) -> list[Call]:
-        """Return the next group. It is at work from now on. The group is empty if none can begin."""
+    def _begin(self) -> list[_Waiting[A, R]]:
+        """Return the next group, which is at work from now on; nothing if none can begin."""
         if not self._waiting:
             return []
-        at_work = [[call.argument for call in group] for group in self._at_work]
-        count = self._work.count((call.argument for call in self._waiting), at_work)
+        at_work = [[each.argument for each in group] for group in self._at_work]
+        count = self._count((each.argument for each in self._waiting), at_work)
         group = [self._waiting.popleft() for _ in range(count)]
         if group:
             self._at_work.append(group)
         return group
 
-    def end(self, group: list[Call]) -> None:
-        """Take a group from those that are at work."""
-        self._at_work = [other for other in self._at_work if other is not group]
+    def _work(self, group: list[_Waiting[A, R]], call: Call | None) -> None:
+        """Do the work of a group.
 
-
-class GroupCommit:
-    """Answers Together in a program with threads.
-
-    :param run: performs a flow.
-    """
-
-    def __init__(self, run: Callable[[Flow[Any]], Any]) -> None:
-        self._run = run
-        self._queues: dict[Work, _Queue] = {}
-        self._changed = threading.Condition()
-
-    def answer(self, request: Together) -> list[Any]:
-        """Return the reply to Together."""
-        work = request.work
-        with self._changed:
-            queue = self._queues.setdefault(work, _Queue(work))
-            calls = queue.wait(request)
+        It ends early if the call is cancelled, unless the group has arguments of other calls.
+        """
+        shared = any(each.call is not call for each in group)
         try:
-            while group := self._next(calls, queue):
-                try:
-                    with _Finished(group) as finished:
-                        finished.results = self._run(work.perform([call.argument for call in group]))
-                finally:
-                    with self._changed:
-                        queue.end(group)
-                        self._changed.notify_all()
-        except BaseException:
-            with self._changed:
-                queue.drop(calls)
-            raise
-        return replies(calls)
-
-    def _next(self, calls: Sequence[Call], queue: _Queue) -> list[Call]:
-        """Wait until these calls are done, and return nothing; or until a group can begin, and return that."""
-        with self._changed:
-            while not all(call.done for call in calls):
-                if group := queue.begin():
-                    return group
-                self._changed.wait()
-        return []
-
-
-class AsyncGroupCommit:
-    """Answers Together in an event loop.
-
-    :param run: performs a flow.
-    """
-
-    def __init__(self, run: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
-        self._run = run
-        self._queues: dict[Work, _Queue] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def answer(self, request: Together) -> list[Any]:
-        """Return the reply to Together."""
-        queue = self._queues.setdefault(request.work, _Queue(request.work))
-        calls = queue.wait(request)
-        try:
-            while not all(call.done for call in calls):
-                if group := queue.begin():
-                    task = asyncio.create_task(self._perform(request.work, queue, group))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
-                await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-        except BaseException:  # cancelled
-            queue.drop(calls)
-            raise
-        return replies(calls)
-
-    async def finish(self) -> None:
-        """Wait until no task is at work."""
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-
-    async def _perform(self, work: Work, queue: _Queue, group: list[Call]) -> None:
-        try:
-            with _Finished(group) as finished:
-                finished.results = await self._run(work.perform([call.argument for call in group]))
-        finally:
-            queue.end(group)
-
-
-class _Finished:
-    """Gives calls their results at the end of a block, or its error. Only an interruption is raised."""
-
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self.calls = calls
-        self.results: Sequence[Any] = ()
-
-    def __enter__(self) -> _Finished:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        for number, call in enumerate(self.calls):
-            if error is None:
-                call.result = self.results[number]
-            elif isinstance(error, Exception):
-                call.error = error
+            arguments = [each.argument for each in group]
+            if call is None or not shared:
+                results = self._perform(arguments)
             else:
-                call.error = StoreError(
-                    f"another call that did the work for this one was stopped: {error!r}; repeat it"
-                )
-            call.done = True
-        return isinstance(error, Exception)
-
-
-def replies(calls: Sequence[Call]) -> list[Any]:
-    """Return the result or the error of each call."""
-    return [call.result if call.error is None else call.error for call in calls]
+                with call.another().running():
+                    results = self._perform(arguments)
+            for each, result in zip(group, results, strict=True):
+                each.result = result
+        except Exception as error:
+            for each in group:
+                each.error = error
+        except BaseException as stop:
+            for each in group:
+                each.error = StoreError(f"another call that did the work for this one was stopped: {stop!r}; repeat it")
+            if not isinstance(stop, Cancelled) or not shared:
+                raise
+        finally:
+            with self._changed:
+                for each in group:
+                    each.done = True
+                self._at_work.remove(group)
+                self._changed.notify_all()

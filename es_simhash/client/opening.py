@@ -14,7 +14,7 @@ from es_simhash.verbs.rule import resolve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import KeysState
+    from es_simhash.contract import KeysState, Store
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.verbs.rule import ResolvedRule
@@ -28,7 +28,6 @@ def keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
 class Opening:
     """The Fingerprinter that the caller chose. If the caller chose none: the one for the Scheme of the store.
 
-    :param name: of the store, for messages.
     :param scheme: the Scheme that was chosen.
     :param fingerprinter: the Fingerprinter that was chosen, or a function that makes one for the Scheme of the store
         (None if the store is not set up).
@@ -38,14 +37,15 @@ class Opening:
 
     def __init__(
         self,
-        name: str,
+        store: Store,
         scheme: Scheme | None = None,
         segmenter: str | None = None,
         fingerprinter: Fingerprinter | Callable[[Scheme | None], Fingerprinter] | None = None,
     ) -> None:
         if fingerprinter is not None and (scheme is not None or segmenter is not None):
             raise InputError("a fingerprinter has its own scheme and segmenter: leave scheme and segmenter out")
-        self.name = name
+        self._store = store
+        self.name = store.name
         self._segmenter = segmenter
         self._make: Callable[[Scheme | None], Fingerprinter] = self._for_scheme
         self._chosen: Fingerprinter | None = None
@@ -92,7 +92,6 @@ class Opening:
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
-        self.set_up_now = False
         ours = fingerprinter or (self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
             setup.check(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
@@ -144,6 +143,32 @@ class Opening:
                 "--confirm"
             )
         return keys
+
+    def keys_if_set_up(self) -> KeysState:
+        """Return which keys the store has.
+
+        :raises NotSetUp: if the store was not set up.
+        """
+        if self._store.describe() is None:
+            raise setup.explain_not_set_up(self._store, self.name)
+        return self.keys()
+
+    def open_for_ingest(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
+        """Return the Fingerprinter and the keys for a run that writes documents. A missing file is made."""
+        fingerprinter = self.fingerprinter()
+        rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
+        self.check(fingerprinter, set_up_if_missing=self._store.embedded, keys=keys_of_new_store(rule))
+        self.check_times(rule)
+        return fingerprinter, self.keys_for(rule)
+
+    def open_for_backfill(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
+        """Return the Fingerprinter and the keys for a run on stored documents. Fields that are missing are made."""
+        fingerprinter = self.fingerprinter()
+        rule.bits_allowed(fingerprinter.scheme)
+        self.check_times(rule)
+        keys = keys_of_new_store(rule)
+        setup.set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
+        return fingerprinter, self.keys()
 
     def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:
         try:

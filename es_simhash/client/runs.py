@@ -5,14 +5,14 @@ A run ends with a refresh. If its iterator is left before the end, there is none
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from es_simhash.client.adding import Adding
-    from es_simhash.contract import Flow
-    from es_simhash.ingest.performer import Performer
+    from es_simhash.contract import Store
 
 T = TypeVar("T")
 
@@ -23,12 +23,13 @@ class Runs:
     :param adding: adds single documents to the same store.
     """
 
-    def __init__(self, adding: Adding) -> None:
+    def __init__(self, store: Store, adding: Adding) -> None:
+        self._store = store
         self._adding = adding
         self._not_refreshed: set[_Run] = set()
         """The runs that have not ended, or were left."""
 
-    def results(self, performer: Performer, batches: Iterator[Sequence[T]]) -> Iterator[Sequence[T]]:
+    def results(self, batches: Iterator[Sequence[T]]) -> Iterator[Sequence[T]]:
         """Yield the results of a run. Before it begins, search finds what was written before."""
         left = {run for run in self._not_refreshed if not run.goes_on}
         if self._not_refreshed or self._adding.remembers:
@@ -43,10 +44,11 @@ class Runs:
             run.goes_on = False
             self._adding.others_wrote(refreshed=run not in self._not_refreshed)
 
-    def change(self, flow: Flow[T]) -> T:
-        """Perform a flow that changes documents, and makes search find that."""
+    @contextmanager
+    def change(self) -> Iterator[None]:
+        """Note at the end of the block that documents were changed. Search finds that."""
         try:
-            return flow
+            yield
         finally:
             self._adding.others_wrote(refreshed=True)
 

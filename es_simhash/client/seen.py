@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from es_simhash.bloom.seen import SeenConfig, user_id
 from es_simhash.client.arguments import checked_deadline
-from es_simhash.client.drivers import AsyncClient, SyncClient, async_method, sync_method
+from es_simhash.client.clients import AsyncClient, SyncClient, async_method
 from es_simhash.client.search_hits import hit_group, hit_id, hits_of
-from es_simhash.client.seen_verbs import SeenVerbs as Verbs
-from es_simhash.drive import Patience
-from es_simhash.stores.address import USERS_INDEX, open_async_store, open_store
+from es_simhash.errors import InputError
+from es_simhash.portal import THREADS
+from es_simhash.retries import Patience
+from es_simhash.stores.address import USERS_INDEX, open_store
+from es_simhash.verbs import seen as verbs
 from es_simhash.verbs.page import UnseenPage
 from es_simhash.verbs.seen import SEEN_DEADLINE
 
@@ -21,10 +27,14 @@ if TYPE_CHECKING:
 
     from es_simhash.bloom import Item
     from es_simhash.client.search_hits import Hit
-    from es_simhash.contract import AsyncStore, Store
+    from es_simhash.contract import Store
     from es_simhash.verbs.page import Page
+    from es_simhash.verbs.seen import SeenReport, SeenStats
+
+    ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
 H = TypeVar("H")
+I = TypeVar("I", bound="Item")  # noqa: E741  an item of the caller's type
 
 ROUNDS = 5
 """Pages that ``unseen_page`` fetches at most."""
@@ -72,23 +82,126 @@ class SeenItems(SyncClient):
         **client_options: Any,
     ) -> None:
         config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
-        patience = Patience(checked_deadline(deadline))
-        opened = open_store(store, index, default_index=USERS_INDEX, **client_options)
-        super().__init__(opened, Verbs(config, opened.name, deadline, embedded=opened.embedded), patience)
+        chosen: dict[str, Any] = {key: value for key, value in config.items() if value is not None}
+        checked = SeenConfig(**chosen)
+        self._chosen = {key: getattr(checked, key) for key in chosen}
+        self._deadline = checked_deadline(deadline)
+        self._stored: SeenConfig | None = None
+        patience = Patience(self._deadline)
+        super().__init__(open_store(store, index, patience=patience, default_index=USERS_INDEX, **client_options))
 
-    setup = sync_method(Verbs.setup)
-    add = sync_method(Verbs.add)
-    add_many = sync_method(Verbs.add_many)
-    rebuild_many = sync_method(Verbs.rebuild_many)
-    unseen = sync_method(Verbs.unseen)
-    unseen_many = sync_method(Verbs.unseen_many)
-    might_have_seen = sync_method(Verbs.might_have_seen)
-    forget = sync_method(Verbs.forget)
-    forget_many = sync_method(Verbs.forget_many)
-    rotate = sync_method(Verbs.rotate)
-    stats = sync_method(Verbs.stats)
-    clear = sync_method(Verbs.clear)
-    remove = sync_method(Verbs.remove)
+    @property
+    def described(self) -> str:
+        """The numbers that the caller chose."""
+        return "".join(f", {key}={value!r}" for key, value in self._chosen.items())
+
+    def setup(self) -> str:
+        """Make what is missing: the index or the file, or the field in an index that exists.
+
+        A second call does nothing.
+
+        :returns: ``created``, ``added`` or ``unchanged``.
+        :raises FilterMismatch: if the store was set up with another configuration.
+        """
+        return verbs.set_up(self._store, self._chosen, self.name)
+
+    def add(self, user: str | int, items: Iterable[Item]) -> int:
+        """Add items to what a user has seen. Items that are stored already are not written again.
+
+        :returns: how many of them were not seen before.
+        :raises ConflictError: if other writers were faster until the deadline. Nothing was stored then.
+        :raises InputError: for an item of another type. Nothing was stored then.
+        """
+        return _single(self.add_many({user: items}))
+
+    def add_many(self, items: ByUser) -> SeenReport:
+        """:meth:`add` for many users, by one read and one write for some hundred of them.
+
+        :param items: the items of each user.
+        :returns: ``results``, a count for each user whose items are stored; ``failed``, the error for each other user.
+            If the store is away until the deadline, the users that are not done have ``failed``.
+        """
+        checked = _by_user(items)
+        return verbs.add(self._store, self._config(makes_file=True), checked, _now(), self._deadline)
+
+    def rebuild_many(self, items: ByUser) -> SeenReport:
+        """:meth:`add_many` to new filters: what these users had seen before is dropped, forgotten items too."""
+        checked = _by_user(items)
+        config = self._config(makes_file=True)
+        return verbs.add(self._store, config, checked, _now(), self._deadline, rebuild=True)
+
+    def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
+        """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
+        return cast("list[I]", self.unseen_many({user: items})[user_id(user)])
+
+    def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
+        """:meth:`unseen` for many users, by one read."""
+        checked = _by_user(items)
+        return verbs.unseen(self._store, self._config(makes_file=True), checked)
+
+    def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
+        """Return for each item whether the user might have seen it. False is certain."""
+        checked = _by_user({user: items})
+        return verbs.might_have_seen(self._store, self._config(makes_file=True), checked)[user_id(user)]
+
+    def forget(self, user: str | int, items: Iterable[Item]) -> int:
+        """Make items unseen until they are added again.
+
+        They are put on an exact list beside the Bloom filter, which holds a thousand at most, because a bit cannot be
+        cleared for one item.
+
+        :returns: how many of them might have been seen.
+        :raises InputError: if the list is full.
+        """
+        return _single(self.forget_many({user: items}))
+
+    def forget_many(self, items: ByUser) -> SeenReport:
+        """:meth:`forget` for many users."""
+        checked = _by_user(items)
+        return verbs.forget(self._store, self._config(), checked, self._deadline)
+
+    def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
+        """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
+
+        With n generations an item is remembered for at least n-1 rotations after it was last added.
+
+        :param before: only users whose newest generation started before this time, in seconds since 1970; by default
+            now. After an interruption, repeat the call with the same time.
+        :returns: ``results``, 1 for each user that had seen anything; ``failed``, the error for each other user.
+        """
+        checked = None if users is None else _user_ids(users)
+        return verbs.rotate(self._store, self._config(), checked, _now(), before, self._deadline)
+
+    def stats(self, user: str | int) -> SeenStats:
+        """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
+        checked = user_id(user)
+        return verbs.stats(self._store, self._config(), checked)
+
+    def clear(self, user: str | int) -> None:
+        """Forget everything that a user has seen."""
+        checked = user_id(user)
+        _single(verbs.clear(self._store, self._config(), [checked], self._deadline))
+
+    def remove(self, user: str | int) -> bool:
+        """Remove the seen items from a user's document, and remove the document if it holds nothing else.
+
+        :returns: whether there were any.
+        """
+        checked = user_id(user)
+        self._config()
+        return bool(verbs.remove(self._store, [checked]))
+
+    def _config(self, *, makes_file: bool = False) -> SeenConfig:
+        """Return the store's configuration.
+
+        :param makes_file: the first call of a program may be ``unseen`` or ``add``, so they make the file of an
+            embedded store. The other methods do not: the name of the file may be mistyped.
+        """
+        if self._stored is None:
+            self._stored = verbs.check(
+                self._store, self._chosen, self.name, embedded=self._store.embedded, makes_file=makes_file
+            )
+        return self._stored
 
     def unseen_page(
         self,
@@ -155,13 +268,12 @@ class AsyncSeenItems(AsyncClient):
 
     :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` or an
         :class:`opensearchpy.AsyncOpenSearch` of your own.
+    :param threads: the most calls that run at the same time. Further calls wait.
     """
-
-    _compute_in_thread = False  # a page of items takes less time than a change of threads
 
     def __init__(
         self,
-        store: str | AsyncElasticsearch | AsyncOpenSearch | AsyncStore | None = None,
+        store: str | AsyncElasticsearch | AsyncOpenSearch | Store | None = None,
         *,
         index: str | None = None,
         capacity: int | None = None,
@@ -169,26 +281,34 @@ class AsyncSeenItems(AsyncClient):
         generations: int | None = None,
         period: int | None = None,
         deadline: float = SEEN_DEADLINE,
+        threads: int = THREADS,
         **client_options: Any,
     ) -> None:
-        config = {"capacity": capacity, "error_rate": error_rate, "generations": generations, "period": period}
         patience = Patience(checked_deadline(deadline))
-        opened = open_async_store(store, index, default_index=USERS_INDEX, **client_options)
-        super().__init__(opened, Verbs(config, opened.name, deadline, embedded=opened.embedded), patience)
+        opened = open_store(store, index, patience=patience, is_async=True, default_index=USERS_INDEX, **client_options)
+        seen = SeenItems(
+            opened,
+            capacity=capacity,
+            error_rate=error_rate,
+            generations=generations,
+            period=period,
+            deadline=patience.deadline,
+        )
+        super().__init__(seen, threads)
 
-    setup = async_method(Verbs.setup)
-    add = async_method(Verbs.add)
-    add_many = async_method(Verbs.add_many)
-    rebuild_many = async_method(Verbs.rebuild_many)
-    unseen = async_method(Verbs.unseen)
-    unseen_many = async_method(Verbs.unseen_many)
-    might_have_seen = async_method(Verbs.might_have_seen)
-    forget = async_method(Verbs.forget)
-    forget_many = async_method(Verbs.forget_many)
-    rotate = async_method(Verbs.rotate)
-    stats = async_method(Verbs.stats)
-    clear = async_method(Verbs.clear)
-    remove = async_method(Verbs.remove)
+    setup = async_method(SeenItems.setup)
+    add = async_method(SeenItems.add)
+    add_many = async_method(SeenItems.add_many)
+    rebuild_many = async_method(SeenItems.rebuild_many)
+    unseen = async_method(SeenItems.unseen)
+    unseen_many = async_method(SeenItems.unseen_many)
+    might_have_seen = async_method(SeenItems.might_have_seen)
+    forget = async_method(SeenItems.forget)
+    forget_many = async_method(SeenItems.forget_many)
+    rotate = async_method(SeenItems.rotate)
+    stats = async_method(SeenItems.stats)
+    clear = async_method(SeenItems.clear)
+    remove = async_method(SeenItems.remove)
 
     async def unseen_page(
         self,
@@ -224,3 +344,30 @@ class AsyncSeenItems(AsyncClient):
             return hits_of(await search(offset, size))
 
         return await self.unseen_page(user, fetch, size, item=hit_id, group=hit_group, offset=offset, rounds=rounds)
+
+
+def _single(report: SeenReport) -> int:
+    """Return the result of a change of one user, or raise its error."""
+    for error in report.failed.values():
+        raise error
+    return next(iter(report.results.values()))
+
+
+def _by_user(items: Mapping[Any, Iterable[Item]]) -> dict[str, list[Item]]:
+    """Return user ids as strings, and items as lists. The users 1 and "1" are the same."""
+    by_user: defaultdict[str, list[Item]] = defaultdict(list)
+    for user, theirs in items.items():
+        if isinstance(theirs, str | bytes) or not isinstance(theirs, Iterable):
+            raise InputError(f"the items of user {user!r} are one {type(theirs).__name__}: put it in a list")
+        by_user[user_id(user)].extend(theirs)
+    return dict(by_user)
+
+
+def _user_ids(users: Iterable[str | int]) -> list[str]:
+    if isinstance(users, str):
+        raise InputError(f"the users are one string, {users!r}: put it in a list")
+    return list(map(user_id, users))
+
+
+def _now() -> int:
+    return int(time.time())

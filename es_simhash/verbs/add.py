@@ -103,9 +103,10 @@ class Adder(Ingest):
         """It wrote documents that search may not find yet."""
         return self._writer.unrefreshed
 
-    def search(self, documents: Sequence[Document], options: AddOptions) -> list[Searched | None]:
+    def search(self, store: Store, documents: Sequence[Document], options: AddOptions) -> list[Searched | None]:
         """Ask search about documents, before it is their turn to be added. Other ones may be added meanwhile.
 
+        :param store: asked without the lock of the writes.
         :returns: what search finds for each; None if that would be of no use.
         """
         if self._searchable or self.is_refresh_due(options):
@@ -113,7 +114,7 @@ class Adder(Ingest):
         memory = self._memory
         request = candidates_request(documents, options.rule, options.filter)
         try:
-            found = self._store.candidates(replace(request, ids=tuple(document.id for document in documents)))
+            found = store.candidates(replace(request, ids=tuple(document.id for document in documents)))
         except (TooManyCandidates, TooLarge):  # perhaps because of one of them
             return [None] * len(documents)
         rows = {row.id: row for row in found.rows}

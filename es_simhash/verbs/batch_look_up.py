@@ -16,9 +16,9 @@ from es_simhash.verbs.memory import candidates_without_stale
 from es_simhash.verbs.outcome import Document, Outcome, failed
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Store
     from collections.abc import Mapping, Sequence
 
+    from es_simhash.contract import Store
     from es_simhash.verbs.memory import Memory
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.stored_fingerprints import StoredFingerprints

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from es_simhash.contract import Flow, Row, Written
+    from es_simhash.contract import Row, Written
     from es_simhash.verbs.outcome import Document
 
-    WriteRequest: TypeAlias = Callable[[Sequence[Row], Mapping[str, Document]], Flow[Written]]
+    WriteRequest: TypeAlias = Callable[[Sequence[Row], Mapping[str, Document]], Written]
 
 REFUSED_ALIKE = 20
 """If the store refuses the first documents of a run for one reason, and writes none, the run ends after this many."""
@@ -60,10 +60,9 @@ class DocumentWriter:
             if self._ends_if_refused:
                 self._check_refused(reply, written)
             rows = [row for row in rows if row.id in reply.busy]
-            if rows:
-                if not waits.wait():
-                    reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
-                    return refused | {row.id: reason for row in rows}, conflicts
+            if rows and not waits.wait():
+                reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
+                return refused | {row.id: reason for row in rows}, conflicts
         return refused, conflicts
 
     def _check_refused(self, reply: Written, written: int) -> None:

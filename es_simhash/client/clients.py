@@ -1,0 +1,240 @@
+"""What the classes that a program uses have in common: sync classes, and async classes that run them in threads.
+
+A method is written once, in the sync class. The async class runs it in a thread of its pool, and awaits the result
+(:mod:`es_simhash.portal`). A method with many results returns :class:`Results`.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Sequence
+from concurrent.futures import Future, wait
+from functools import partial, wraps
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from es_simhash.errors import is_interrupted
+from es_simhash.portal import AsyncCall, Portal
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from es_simhash.contract import Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Watched = TypeVar("Watched")
+
+_log = logging.getLogger("es_simhash.iterators")
+
+
+class SyncClient:
+    """A class whose methods are called."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def name(self) -> str:
+        """The store's address, without credentials."""
+        return self._store.name
+
+    @property
+    def store(self) -> Store:
+        """The store itself, for what this class has no method for."""
+        return self._store
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}{self.described})"
+
+    @property
+    def described(self) -> str:
+        """What the repr says beside the name."""
+        return ""
+
+    def close(self) -> None:
+        """Close the file, or the client unless it is yours."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+
+class AsyncClient:
+    """A class whose methods are awaited. Threads run the methods of an object of the sync class.
+
+    If an awaiting task is cancelled, its thread sends no further request. A write whose request is under way may still
+    be done; so may an ``add`` that is written together with those of other tasks.
+
+    :param threads: the most calls that run at the same time.
+    """
+
+    def __init__(self, client: SyncClient, threads: int) -> None:
+        self._client: Any = client
+        self._portal = Portal(threads)
+
+    @property
+    def name(self) -> str:
+        """The store's address, without credentials."""
+        name: str = self._client.name
+        return name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}{self._client.described})"
+
+    async def close(self) -> None:
+        """Wait for the calls that run, and close the file, or the client unless it is yours."""
+        await self._portal.finish()
+        await self._portal.run(self._client.close)
+        self._portal.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.close()
+
+
+class Results(Iterator[T], Generic[T]):
+    """The results of a method with many of them. The work is done while they are taken.
+
+    :param batches: yields them in batches.
+    :param verb: name of a method that writes, so the caller is warned who does not iterate to the end.
+    """
+
+    def __init__(self, batches: Iterator[Sequence[T]], verb: str | None = None) -> None:
+        self.batches = batches
+        self.verb = verb
+        self._watch = _Watch(verb)
+        self._items = self._watch.of(_items(batches, self._watch))
+
+    def __iter__(self) -> Generator[T, None, None]:
+        return self._items
+
+    def __next__(self) -> T:
+        return next(self._items)
+
+    def close(self) -> None:
+        """End the work. What was not taken is lost."""
+        self._items.close()
+
+    def abandon(self) -> None:
+        """Note that the batches are taken in another way."""
+        self._watch.begun = True
+
+
+def _items(batches: Iterator[Sequence[T]], watch: _Watch) -> Generator[T, None, None]:
+    watch.begun = True
+    try:
+        for batch in batches:
+            results = iter(batch)
+            try:
+                yield from results
+            except GeneratorExit as left:
+                watch.left(length_hint(results), left)
+                raise
+    finally:
+        _close(batches)
+
+
+def _close(batches: Iterator[Any]) -> None:
+    if isinstance(batches, Generator):
+        batches.close()
+
+
+class _Watch:
+    """Warns if the results of a method that writes are never taken, or not to the end.
+
+    :param verb: its name; None for a method that only reads.
+    """
+
+    def __init__(self, verb: str | None) -> None:
+        self._verb = verb
+        self.begun = False
+
+    def of(self, iterator: Watched) -> Watched:
+        """Return the iterator. It is watched from now on."""
+        if self._verb is not None:
+            weakref.finalize(iterator, self._gone).atexit = False
+        return iterator
+
+    def left(self, results: int, error: GeneratorExit) -> None:
+        """Warn that the iterator is left, and results of its last batch were not taken. A signal needs no warning."""
+        if self._verb is not None and results and not is_interrupted(error):
+            _log.warning(
+                "%s(): you stopped early: %d stored documents were not reported, and documents that were not read are "
+                "not stored: iterate to the end, or use add_many()",
+                self._verb,
+                results,
+            )
+
+    def _gone(self) -> None:
+        if not self.begun:
+            _log.warning(
+                "%s() was called, but never iterated: nothing is stored; iterate to the end, or use add_many()",
+                self._verb,
+            )
+
+
+# --- from a sync method to an async one ------------------------------------------------------------------------
+
+
+def async_method(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Return the async form of a method: a thread runs it, and the result is awaited."""
+
+    @wraps(method)
+    async def awaited(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._portal.run(partial(method, self._client, *args, **kwargs))
+
+    return awaited
+
+
+def async_iterator(
+    method: Callable[Concatenate[Any, P], Results[T]],
+) -> Callable[Concatenate[Any, P], AsyncGenerator[T, None]]:
+    """Return the async form of a method with many results: a thread gets them batch by batch."""
+
+    @wraps(method)
+    def iterated(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+        call = AsyncCall()
+        results = call.do(partial(method, self._client, *args, **kwargs))
+        results.abandon()
+        watch = _Watch(results.verb)
+        return watch.of(_async_items(results.batches, call, self._portal, watch))
+
+    return iterated
+
+
+async def _async_items(
+    batches: Iterator[Sequence[T]], call: AsyncCall, portal: Portal, watch: _Watch
+) -> AsyncGenerator[T, None]:
+    watch.begun = True
+    call.use_running_loop()
+    taking: Future[Sequence[T] | None] | None = None
+    try:
+        while True:
+            taking = portal.start(partial(next, batches, None), call)
+            batch = await portal.result(taking, call)
+            if batch is None:
+                return
+            results = iter(batch)
+            try:
+                for item in results:
+                    yield item
+            except GeneratorExit as left:
+                watch.left(length_hint(results), left)
+                raise
+    finally:
+        call.cancel()
+        await portal.run_to_end(partial(_finish, taking, batches))
+
+
+def _finish(taking: Future[Any] | None, batches: Iterator[Any]) -> None:
+    """Close the batches, once the thread that takes one has ended."""
+    if taking is not None:
+        wait([taking])
+    _close(batches)

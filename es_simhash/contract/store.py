@@ -1,0 +1,235 @@
+"""The Store protocol: what every store does."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from es_simhash.bloom.seen import SeenConfig
+    from es_simhash.contract.candidates import Candidates, Found
+    from es_simhash.contract.documents import Scan, ScanPage, Written
+    from es_simhash.contract.fingerprints import FingerprintPage
+    from es_simhash.contract.health import Check, Location, Space
+    from es_simhash.contract.rows import Entry, Link, Row
+    from es_simhash.contract.seen import Changed, UserState
+    from es_simhash.contract.setup import KeysState
+    from es_simhash.fingerprinting.scheme import Scheme
+
+NO_VERSIONS: Mapping[str, Any] = MappingProxyType({})
+
+
+class Store(Protocol):
+    """What keeps documents and the seen items of users.
+
+    The contract suite in tests/contract/ tests what is said here. A store retries its own requests
+    (:func:`es_simhash.retries.retried`). It may refuse:
+
+    - single documents of ``write`` or ``annotate``: the result names them, with the reason;
+    - a filter that it cannot evaluate: InputError;
+    - a method that it does not support: Unsupported;
+    - everything else: another :class:`~es_simhash.errors.StoreError`. ``retryable`` says whether to try again.
+    """
+
+    name: str
+    """The address without credentials, for messages."""
+    embedded: bool
+    """The store belongs to this program alone. The first ingest sets it up."""
+
+    def close(self) -> None:
+        """Close files and connections. A second call does nothing."""
+
+    # --- set up ----------------------------------------------------------------------------------------------------
+
+    def describe(self) -> Scheme | None:
+        """Return the Scheme that the store was set up with; None if it was not set up."""
+
+    def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+        """Make the index, the file or the fields that are missing.
+
+        :param keys: kinds of keys that the store gets if it was not set up before. A store that was set up keeps its
+            kinds. So no other program finds the store set up and without these keys.
+        :param template: the name becomes an alias of indices, of which the newest is written; the indices that it rolls
+            over to are set up like it. A store that has none of this raises Unsupported.
+        :returns: ``created``, ``added`` (the fields, to an index that existed) or ``unchanged``.
+        :raises SchemeMismatch: if it was set up with another Scheme, which it keeps.
+        """
+
+    def describe_keys(self) -> KeysState:
+        """Return which keys the store has; no kinds if it has none, or if it was not set up."""
+
+    def set_up_keys(self, kinds: tuple[str, ...]) -> str:
+        """Record that the store has these kinds of keys, besides those that it has.
+
+        If a kind is added to a store that has fingerprinted documents, the keys are incomplete.
+
+        :returns: ``added``, or ``unchanged`` if it has them all.
+        :raises NotSetUp: if the store was not set up.
+        """
+
+    def complete_keys(self) -> None:
+        """Record that every fingerprinted document has its keys. A store without kinds of keys stays as it is.
+
+        :raises NotSetUp: if the store was not set up.
+        """
+
+    def check_time_field(self, field: str) -> None:
+        """Check that the store can compare the times in a field of the documents.
+
+        :raises InputError: if it cannot. The message says how to change that.
+        """
+
+    def switch_alias(self, alias: str, to: str, check: bool = False) -> None:
+        """Take an alias from the indices of this store, and give it to another index of the server, at one moment.
+
+        It keeps its filter. If the other index alone has the alias already, nothing is done.
+
+        :param to: name of the other index, or of an alias that it alone has.
+        :param check: change nothing, and do not look at the other index: it may not exist yet.
+        :raises InputError: if this store's indices do not have the alias, or if others have it too.
+        :raises Unsupported: if the store has no aliases.
+        """
+
+    # --- read documents --------------------------------------------------------------------------------------------
+
+    def fetch(self, ids: tuple[str, ...], time_field: str | None = None) -> dict[str, Row]:
+        """Return the Rows of these ids as last written, without a search. Ids that do not exist are left out.
+
+        :param time_field: the field with the time, for Rows with their times.
+        """
+
+    def fetch_fields(self, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
+        """Return these fields of documents as last written, without a search. Ids that do not exist are left out.
+
+        :param fields: fields that a document lacks are left out; a dot leads into an object. None for the whole
+            document, as it was written, without our own fields.
+        """
+
+    def candidates(self, query: Candidates) -> Found:
+        """Return Rows that include everything that a query looks for, and perhaps others."""
+
+    def dependents(self, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
+        """Return the ids of documents that are linked to these documents. The documents themselves are left out.
+
+        :param originals: ids that a ``duplicate_of`` may name.
+        :param heads: ids that a ``group`` may name.
+        """
+
+    def scan(self, scan: Scan) -> ScanPage:
+        """Return a page of the fingerprinted documents that search finds, in no particular order.
+
+        No document comes twice. The Rows come without keys and lengths: do not write them back with ``annotate``, which
+        would remove the keys.
+        """
+
+    def count(self, scan: Scan) -> int:
+        """Return how many documents a Scan returns."""
+
+    def read_fingerprints(
+        self, after: Any = None, own: int | None = None, most: int | None = None
+    ) -> FingerprintPage | None:
+        """Read the fingerprints of the documents that search finds and that were written after a former page.
+
+        :param after: of the former page; None for the documents of the whole store.
+        :param own: how many writes the program itself has made since the former page, if that was the last one. If
+            there were no others, nothing is read, or what was read before.
+        :param most: documents of the store; None for any number.
+        :returns: None if the store has more than ``most`` documents, or if it does not support this: a search in an
+            embedded store costs little.
+        """
+
+    def refresh(self) -> None:
+        """Make everything that was written visible to ``candidates`` and ``scan``."""
+
+    # --- write documents -------------------------------------------------------------------------------------------
+
+    def write(
+        self,
+        entries: tuple[Entry, ...],
+        bits: int,
+        pipeline: str | None = None,
+        create: frozenset[str] = frozenset(),
+    ) -> Written:
+        """Write documents. Each replaces the document with its id. No id occurs twice.
+
+        :param bits: width of the fingerprints.
+        :param pipeline: name of an ingest pipeline of the server; None for the index's own. An embedded store gets
+            none.
+        :param create: of the ids, those that no document should have. If one has it nevertheless, it stays, and the id
+            is a conflict. A store whose responses may get lost reports none if this write is repeated.
+        """
+
+    def annotate(self, rows: tuple[Row, ...], bits: int) -> Written:
+        """Write what Rows say into stored documents that still have the Row's version. Their other fields stay.
+
+        A Row without keys removes the keys of its document.
+
+        :param bits: width of the fingerprints.
+        """
+
+    def relink(self, links: Mapping[str, Link]) -> set[str]:
+        """Change the links of documents that still have the Link's version, and return the ids of those that do not."""
+
+    def remove(self, ids: tuple[str, ...], versions: Mapping[str, Any] = NO_VERSIONS) -> set[str]:
+        """Remove documents, and return the ids that were removed.
+
+        :param versions: by id, for some of them: a document that has another version now stays.
+        """
+
+    # --- the store itself ------------------------------------------------------------------------------------------
+
+    def locate(self) -> Location:
+        """Return what is at the address of the store, for a message to a user whose store was not set up.
+
+        It makes nothing. If the store may not list its neighbours, ``others`` is empty.
+        """
+
+    def examine(self) -> tuple[Check, ...]:
+        """Look for everything in the store that a load needs. Nothing is written.
+
+        A fault is a Check, and no error: also if the store cannot be reached.
+        """
+
+    def measure_space(self) -> Space:
+        """Return how many bytes the store and its fields take. It may read the whole store."""
+
+    def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
+        """Return the most frequent keys of texts, each with its number of documents, the most frequent first.
+
+        Block keys are left out: the fingerprints say the same. In an index of several shards numbers may be too low.
+
+        :param most: the most keys.
+        """
+
+    # --- the items that users have seen ----------------------------------------------------------------------------
+
+    def describe_seen(self) -> SeenConfig | None:
+        """Return the configuration of seen items that the store was set up with; None if it was not set up."""
+
+    def set_up_seen(self, config: SeenConfig) -> str:
+        """Make the index, the table or the fields that are missing.
+
+        :returns: ``created``, ``added`` or ``unchanged``.
+        :raises FilterMismatch: if the store was set up with another configuration, which it keeps.
+        """
+
+    def fetch_users(self, users: tuple[str, ...]) -> dict[str, UserState]:
+        """Return the states of these users as last written, without a search. Users without a document are left out."""
+
+    def change_users(self, states: Mapping[str, UserState]) -> Changed:
+        """Write the state of each user whose document still has the state's version. Other fields stay as they are."""
+
+    def remove_users(self, users: tuple[str, ...]) -> set[str]:
+        """Remove the seen items from users' documents, and remove documents that hold nothing else.
+
+        :returns: the users that had seen items.
+        """
+
+    def list_users(self, before: int, without: tuple[str, ...] = ()) -> list[str]:
+        """Return some users whose newest generation started before a time; none if there are no more.
+
+        :param before: seconds since 1970.
+        :param without: users to leave out.
+        """

@@ -1,0 +1,220 @@
+"""How long a request is retried, how long to wait between two attempts, and how a wait ends when a call is cancelled.
+
+A store wraps its methods with :func:`retried`. So there is one rule for all requests: an error that may pass is retried
+until the deadline.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import random
+import threading
+import time
+from contextlib import contextmanager
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+from es_simhash.errors import SimhashError, StoreUnreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S", bound="Retrying")
+
+_log = logging.getLogger("es_simhash")
+
+DEADLINE = 300.0
+"""Seconds for which a request is retried while the store is busy or away."""
+
+
+class Cancelled(BaseException):
+    """Nobody takes the result of this call any more. It is raised in the thread that runs the call, to end it."""
+
+
+class Call:
+    """One call that may be cancelled while a thread runs it."""
+
+    def __init__(self) -> None:
+        self._cancelled = threading.Event()
+        self._lock = threading.Lock()
+        self._callbacks: list[Callable[[], object]] = []
+
+    @property
+    def cancelled(self) -> bool:
+        """Nobody takes the result."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """End the waits of the call. Its thread sends no further request."""
+        with self._lock:
+            self._cancelled.set()
+            callbacks = list(self._callbacks)
+        for callback in callbacks:
+            callback()
+
+    @contextmanager
+    def when_cancelled(self, callback: Callable[[], object]) -> Iterator[None]:
+        """Call a function if the call is cancelled before the block ends."""
+        with self._lock:
+            self._callbacks.append(callback)
+        try:
+            if self.cancelled:
+                callback()
+            yield
+        finally:
+            with self._lock:
+                self._callbacks.remove(callback)
+
+    def another(self) -> Call:
+        """Return a new call of the same kind, which is not cancelled together with this one."""
+        return Call()
+
+    def check(self) -> None:
+        """Raise Cancelled if the call was cancelled."""
+        if self.cancelled:
+            raise Cancelled
+
+    def wait(self, seconds: float) -> None:
+        """Wait for some seconds.
+
+        :raises Cancelled: at once when the call is cancelled.
+        """
+        if self._cancelled.wait(seconds):
+            raise Cancelled
+
+    def do(self, work: Callable[[], T]) -> T:
+        """Do some work as a part of this call.
+
+        :raises Cancelled: if the call is cancelled before.
+        """
+        self.check()
+        with self.running():
+            return work()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Make it the call that the code of the block belongs to."""
+        token = _running.set(self)
+        try:
+            yield
+        finally:
+            _running.reset(token)
+
+
+_running: contextvars.ContextVar[Call | None] = contextvars.ContextVar("es_simhash_call", default=None)
+
+
+def running_call() -> Call | None:
+    """Return the call that this code belongs to; None in a plain sync program."""
+    return _running.get()
+
+
+def pause(seconds: float) -> None:
+    """Wait for some seconds.
+
+    :raises Cancelled: at once when the call is cancelled.
+    """
+    if (call := _running.get()) is None:
+        time.sleep(seconds)
+    else:
+        call.wait(seconds)
+
+
+class Waits:
+    """The waits between attempts, until a deadline.
+
+    Each wait has a random length between 0 and a maximum, and the maximum doubles after each wait. So programs that
+    fail at the same moment do not retry at the same moment. This is the "full jitter" of M. Brooker, "Exponential
+    Backoff And Jitter", AWS Architecture Blog, 2015. The defaults suit a server that is busy or unavailable.
+
+    :param deadline: seconds from the first wait. There is no wait if it is 0 or less.
+    :param first: maximum of the first wait in seconds.
+    :param longest: maximum of every wait in seconds.
+    """
+
+    def __init__(self, deadline: float, first: float = 0.05, longest: float = 10.0) -> None:
+        self._deadline = deadline
+        self._maximum = first
+        self._longest = longest
+        self._end: float | None = None
+
+    @classmethod
+    def after_conflict(cls, deadline: float) -> Waits:
+        """Return short waits after a conflict with another writer, because that writer has already finished."""
+        return cls(deadline, first=0.01, longest=0.5)
+
+    def wait(self) -> bool:
+        """Wait. Return False at once if the deadline is over.
+
+        :raises Cancelled: at once when the call is cancelled.
+        """
+        now = time.monotonic()
+        if self._end is None:
+            self._end = now + self._deadline
+        if (left := self._end - now) <= 0:
+            return False
+        pause(min(random.uniform(0, self._maximum), left))
+        self._maximum = min(2 * self._maximum, self._longest)
+        return True
+
+
+class Patience:
+    """For how long the requests of a store are retried.
+
+    Until the store has answered once, a host that does not answer is an error at once: the address may be mistyped.
+
+    :param deadline: seconds for which one request is retried; 0 if every error is raised at once.
+    """
+
+    def __init__(self, deadline: float = DEADLINE) -> None:
+        self.deadline = deadline
+        self.answered = False
+
+    def allows(self, error: SimhashError) -> bool:
+        """Return whether a request may be retried after an error."""
+        self.answered |= not isinstance(error, StoreUnreachable)
+        return error.retryable and self.answered
+
+
+class Retrying:
+    """A store whose methods retry their requests.
+
+    :param patience: for how long.
+    """
+
+    def __init__(self, patience: Patience | None = None) -> None:
+        self.patience = patience or Patience()
+
+
+def retried(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Retry a method of a store while it raises an error that may pass, until the deadline of the store's Patience.
+
+    :raises SimhashError: the last error, at the deadline.
+    :raises Cancelled: when the call is cancelled.
+    """
+
+    @wraps(method)
+    def attempts(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        waits: Waits | None = None
+        started = time.monotonic()
+        while True:
+            try:
+                result = method(self, *args, **kwargs)
+            except SimhashError as error:
+                if not self.patience.allows(error):
+                    raise
+                if waits is None and self.patience.deadline:
+                    _log.warning("%s; retrying for up to %g s", error, self.patience.deadline)
+                waits = waits or Waits(self.patience.deadline)
+                if not waits.wait():
+                    raise
+            else:
+                self.patience.answered = True
+                if waits is not None:
+                    _log.warning("the store answers again, after %.1f s", time.monotonic() - started)
+                return result
+
+    return attempts
