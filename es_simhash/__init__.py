@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         Unsupported,
         WrongServer,
     )
-    from es_simhash.evaluation.evaluate import Evaluation, LabelledPair, evaluate, labelled
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
     from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
     from es_simhash.fingerprinting.idf import IdfTable
@@ -46,12 +45,13 @@ if TYPE_CHECKING:
     from es_simhash.ingest.write_order import WholeDocument
     from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
-    from es_simhash.review.findings import Review, ReviewedGroup
-    from es_simhash.review.group_table import GroupMember, GroupSummary, Totals
     from es_simhash.search.candidates import candidates_clause, plain_clause
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import SharedKeys, TextDecision
+    from es_simhash.tools.evaluation.evaluate import Evaluation, LabelledPair, evaluate, labelled
+    from es_simhash.tools.review.findings import Review, ReviewedGroup
+    from es_simhash.tools.review.group_table import GroupMember, GroupSummary, Totals
     from es_simhash.verbs.doctor import Diagnosis
     from es_simhash.verbs.duplicates import Duplicate
     from es_simhash.verbs.group import GroupReport
@@ -163,7 +163,7 @@ _MODULES = {
         "Unsupported",
         "WrongServer",
     ],
-    "evaluation.evaluate": ["Evaluation", "LabelledPair", "evaluate", "labelled"],
+    "tools.evaluation.evaluate": ["Evaluation", "LabelledPair", "evaluate", "labelled"],
     "fingerprinting.fingerprinter": ["Fingerprint", "Fingerprinter", "fingerprint"],
     "fingerprinting.frequencies": ["DocumentFrequencies", "idf_table"],
     "fingerprinting.idf": ["IdfTable"],
@@ -173,8 +173,8 @@ _MODULES = {
     "ingest.write_order": ["WholeDocument"],
     "input": ["read_file"],
     "lines": ["Line", "json_lines"],
-    "review.findings": ["Review", "ReviewedGroup"],
-    "review.group_table": ["GroupMember", "GroupSummary", "Totals"],
+    "tools.review.findings": ["Review", "ReviewedGroup"],
+    "tools.review.group_table": ["GroupMember", "GroupSummary", "Totals"],
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],

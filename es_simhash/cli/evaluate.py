@@ -26,15 +26,15 @@ from es_simhash.cli.plot import check_plot, plot
 from es_simhash.cli.sample import sampled_pairs
 from es_simhash.cli.scheme import make_fingerprinter, open_documents, scheme_options
 from es_simhash.errors import InputError
-from es_simhash.evaluation.evaluate import evaluate as evaluate_pairs
-from es_simhash.evaluation.labelled_pairs import PairReader
+from es_simhash.tools.evaluation.evaluate import evaluate as evaluate_pairs
+from es_simhash.tools.evaluation.labelled_pairs import PairReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash.client import Documents
-    from es_simhash.evaluation.evaluate import LabelledPair
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.tools.evaluation.evaluate import LabelledPair
 
 SAMPLE = "Draw pairs to label"
 _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")

@@ -11,8 +11,8 @@ from es_simhash.cli.output import count_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.evaluation.evaluate import Evaluation, LabelledPair, Point
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.tools.evaluation.evaluate import Evaluation, LabelledPair, Point
 
 SHOWN_MISSED = 10
 """The text form shows this many duplicates that keys miss. --json has more of them."""

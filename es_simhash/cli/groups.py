@@ -14,14 +14,14 @@ from es_simhash.cli.output import echo
 from es_simhash.cli.progress import show_stages
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.cli.table import BATCH, form_options, print_rows
-from es_simhash.review.titles import title_of
+from es_simhash.tools.review.titles import title_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from es_simhash.cli.table import Form
     from es_simhash.client import Documents
-    from es_simhash.review.group_table import GroupMember, GroupSummary
+    from es_simhash.tools.review.group_table import GroupMember, GroupSummary
 
 title_field_option = click.option(
     "--title-field",

@@ -15,9 +15,9 @@ from es_simhash.cli.output import ask, count_of, echo, echo_coloured
 from es_simhash.cli.sample import sampled_pairs
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.cli.terminal import has_colours, side_by_side
-from es_simhash.review.differences import differences, shortened
-from es_simhash.review.labels import LabelFile
-from es_simhash.review.titles import text_or_empty
+from es_simhash.tools.review.differences import differences, shortened
+from es_simhash.tools.review.labels import LabelFile
+from es_simhash.tools.review.titles import text_or_empty
 
 if TYPE_CHECKING:
     from es_simhash.client import Documents

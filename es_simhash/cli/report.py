@@ -16,14 +16,14 @@ from es_simhash.cli.progress import show_stages
 from es_simhash.cli.scheme import open_documents, scheme_options
 from es_simhash.errors import InputError
 from es_simhash.files import open_for_owner
-from es_simhash.review.page import Page
+from es_simhash.tools.review.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash.client import Documents
-    from es_simhash.review.findings import Review
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.tools.review.findings import Review
 
 _FETCHED = 100
 """Documents that are fetched at once, in whole groups."""

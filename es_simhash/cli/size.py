@@ -13,15 +13,15 @@ from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.keys import BLOCKS, KINDS, LONGEST_WITH_GRAMS, SHINGLES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
-from es_simhash.sizing.chances import TEXTS
-from es_simhash.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
-from es_simhash.sizing.model import Collection
+from es_simhash.tools.sizing.chances import TEXTS
+from es_simhash.tools.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
+from es_simhash.tools.sizing.model import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.sizing.cluster import Size
-    from es_simhash.sizing.model import Work
+    from es_simhash.tools.sizing.cluster import Size
+    from es_simhash.tools.sizing.model import Work
 
 MOST_DOCUMENTS = 10**12
 MOST_RATE = 10**9

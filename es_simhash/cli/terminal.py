@@ -15,7 +15,7 @@ from es_simhash.cli.output import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from es_simhash.review.differences import Part
+    from es_simhash.tools.review.differences import Part
 
 NARROWEST = 60
 """Columns of a terminal in which two texts stand side by side. In a narrower one they stand one below the other."""

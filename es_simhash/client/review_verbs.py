@@ -9,8 +9,8 @@ from es_simhash.client.arguments import check_optional_filter, checked_ids
 from es_simhash.client.document_verbs import DocumentVerbs
 from es_simhash.contract import Count, Dependents, Fetch, FetchFields, Refresh, Scan, ask, each_page
 from es_simhash.errors import InputError
-from es_simhash.review.findings import Review, ReviewedGroup
-from es_simhash.review.group_table import GroupTable
+from es_simhash.tools.review.findings import Review, ReviewedGroup
+from es_simhash.tools.review.group_table import GroupTable
 from es_simhash.verbs.duplicates import duplicates_of_heads, remove_duplicates
 from es_simhash.verbs.group import no_progress
 from es_simhash.verbs.near_misses import near_misses
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from es_simhash.client.drivers import Stream
     from es_simhash.contract import Flow, ScanPage
     from es_simhash.ingest.performer import Performer
-    from es_simhash.review.group_table import GroupMember, GroupSummary
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
+    from es_simhash.tools.review.group_table import GroupMember, GroupSummary
     from es_simhash.verbs.duplicates import Duplicate
     from es_simhash.verbs.group import Progress
     from es_simhash.verbs.near_misses import NearMiss

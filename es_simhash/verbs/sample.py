@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import FetchFields, Refresh, Scan, ask, each_page
 from es_simhash.errors import InputError
-from es_simhash.evaluation.draw import DocumentSample, draw_pairs
 from es_simhash.similarity.text_fields import text_of
+from es_simhash.tools.evaluation.draw import DocumentSample, draw_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def draw(
     filter: Mapping[str, Any] | None = None,
     max_distance: int | None = None,
 ) -> Flow[list[Drawn]]:
-    """Draw pairs of near fingerprints; :mod:`es_simhash.evaluation.draw` has the rules.
+    """Draw pairs of near fingerprints; :mod:`es_simhash.tools.evaluation.draw` has the rules.
 
     :param size: how many pairs are drawn at most.
     :param documents: how many documents are held at most.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from wcwidth import iter_graphemes
 
 from es_simhash.cli.terminal import NARROWEST, cut, padded, side_by_side, width_of
-from es_simhash.review.differences import Part
+from es_simhash.tools.review.differences import Part
 
 FAMILY, TELEPHONE, FLAG, THUMB, KEY = "👨‍👩‍👧", "☎️", "🇨🇳", "👍🏽", "1️⃣"
 texts = st.lists(
