@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LabelFile:
-    """Labelled pairs of stored documents as JSON lines: :mod:`es_simhash.tools.evaluation.labelled_pairs` describes them.
+    """Labelled pairs of stored documents as JSON lines (:mod:`es_simhash.tools.evaluation.labelled_pairs`).
 
     Each label is in the file as soon as it is added. Labels that are in the file already stay, and :meth:`undo` removes
     only those that this object added.

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash import cli
-from es_simhash.cli.exits import SOME_NOT_DONE
-from es_simhash.cli.help import DUPLICATES, Command, option
-from es_simhash.cli.options import json_option, pair_options, text_field_option
-from es_simhash.cli.output import count_of, echo, not_compared, print_json
-from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
+from es_simhash.console import main as console
+from es_simhash.console.exits import SOME_NOT_DONE
+from es_simhash.console.help import DUPLICATES, Command, option
+from es_simhash.console.options import json_option, pair_options, text_field_option
+from es_simhash.console.output import count_of, echo, not_compared, print_json
+from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.groups.links import HEADS
 from es_simhash.search.keys import SHINGLES
 from es_simhash.tools.spark.group import SparkGroups, group_frame
@@ -113,7 +113,7 @@ def _print(found: SparkGroups, *, as_json: bool) -> None:
 
 def main() -> None:
     """Run the job. An error of the library is one line on standard error."""
-    cli.main(group, "es_simhash.tools.spark")
+    console.main(group, "es_simhash.tools.spark")
 
 
 if __name__ == "__main__":

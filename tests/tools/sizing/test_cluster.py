@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.cli import cli
-from es_simhash.cli.output import number
+from es_simhash.console.output import number
 from es_simhash.tools.sizing.chances import TEXTS
 from es_simhash.tools.sizing.cluster import SHARD_BYTES, SHARD_DOCUMENTS, size_of
 from es_simhash.tools.sizing.disk import bytes_by_field

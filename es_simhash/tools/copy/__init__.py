@@ -1,0 +1,1 @@
+"""How do documents go to another index or file, with another Scheme or other keys?"""
