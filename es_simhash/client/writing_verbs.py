@@ -18,11 +18,12 @@ from es_simhash.client.runs import Runs
 from es_simhash.contract import Count, Locate, Scan, ask
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.free_memory import free_memory
+from es_simhash.groups.links import check_head
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.verbs import setup
-from es_simhash.verbs.group import check_head, group, no_progress
+from es_simhash.verbs.group import group, no_progress
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.write_links import new_link, write_links
 
@@ -35,10 +36,11 @@ if TYPE_CHECKING:
     from es_simhash.client.opening import Opening
     from es_simhash.contract import Flow, KeysState
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.groups.links import Head
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
-    from es_simhash.verbs.group import GroupReport, Head, Progress
+    from es_simhash.verbs.group import GroupReport, Progress
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
     from es_simhash.verbs.write_links import LinksReport, NewLink

@@ -41,7 +41,7 @@ Way = Literal[Clause, "shingles", "grams"]
 """How documents are looked up: by a clause for fingerprints, or by keys of the text."""
 MOST_RETURNED = 21
 """Candidates that a search by keys of the text returns. The library compares 20 texts
-(:data:`es_simhash.verbs.rule.MOST_TEXTS`); one more tells whether there are others."""
+(:data:`es_simhash.similarity.confirm.MOST_TEXTS`); one more tells whether there are others."""
 _VALUES = 1 << SEGMENT
 
 

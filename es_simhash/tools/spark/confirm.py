@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+    from es_simhash.similarity.confirm import Confirm
     from es_simhash.tools.spark.documents import Input
-    from es_simhash.verbs.texts import Texts
 
 HELD = 200
 """Texts whose features are held in a task. Pairs come in the order of one of their documents."""
 
 
-def confirmed(pairs: DataFrame, rows: DataFrame, source: Input, texts: Texts) -> DataFrame:
+def confirmed(pairs: DataFrame, rows: DataFrame, source: Input, confirm: Confirm) -> DataFrame:
     """Return the pairs whose texts agree.
 
     :param pairs: ``earlier``, ``later`` and ``distance``.
@@ -37,10 +37,10 @@ def confirmed(pairs: DataFrame, rows: DataFrame, source: Input, texts: Texts) ->
     with_texts = pairs.join(earlier, "earlier").join(later, "later")
 
     def agreeing(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        features = lru_cache(HELD)(texts.confirm.features)
+        features = lru_cache(HELD)(confirm.features)
         for batch in batches:
             both = zip(*(batch.column(name).to_pylist() for name in ("earlier_text", "later_text")), strict=True)
-            agree = [texts.is_enough(texts.similarity(features(one), features(other))) for one, other in both]
+            agree = [confirm.similarity(features(one), features(other)) >= confirm.least for one, other in both]
             yield batch.select(["earlier", "later", "distance"]).filter(_mask(agree))
 
     return with_texts.mapInArrow(agreeing, "earlier long, later long, distance int")

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import KeysState
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.groups.links import check_head
 from es_simhash.search.keys import SHINGLES
+from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.similarity.rule import rule_of
 from es_simhash.tools.spark.components import lowest_members
 from es_simhash.tools.spark.confirm import confirmed
@@ -20,10 +21,9 @@ from es_simhash.tools.spark.documents import Input
 from es_simhash.tools.spark.fingerprints import connecting_pairs, nearest_pairs
 from es_simhash.tools.spark.frames import checkpointed
 from es_simhash.tools.spark.near import word_names
+from es_simhash.tools.spark.rule import pair_rule
 from es_simhash.tools.spark.session import check_session
 from es_simhash.tools.spark.text_keys import pairs_by_keys
-from es_simhash.verbs.group import check_head
-from es_simhash.verbs.rule import MOST_TEXTS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from typing_extensions import Unpack
 
+    from es_simhash.groups.links import Head
     from es_simhash.similarity.rule import RuleOptions
-    from es_simhash.verbs.group import Head
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.tools.spark.rule import PairRule
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def group_frame(
         raise InputError(f"keys is {keys!r}: use ['{SHINGLES}'] or nothing")
     if keys and checked.confirm is None:
         raise InputError("keys of texts find candidates only where texts confirm: set confirm, such as 0.8 (--confirm)")
-    resolved = resolve(checked, fingerprinter, KeysState(tuple(keys)))
+    resolved = pair_rule(checked, fingerprinter, keys=bool(keys))
     source = Input(documents, fingerprinter, checked.text_fields, order)
     source.check(confirm=checked.confirm is not None, kept=head == "kept")
     rows = source.read()
@@ -102,7 +102,7 @@ def group_frame(
     return _groups(rows, checkpointed(pairs), source, head, left_out)
 
 
-def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFrame, int]:
+def _pairs(rows: DataFrame, source: Input, rule: PairRule) -> tuple[DataFrame, int]:
     """Return the pairs of documents that belong together.
 
     :returns: ``earlier``, ``later`` and ``distance``: -1 for exact duplicates; null for a pair that only connects. The
@@ -114,9 +114,9 @@ def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFram
     first = checkpointed(with_text.groupBy("digest").agg(f.min("position").alias("first")))
     copies = with_text.join(first, "digest").where("position <> first")
     exact = copies.selectExpr("first AS earlier", "position AS later", "-1 AS distance")
-    if rule.texts is None and rule.max_distance < 0:
+    if rule.confirm is None and rule.max_distance < 0:
         return exact, 0
-    if rule.texts is None:
+    if rule.confirm is None:
         with_value = rows.where("fp0 IS NOT NULL").select("position", *word_names(rule.bits))
         near, left_out = connecting_pairs(with_value, rule.bits, rule.max_distance)
         return exact.union(near), left_out
@@ -129,7 +129,7 @@ def _pairs(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFram
     else:
         with_value = compared.where("fp0 IS NOT NULL").select("position", *word_names(rule.bits))
         near, left_out = nearest_pairs(with_value, rule.bits, rule.max_distance, MOST_TEXTS)
-    return exact.union(confirmed(checkpointed(near), rows, source, rule.texts)), left_out
+    return exact.union(confirmed(checkpointed(near), rows, source, rule.confirm)), left_out
 
 
 def _groups(rows: DataFrame, pairs: DataFrame, source: Input, head: Head, left_out: int) -> SparkGroups:

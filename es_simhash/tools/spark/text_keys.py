@@ -12,12 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from es_simhash.search import minhash, qgrams
+from es_simhash.search.keys import key_queries
+from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.tools.spark.confirm import check_texts
 from es_simhash.tools.spark.fingerprints import first_of_each
 from es_simhash.tools.spark.frames import checkpointed
 from es_simhash.tools.spark.keys import near_pairs
 from es_simhash.tools.spark.near import NearSearch, word_names
-from es_simhash.verbs.rule import MOST_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from es_simhash.search.keys import TextKeys
     from es_simhash.tools.spark.documents import Input
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.tools.spark.rule import PairRule
 
 COMMON = 100
 """A q-gram that more texts have is called common."""
@@ -37,7 +38,7 @@ _KEYS = {"bands": "array<string>", "characters": "string", "grams": "array<strin
 """The columns that hold the keys of a text, and their types."""
 
 
-def pairs_by_keys(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[DataFrame, int]:
+def pairs_by_keys(rows: DataFrame, source: Input, rule: PairRule) -> tuple[DataFrame, int]:
     """Return the pairs of documents that share keys, for each document at most ``MOST_TEXTS`` earlier ones.
 
     :param rows: the documents to compare: ``position``, ``id`` and the words of the fingerprint.
@@ -46,7 +47,7 @@ def pairs_by_keys(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[D
     """
     from pyspark.sql import functions as f
 
-    assert rule.texts is not None
+    assert rule.confirm is not None
     columns = ["position", *word_names(rule.bits)]
     keyed = _keyed(rows.select(*columns).join(source.texts(rows), "position"), rule)
     check_texts(keyed.where("bands IS NULL"), rows, source.text_fields)
@@ -57,7 +58,7 @@ def pairs_by_keys(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[D
     )
     exploded = with_grams.selectExpr(*columns, "characters", "0 AS number", "explode(grams) AS gram")
     short = exploded.withColumn("key", f.xxhash64("gram")).drop("gram")
-    grams, grams_left_out = near_pairs(short, _search(rule, rule.texts.confirm.least))
+    grams, grams_left_out = near_pairs(short, _search(rule, rule.confirm.least))
     found = checkpointed(bands.union(grams))
     left_out = bands_left_out + grams_left_out + int(found.agg(f.sum("left_out")).first()[0] or 0)
     pairs = checkpointed(found.where("left_out = 0").select("earlier", "later", "distance").distinct())
@@ -65,19 +66,19 @@ def pairs_by_keys(rows: DataFrame, source: Input, rule: ResolvedRule) -> tuple[D
     return kept, left_out + pairs.count() - kept.count()
 
 
-def _search(rule: ResolvedRule, least: float | None) -> NearSearch:
+def _search(rule: PairRule, least: float | None) -> NearSearch:
     return NearSearch(rule.bits, rule.max_distance if rule.limited else None, MOST_TEXTS, least=least)
 
 
-def _keyed(texts: DataFrame, rule: ResolvedRule) -> DataFrame:
+def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
     """Compute the keys of each text once.
 
     :param texts: ``position``, the words of the fingerprint, and ``text``.
     :returns: in place of ``text``: ``bands``, as numbers; of a text with q-grams its ``characters`` and ``grams``, and
         how many of its q-grams are enough (``prefix``), 0 if it looks for no other text. They are null without a text.
     """
-    assert rule.texts is not None
-    features = rule.texts.confirm.features
+    assert rule.confirm is not None
+    features = rule.confirm.features
 
     def keys_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -97,12 +98,14 @@ def _keyed(texts: DataFrame, rule: ResolvedRule) -> DataFrame:
     return checkpointed(made.selectExpr(*names, numbers, *(name for name in _KEYS if name != "bands")))
 
 
-def _values(keys: TextKeys, rule: ResolvedRule) -> tuple[list[str], str, list[str], int]:
+def _values(keys: TextKeys, rule: PairRule) -> tuple[list[str], str, list[str], int]:
     """Return the values of the columns ``_KEYS``."""
     bands = [key for key in keys.values if key.startswith(minhash.KIND)]
     if not keys.words:
         return bands, "", [], 0
-    query = next((query for query in rule.queries(keys) if query.lengths is not None), None)
+    assert rule.confirm is not None
+    queries = key_queries(keys, rule.confirm.least)
+    query = next((query for query in queries if query.lengths is not None), None)
     prefix = 0 if query is None else len(query.keys) - query.minimum + 1
     return bands, keys.words, qgrams.gram_keys(keys.words), prefix
 
