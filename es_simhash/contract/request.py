@@ -49,7 +49,7 @@ class AtOnce(Request["tuple[Any, ...]"]):
 class Store(Protocol):
     """Answers requests.
 
-    What every store does is stated with each request, and tested by :mod:`es_simhash.testing`. A store may refuse:
+    What every store does is stated with each request, and tested by the suite in tests/contract. A store may refuse:
 
     - single documents of a Write or an Annotate: the reply names them, with the reason;
     - a filter that it cannot evaluate: InputError;

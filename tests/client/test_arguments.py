@@ -12,7 +12,7 @@ import pytest
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
 from es_simhash.client.copy_verbs import CopyVerbs
 from es_simhash.errors import InputError
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from es_simhash.contract import Request

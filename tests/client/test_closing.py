@@ -14,7 +14,7 @@ from es_simhash import AsyncDocuments, Documents, drive
 from es_simhash.contract import Fetch
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest import run as run_module
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -11,9 +11,9 @@ from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerp
 from es_simhash.contract import Describe, SetUp
 from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
 from es_simhash.fingerprinting.stop_words import StopWords
-from es_simhash.testing import LinearStore
 from tests.cli import HARVEST, STORM, STORM_FARTHER
 from tests.client import Watched
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,7 +31,7 @@ from es_simhash.search.filters import matches
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
 from es_simhash.stores.elasticsearch.rows import to_row
 from es_simhash.stores.elasticsearch.users import _state
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 from tests.fuzz.mutations import STRINGS, as_json, changed, damaged
 
 if TYPE_CHECKING:

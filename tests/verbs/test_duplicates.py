@@ -14,9 +14,9 @@ from es_simhash.errors import InputError, StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.groups.links import HEADS
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, flip, scan, write
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
+from tests.contract import LinearStore
+from tests.contract.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,9 +10,9 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.errors import InputError, NotSetUp
-from es_simhash.testing import LinearStore
 from es_simhash.verbs import sample as flow
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from es_simhash import AsyncDocuments, Documents, Scheme, SeenItems
 from es_simhash.contract import Entry, Row, SetUp, Write
 from es_simhash.errors import NotSetUp
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.testing.linear import LinearStore
+from tests.contract.linear import LinearStore
 
 if TYPE_CHECKING:
     from pathlib import Path

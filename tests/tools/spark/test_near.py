@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.encoding import to_longs
-from es_simhash.testing.documents import flip
 from es_simhash.tools.spark import near
 from es_simhash.tools.spark.near import KEY, NearSearch, whole_keys
+from tests.contract.documents import flip
 
 Row = dict[str, Any]
 

@@ -29,10 +29,10 @@ from es_simhash.contract import (
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.keys import KeyQuery
-from es_simhash.testing.documents import candidates, entry, find_by_keys, plain, scan, write
-from es_simhash.testing.linear import LinearStore
-from es_simhash.testing.set_up_contract import at_the_same_moment
-from es_simhash.testing.suite import Suite
+from tests.contract.documents import candidates, entry, find_by_keys, plain, scan, write
+from tests.contract.linear import LinearStore
+from tests.contract.set_up_contract import at_the_same_moment
+from tests.contract.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from es_simhash.contract import Annotate, Fetch, FetchFields, Link, Probe, Refresh, Relink, Remove, Write
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.testing.documents import candidates, entry, near, scan, write
-from es_simhash.testing.suite import Suite
+from tests.contract.documents import candidates, entry, near, scan, write
+from tests.contract.suite import Suite
 
 
 class DocumentsContract(Suite):

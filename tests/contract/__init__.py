@@ -1,8 +1,9 @@
 """What must a store pass? The contract suite. It compares every store with the reference implementation.
 
-To test a store of your own, subclass :class:`StoreContract` in a test module, and run pytest on it::
+To test a store of your own, unpack the source distribution of es_simhash, subclass :class:`StoreContract` in a test
+module, and run pytest on it from the folder with ``tests``, or with that folder in ``PYTHONPATH``::
 
-    from es_simhash.testing import StoreContract
+    from tests.contract import StoreContract
 
 
     class TestMyStore(StoreContract):
@@ -17,21 +18,21 @@ To test a store of your own, subclass :class:`StoreContract` in a test module, a
 - To close the stores, override both methods and add a fixture with ``autouse=True``.
 - An async store is tested through an object with a ``perform`` that runs the awaitable on an event loop. Let
   ``open_again`` return a store with another event loop, because the suite calls both from two threads.
-- For readable failures, put ``pytest.register_assert_rewrite("es_simhash.testing")`` into ``conftest.py``.
+- For readable failures, put ``pytest.register_assert_rewrite("tests.contract")`` into ``conftest.py``.
 
 ``LinearStore`` is the reference implementation. It keeps everything in memory, and it looks at every document for every
 request. It suits tests of programs that use a store, too.
 """
 
-from es_simhash.testing.blocks_contract import BlocksContract
-from es_simhash.testing.documents_contract import DocumentsContract
-from es_simhash.testing.health_contract import HealthContract
-from es_simhash.testing.keys_contract import KeysContract
-from es_simhash.testing.linear import LinearStore
-from es_simhash.testing.search_contract import SearchContract
-from es_simhash.testing.seen_contract import SeenContract
-from es_simhash.testing.set_up_contract import SetUpContract
-from es_simhash.testing.times_contract import TimesContract
+from tests.contract.blocks_contract import BlocksContract
+from tests.contract.documents_contract import DocumentsContract
+from tests.contract.health_contract import HealthContract
+from tests.contract.keys_contract import KeysContract
+from tests.contract.linear import LinearStore
+from tests.contract.search_contract import SearchContract
+from tests.contract.seen_contract import SeenContract
+from tests.contract.set_up_contract import SetUpContract
+from tests.contract.times_contract import TimesContract
 
 
 class StoreContract(

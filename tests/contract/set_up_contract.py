@@ -29,9 +29,9 @@ from es_simhash.contract import (
 )
 from es_simhash.errors import FilterMismatch, InputError, SchemeMismatch, SimhashError, Unsupported
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.testing.documents import entry, near, write
-from es_simhash.testing.seen_contract import change
-from es_simhash.testing.suite import Suite
+from tests.contract.documents import entry, near, write
+from tests.contract.seen_contract import change
+from tests.contract.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

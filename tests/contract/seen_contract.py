@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import ChangeUsers, FetchUsers, ListUsers, Refresh, RemoveUsers, UserState
-from es_simhash.testing.suite import Suite
+from tests.contract.suite import Suite
 
 if TYPE_CHECKING:
     from es_simhash.contract import Store

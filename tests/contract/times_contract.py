@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import CheckTimeField, Fetch, Probe, Refresh, Remove, Scan
 from es_simhash.search.keys import KeyQuery
-from es_simhash.testing.documents import candidates, entry, find_by_keys, write
-from es_simhash.testing.linear import LinearStore
-from es_simhash.testing.suite import Suite
+from tests.contract.documents import candidates, entry, find_by_keys, write
+from tests.contract.linear import LinearStore
+from tests.contract.suite import Suite
 
 if TYPE_CHECKING:
     from es_simhash.contract import Entry, Row, Store

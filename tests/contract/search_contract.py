@@ -19,9 +19,9 @@ from es_simhash.contract import (
     Scan,
 )
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.testing.documents import candidates, entry, fingerprints, flip, near, plain, scan, write
-from es_simhash.testing.linear import LinearStore, is_near
-from es_simhash.testing.suite import Suite
+from tests.contract.documents import candidates, entry, fingerprints, flip, near, plain, scan, write
+from tests.contract.linear import LinearStore, is_near
+from tests.contract.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

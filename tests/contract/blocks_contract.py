@@ -10,9 +10,9 @@ from es_simhash.contract import Annotate, Candidates, Fetch, Link, Probe, Refres
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.blocks import LARGEST_DISTANCE, block_keys
 from es_simhash.search.keys import KeyQuery
-from es_simhash.testing.documents import entry, find_by_keys, flip, plain, scan, write
-from es_simhash.testing.linear import LinearStore, is_near
-from es_simhash.testing.suite import Suite
+from tests.contract.documents import entry, find_by_keys, flip, plain, scan, write
+from tests.contract.linear import LinearStore, is_near
+from tests.contract.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

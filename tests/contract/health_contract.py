@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from es_simhash.contract import CountKeys, Examine, Locate, MeasureSpace, SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.testing.documents import entry, write
-from es_simhash.testing.suite import Suite
+from tests.contract.documents import entry, write
+from tests.contract.suite import Suite
 
 
 class HealthContract(Suite):

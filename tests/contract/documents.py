@@ -21,7 +21,7 @@ from es_simhash.contract import (
     Written,
 )
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.testing.linear import is_near
+from tests.contract.linear import is_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
