@@ -20,6 +20,7 @@ from es_simhash.console.options import (
     json_option,
     quiet_option,
     rule_options,
+    sqlite_file,
     store_options,
     text_field_option,
 )
@@ -28,7 +29,6 @@ from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.ingest.checkpoint import Checkpoint
-from es_simhash.stores.address import sqlite_file
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Counts
 

@@ -16,8 +16,6 @@ from es_simhash.contract import Fetch, Refresh, Scan, ask
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.text_fields import field_names, text_or_none
-from es_simhash.verbs.sample import BATCH as SAMPLE_BATCH
-from es_simhash.verbs.sample import DOCUMENTS, check_sample, draw, with_texts
 from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprint
     from es_simhash.ingest.performer import Performer
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
-    from es_simhash.verbs.sample import SampledPair
     from es_simhash.verbs.similar import Matches
 
 
@@ -197,39 +194,3 @@ class DocumentVerbs(WritingVerbs):
             yield page
             count += len(page.rows)
             more = more.following(page)
-
-    def sample_pairs(
-        self,
-        size: int,
-        *,
-        text_field: str | Sequence[str] = "text",
-        filter: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        documents: int = DOCUMENTS,
-    ) -> Stream[SampledPair]:
-        """Draw pairs of documents within 7 bits of each other (15 of 128), with their texts, for a person to label.
-
-        The same number is drawn at each distance from 0 on, in order of distance. What one distance lacks, the others
-        supply. Of documents with one fingerprint only one is paired with others. The same store and seed give the same
-        pairs.
-
-        It reads all fingerprints first. Memory: some 400 bytes a document, for a million documents at most. In a larger
-        store a random million takes part. Texts are fetched for a hundred pairs at a time.
-
-        :param size: the most pairs.
-        :param text_field: name of the field with the text, or several names. A dot leads into an object.
-        :param filter: only documents that match this filter.
-        :param documents: the most documents that take part.
-        :raises InputError: naming a document without a text.
-        """
-        fields = field_names(text_field)
-        check_optional_filter(filter)
-        check_sample(size, documents)
-
-        def pairs(performer: Performer) -> Iterator[Sequence[SampledPair]]:
-            fingerprinter = performer.perform(self._opening.check())
-            drawn = performer.perform(draw(fingerprinter.scheme, size, seed, documents, filter))
-            for start in range(0, len(drawn), SAMPLE_BATCH):
-                yield performer.perform(with_texts(drawn[start : start + SAMPLE_BATCH], fields))
-
-        return pairs

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.client.arguments import checked_deadline
-from es_simhash.client.copy_verbs import CopyVerbs as Verbs
 from es_simhash.client.drivers import (
     AsyncClient,
     SyncClient,
@@ -15,6 +14,7 @@ from es_simhash.client.drivers import (
     sync_method,
 )
 from es_simhash.client.opening import Opening
+from es_simhash.client.review_verbs import ReviewVerbs as Verbs
 from es_simhash.drive import DEADLINE, Patience
 from es_simhash.stores.address import open_async_store, open_store
 
@@ -75,8 +75,6 @@ class Documents(SyncClient):
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)
-    doctor = sync_method(Verbs.doctor)
-    stats = sync_method(Verbs.stats)
     add = sync_method(Verbs.add)
     add_many = sync_method(Verbs.add_many)
     ingest = sync_iterator(Verbs.ingest, writes=True)
@@ -93,18 +91,12 @@ class Documents(SyncClient):
     fetch = sync_method(Verbs.fetch)
     export = sync_iterator(Verbs.export)
     export_texts = sync_iterator(Verbs.export_texts)
-    sample_pairs = sync_iterator(Verbs.sample_pairs)
-    groups = sync_iterator(Verbs.groups)
-    members = sync_method(Verbs.members)
     sources = sync_method(Verbs.sources)
-    review = sync_method(Verbs.review)
+    are_duplicates = sync_method(Verbs.are_duplicates)
     duplicates = sync_iterator(Verbs.duplicates)
     remove_duplicates = sync_method(Verbs.remove_duplicates)
     keys = sync_method(Verbs.keys)
     keys_complete = sync_method(Verbs.keys_complete)
-    whole_documents = sync_iterator(Verbs.whole_documents)
-    setup_for_copy = sync_method(Verbs.setup_for_copy)
-    switch_alias = sync_method(Verbs.switch_alias)
 
 
 class AsyncDocuments(AsyncClient):
@@ -135,8 +127,6 @@ class AsyncDocuments(AsyncClient):
 
     setup = async_method(Verbs.setup)
     fingerprinter = async_method(Verbs.fingerprinter)
-    doctor = async_method(Verbs.doctor)
-    stats = async_method(Verbs.stats)
     add = async_method(Verbs.add)
     add_many = async_method(Verbs.add_many)
     ingest = async_iterator(Verbs.ingest, writes=True)
@@ -153,15 +143,9 @@ class AsyncDocuments(AsyncClient):
     fetch = async_method(Verbs.fetch)
     export = async_iterator(Verbs.export)
     export_texts = async_iterator(Verbs.export_texts)
-    sample_pairs = async_iterator(Verbs.sample_pairs)
-    groups = async_iterator(Verbs.groups)
-    members = async_method(Verbs.members)
     sources = async_method(Verbs.sources)
-    review = async_method(Verbs.review)
+    are_duplicates = async_method(Verbs.are_duplicates)
     duplicates = async_iterator(Verbs.duplicates)
     remove_duplicates = async_method(Verbs.remove_duplicates)
     keys = async_method(Verbs.keys)
     keys_complete = async_method(Verbs.keys_complete)
-    whole_documents = async_iterator(Verbs.whole_documents)
-    setup_for_copy = async_method(Verbs.setup_for_copy)
-    switch_alias = async_method(Verbs.switch_alias)

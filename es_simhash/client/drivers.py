@@ -27,7 +27,7 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from es_simhash.client.group_commit import AsyncGroupCommit, GroupCommit, Together
-from es_simhash.contract import AtOnce
+from es_simhash.contract import AtOnce, ask
 from es_simhash.drive import arun, run, with_retries
 from es_simhash.ingest.performer import Performer, is_interrupted
 
@@ -71,6 +71,11 @@ class SyncClient:
     def name(self) -> str:
         """The store's address, without credentials."""
         return self._store.name
+
+    @property
+    def store(self) -> Store:
+        """The store. Its requests are retried, as those of the methods of this class are."""
+        return _RetryingStore(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
@@ -120,6 +125,21 @@ class SyncClient:
                 except GeneratorExit as left:
                     watch.left(length_hint(results), left)
                     raise
+
+
+class _RetryingStore:
+    """The store of a client, whose requests are retried."""
+
+    def __init__(self, client: SyncClient) -> None:
+        self.name = client._store.name
+        self.embedded = client._store.embedded
+        self._client = client
+
+    def perform(self, request: Request[R]) -> R:
+        return self._client._run(ask(request))
+
+    def close(self) -> None:
+        """Do nothing: the client closes its store."""
 
 
 class AsyncClient:

@@ -1,17 +1,13 @@
-"""The verbs on a store of documents itself: set it up, look at its state."""
+"""The verbs on a store of documents itself: set it up, and which keys it has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.client.arguments import (
-    checked_kinds,
-)
-from es_simhash.contract import SetUp, SetUpKeys, ask
+from es_simhash.contract import Describe, SetUp, SetUpKeys, ask
+from es_simhash.search.keys import checked_kinds
 from es_simhash.similarity.rule import rule_of
-from es_simhash.verbs.doctor import doctor
-from es_simhash.verbs.group import no_progress
-from es_simhash.verbs.stats import stats
+from es_simhash.verbs.setup import explain_not_set_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +16,6 @@ if TYPE_CHECKING:
     from es_simhash.contract import Flow
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
-    from es_simhash.verbs.doctor import Diagnosis
-    from es_simhash.verbs.group import Progress
-    from es_simhash.verbs.stats import Stats
 
 
 class StoreVerbs:
@@ -79,24 +72,31 @@ class StoreVerbs:
         """
         return self._opening.fingerprinter()
 
-    # --- the store itself ------------------------------------------------------------------------------------
+    def _is_set_up(self) -> Flow[None]:
+        if (yield from ask(Describe())) is None:
+            raise (yield from explain_not_set_up(self._opening.name))
 
-    def doctor(self) -> Flow[Diagnosis]:
-        """Look for everything that a load needs: the server or the file, the index, the Scheme, the keys.
+    def keys(self) -> Flow[tuple[str, ...]]:
+        """Return which kinds of keys the store has; see :meth:`setup`.
 
-        It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
-        """
-        return doctor(self._opening.name, self._opening.fingerprinter)
-
-    def stats(self, *, progress: Progress = no_progress) -> Flow[Stats]:
-        """Return figures of what the store holds: documents, copies, groups, what is hot, bytes, filters of users.
-
-        It reads all fingerprints. Memory: some 200 bytes a document.
-
-        :param progress: is called with ``read`` and a number of documents or users.
         :raises NotSetUp: if the store was not set up.
         """
-        return stats(self._opening.name, progress)
+        return self._kinds()
+
+    def _kinds(self) -> Flow[tuple[str, ...]]:
+        yield from self._is_set_up()
+        return (yield from self._opening.keys()).kinds
+
+    def keys_complete(self) -> Flow[bool]:
+        """Return whether every fingerprinted document has the keys of the store; see :meth:`setup`.
+
+        :raises NotSetUp: if the store was not set up.
+        """
+        return self._keys_complete()
+
+    def _keys_complete(self) -> Flow[bool]:
+        yield from self._is_set_up()
+        return (yield from self._opening.keys()).complete
 
     def _rule(self, options: RuleOptions | MatchOptions) -> DuplicateRule:
         """Return the rule that keywords describe. If the Scheme is known already, it is checked against it."""

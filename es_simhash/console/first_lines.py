@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.ingest.dead_letters import carried_line
@@ -57,16 +57,17 @@ def _message(count: int, first: str, name: str, why: str) -> str:
     return f"stopped, because none of the {first}{count} documents in {name} can be used. {why}"
 
 
-def check_object(line: Line) -> None:
-    """Check that a line is a JSON object, or the row of a table.
+def object_of(line: Line) -> dict[str, Any]:
+    """Return the JSON object of a line, or the row of a table; of a dead letter the document that it carries.
 
-    :raises InputError: if it is not.
+    :raises InputError: if the line is none.
     """
     line = carried_line(parsed(line))
     if line.problem is not None:
         raise InputError(line.problem)
     if not isinstance(line.document, dict):
         raise InputError("a document must be a JSON object")
+    return line.document
 
 
 def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...]) -> None:
@@ -75,8 +76,7 @@ def check_fields(line: Line, id_field: str | None, text_fields: tuple[str, ...])
     :param id_field: None if no id is needed.
     :raises InputError: if one is missing. The message names the fields that there are.
     """
-    check_object(line)
-    document = carried_line(parsed(line)).document
+    document = object_of(line)
     try:
         if id_field is not None and field_value(document, id_field) is None:
             raise InputError(f"no field {id_field!r}: name the field that holds the id (--id-field)")

@@ -17,6 +17,7 @@ from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.times import LONGEST
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
+from es_simhash.stores import address
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX, default_address
 from es_simhash.verbs.seen import SEEN_DEADLINE
 
@@ -146,6 +147,14 @@ def client_options(
     if no_verify_certs:
         options |= {"verify_certs": False, "ssl_show_warn": False}
     return store, {name: value for name, value in options.items() if value is not None}
+
+
+def sqlite_file(store: str | None) -> str | None:
+    """Return the path of the file that the address of a store names; None if it names something else.
+
+    :param store: None for the default store.
+    """
+    return address.sqlite_file(store)
 
 
 # --- several options as one argument -----------------------------------------------------------------------

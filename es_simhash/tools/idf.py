@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from es_simhash.console.exits import SOME_NOT_DONE
-from es_simhash.console.first_lines import check_fields
+from es_simhash.console.first_lines import check_fields, object_of
 from es_simhash.console.help import Command
 from es_simhash.console.input import Input, input_options, input_paths
 from es_simhash.console.options import text_field_option
@@ -17,8 +17,6 @@ from es_simhash.console.output import count_of, echo, print_utf8
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies
 from es_simhash.fingerprinting.tokens import TOKENS
-from es_simhash.ingest.dead_letters import carried_line
-from es_simhash.lines import Line, parsed
 from es_simhash.similarity.text_fields import text_of
 
 
@@ -63,7 +61,7 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
         for line in source.lines(progress, partial(check_fields, id_field=None, text_fields=fields)):
             progress.done()
             try:
-                frequencies.add(_text(line, fields))
+                frequencies.add(text_of(object_of(line), fields))
             except InputError as error:
                 rejected += 1
                 progress.clear()
@@ -76,15 +74,6 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
     echo(_summary(frequencies, len(table.units)), err=True)
     if rejected:
         sys.exit(SOME_NOT_DONE)
-
-
-def _text(line: Line, fields: tuple[str, ...]) -> str:
-    line = carried_line(parsed(line))
-    if line.problem is not None:
-        raise InputError(line.problem)
-    if not isinstance(line.document, dict):
-        raise InputError("a document must be a JSON object")
-    return text_of(line.document, fields)
 
 
 def _summary(frequencies: DocumentFrequencies, words: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.client import Documents
+from es_simhash import Counts, Documents
 from es_simhash.console.dead_letters import DeadLetters
 from es_simhash.console.exits import exit_unless_all_done
 from es_simhash.console.help import Command
@@ -22,23 +22,25 @@ from es_simhash.console.options import (
     json_option,
     quiet_option,
     rule_options,
+    sqlite_file,
     text_field_option,
 )
 from es_simhash.console.output import count_of, echo
 from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.console.scheme import fingerprinter_factory, scheme_options
 from es_simhash.errors import InputError
-from es_simhash.ingest.copy_checkpoint import CopyCheckpoint
 from es_simhash.search.keys import KINDS
-from es_simhash.stores.address import sqlite_file
-from es_simhash.verbs.outcome import Counts
+from es_simhash.tools.copy.checkpoint import CopyCheckpoint
+from es_simhash.tools.copy.stores import setup_for_copy
+from es_simhash.tools.copy.stores import switch_alias as switch
+from es_simhash.tools.copy.write_order import whole_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.ingest.write_order import Position, WholeDocument
+    from es_simhash import Outcome
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.tools.copy.write_order import Position, WholeDocument
 
 _CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
 NO_KEYS = "none"
@@ -124,8 +126,8 @@ def copy(
         target = stack.enter_context(_open(new, connection, source.fingerprinter()))
         if source.name == target.name:
             raise InputError(f"--from and --to are one index, {target.name}: name a new one (--to)")
-        switch = None if switch_alias is None else _Switch(switch_alias, source, target)
-        if target.setup_for_copy(keys=kinds) == "created" and sqlite_file(new) is None:
+        later = None if switch_alias is None else _Switch(switch_alias, source, target)
+        if setup_for_copy(target, keys=kinds) == "created" and sqlite_file(new) is None:
             echo(
                 f"{target.name}: created with the fields of es_simhash; the server chooses the type of others", err=True
             )
@@ -133,7 +135,7 @@ def copy(
         bar = stack.enter_context(tqdm(unit=" documents", disable=True if quiet else None, leave=False))
         progress = _Progress(stack, source.name, checkpoint, dead_letter)
         interruptible = stack.enter_context(Interruptible())
-        documents = stack.enter_context(closing(source.whole_documents(after=progress.position)))
+        documents = stack.enter_context(closing(whole_documents(source, after=progress.position)))
         outcomes = target.ingest(
             progress.noted(interruptible.until_interrupted(documents)),
             id_field="_id",
@@ -152,8 +154,8 @@ def copy(
             sys.exit(interruptible.exit_code)
         if checkpoint is not None:
             checkpoint.remove()
-        if switch is not None:
-            switch.unless_missing(progress.counts.not_taken)
+        if later is not None:
+            later.unless_missing(progress.counts.not_taken)
     exit_unless_all_done(progress.counts.not_taken, progress.counts.total)
 
 
@@ -211,7 +213,7 @@ class _Switch:
                 "leave out --switch-alias"
             )
         self._alias, self._source = alias, source
-        source.switch_alias(alias, self._to, check=True)
+        switch(source, alias, self._to, check=True)
 
     def unless_missing(self, missing: int) -> None:
         """Switch the alias, unless documents are missing in the new index."""
@@ -223,5 +225,5 @@ class _Switch:
                 err=True,
             )
             return
-        self._source.switch_alias(self._alias, self._to)
+        switch(self._source, self._alias, self._to)
         echo(f"{self._alias}: now an alias of {self._to}", err=True)

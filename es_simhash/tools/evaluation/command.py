@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.console.exits import SOME_NOT_DONE
-from es_simhash.console.first_lines import check_object
+from es_simhash.console.first_lines import object_of
 from es_simhash.console.help import Command, option
 from es_simhash.console.input import Input, input_options, input_paths
 from es_simhash.console.options import (
@@ -27,12 +27,12 @@ from es_simhash.tools.evaluation.evaluate import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.labelled_pairs import PairReader
 from es_simhash.tools.evaluation.output import json_form, table_lines
 from es_simhash.tools.evaluation.plot import check_plot, plot
-from es_simhash.tools.evaluation.sample import sampled_pairs
+from es_simhash.tools.evaluation.sample import pairs_to_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.client import Documents
+    from es_simhash import Documents
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.tools.evaluation.evaluate import LabelledPair
 
@@ -158,7 +158,7 @@ class _Pairs:
         """
         used = 0
         with self._source.progress("pairs") as progress:
-            for pair in self._reader.read(self._source.lines(progress, check_object)):
+            for pair in self._reader.read(self._source.lines(progress, object_of)):
                 progress.done()
                 if isinstance(pair, str):
                     self.rejected += 1
@@ -174,7 +174,7 @@ class _Pairs:
 
 def _print_sample(documents: Documents, size: int, fields: list[str], filter: dict[str, Any] | None, seed: int) -> None:
     drawn: dict[int, int] = {}
-    for pair in sampled_pairs(documents, size, fields, filter, seed):
+    for pair in pairs_to_label(documents, size, fields, filter, seed):
         print_json(asdict(pair))
         drawn[pair.distance] = drawn.get(pair.distance, 0) + 1
     by_distance = ", ".join(f"{count} at {count_of(distance, 'bit')}" for distance, count in drawn.items())

@@ -13,13 +13,15 @@ from es_simhash.console.options import filter_option, store_options, text_field_
 from es_simhash.console.output import echo
 from es_simhash.console.progress import show_stages
 from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash.tools.review.groups import groups as find_groups
+from es_simhash.tools.review.groups import members as find_members
 from es_simhash.tools.review.table import BATCH, form_options, print_rows
 from es_simhash.tools.review.titles import title_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from es_simhash.client import Documents
+    from es_simhash import Documents
     from es_simhash.tools.review.group_table import GroupMember, GroupSummary
     from es_simhash.tools.review.table import Form
 
@@ -78,7 +80,7 @@ def list_groups(
     """
     fields = (title_field, tuple(text_field))
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
-        found = _closing(bar, islice(documents.groups(filter=filter, progress=show_stages(bar)), limit))
+        found = _closing(bar, islice(find_groups(documents, filter=filter, progress=show_stages(bar)), limit))
         names = ("members", "exact", "farthest", "group", "title")
         if not print_rows(_group_rows(documents, found, *fields), names, form) and form is None:
             echo("no groups", err=True)
@@ -137,7 +139,7 @@ def show(id: str, title_field: str | None, text_field: list[str], form: Form | N
     es-simhash groups show news-17 --json
     """
     with open_documents(**store) as documents:
-        rows = _member_rows(documents, documents.members(id), title_field, tuple(text_field))
+        rows = _member_rows(documents, find_members(documents, id), title_field, tuple(text_field))
         print_rows(rows, ("distance", "exact", "id", "duplicate_of", "title"), form)
 
 

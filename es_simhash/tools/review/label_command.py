@@ -14,14 +14,14 @@ from es_simhash.console.options import filter_option, store_options, text_field_
 from es_simhash.console.output import ask, count_of, echo, echo_coloured
 from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.console.terminal import has_colours
-from es_simhash.tools.evaluation.sample import sampled_pairs
+from es_simhash.tools.evaluation.sample import pairs_to_label
 from es_simhash.tools.review.differences import differences, shortened
 from es_simhash.tools.review.labels import LabelFile
 from es_simhash.tools.review.side_by_side import side_by_side
 from es_simhash.tools.review.titles import text_or_empty
 
 if TYPE_CHECKING:
-    from es_simhash.client import Documents
+    from es_simhash import Documents
     from es_simhash.fingerprinting.scheme import Scheme
 
 CONTEXT = 60
@@ -58,7 +58,7 @@ def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[
     es-simhash label --sample 200 --store http://localhost:9200/news
     """
     with open_documents(**store) as documents, LabelFile(out) as labels:
-        pairs = sampled_pairs(documents, sample, text_field, filter, seed)
+        pairs = pairs_to_label(documents, sample, text_field, filter, seed)
         drawn = [(pair.a_id, pair.b_id, pair.distance) for pair in pairs]
         random.Random(seed).shuffle(drawn)
         left = [pair for pair in drawn if not labels.has(*pair[:2])]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from es_simhash.tools.review.differences import Part
     from es_simhash.tools.review.findings import Review, ReviewedGroup
     from es_simhash.tools.review.group_table import GroupMember
-    from es_simhash.verbs.near_misses import NearMiss
+    from es_simhash.tools.review.near_misses import NearMiss
 
     Sources = Mapping[str, Mapping[str, Any]]
     """Documents by id, at least their title and text fields."""

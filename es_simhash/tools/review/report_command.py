@@ -15,13 +15,14 @@ from es_simhash.console.progress import show_stages
 from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.errors import InputError
 from es_simhash.files import open_for_owner
+from es_simhash.tools.review.findings import review as find
 from es_simhash.tools.review.groups_command import title_field_option
 from es_simhash.tools.review.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.client import Documents
+    from es_simhash import Documents
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.tools.review.findings import Review
 
@@ -75,8 +76,8 @@ def report(
     """
     with open_documents(**store) as documents:
         with tqdm(unit=" documents", disable=None, leave=False) as bar:
-            review = documents.review(
-                groups=groups, members=members, filter=filter, progress=show_stages(bar), rule=rule
+            review = find(
+                documents, groups=groups, members=members, filter=filter, progress=show_stages(bar), rule=rule
             )
         page = Page(
             review,

@@ -12,14 +12,15 @@ from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.console.progress import show_stages
 from es_simhash.console.scheme import open_documents, scheme_options
-from es_simhash.verbs.stats import HOT
+from es_simhash.tools.stats.figures import HOT
+from es_simhash.tools.stats.figures import stats as stats_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from es_simhash.contract import Space
-    from es_simhash.verbs.seen_figures import SeenFigures
-    from es_simhash.verbs.stats import DocumentFigures, Frequent
+    from es_simhash.tools.stats.figures import DocumentFigures, Frequent
+    from es_simhash.tools.stats.seen_figures import SeenFigures
 
 _WIDTH = 28
 _FIELDS = 12
@@ -44,7 +45,7 @@ def stats(as_json: bool, **store: Any) -> None:
     es-simhash stats --store sqlite:///news.db --json
     """
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
-        found = documents.stats(progress=show_stages(bar))
+        found = stats_of(documents, progress=show_stages(bar))
     if as_json:
         print_json(found.to_dict())
         return

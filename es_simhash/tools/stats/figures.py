@@ -1,4 +1,4 @@
-"""The verb stats: what a store holds. It reads all fingerprints, page by page.
+"""What a store holds. All fingerprints are read, page by page.
 
 Memory: some 200 bytes a document.
 """
@@ -21,20 +21,19 @@ from es_simhash.contract import (
     Refresh,
     Scan,
     Space,
-    ask,
-    each_page,
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
 from es_simhash.search.hamming import paired_distances
-from es_simhash.verbs.seen_figures import SeenFigures, seen_figures
-from es_simhash.verbs.setup import explain_not_set_up
+from es_simhash.tools.pages import pages
+from es_simhash.tools.stats.seen_figures import SeenFigures, seen_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from es_simhash.contract import Flow, Row, ScanPage
+    from es_simhash import Documents
+    from es_simhash.contract import Row, Store
 
 HOT = 500
 """A value is hot if more documents share it: a search may leave some of them out, and takes longer."""
@@ -124,22 +123,22 @@ class Stats:
         return asdict(self)
 
 
-def stats(name: str, progress: Callable[[str, int], None]) -> Flow[Stats]:
-    """Return figures of what a store holds.
+def stats(documents: Documents, *, progress: Callable[[str, int], object] = lambda stage, number: None) -> Stats:
+    """Return figures of what a store holds: documents, copies, groups, what is hot, bytes, filters of users.
 
-    :param name: of the store.
+    It reads all fingerprints. Memory: some 200 bytes a document.
+
     :param progress: is called with ``read`` and a number of documents or users.
     :raises NotSetUp: if the store was not set up, neither for documents nor for seen items.
     """
-    scheme = yield from ask(Describe())
-    config = yield from ask(DescribeSeen())
+    store = documents.store
+    scheme = store.perform(Describe())
+    config = store.perform(DescribeSeen())
     if scheme is None and config is None:
-        raise (yield from explain_not_set_up(name))
-    documents = None
-    if scheme is not None:
-        documents = yield from _document_figures(scheme.version, scheme.bits, progress)
-    seen = None if config is None else (yield from seen_figures(config, progress))
-    return Stats(name, documents, seen, (yield from ask(MeasureSpace())))
+        documents.keys()  # raises NotSetUp, which names the next step
+    figures = None if scheme is None else _document_figures(store, scheme.version, scheme.bits, progress)
+    seen = None if config is None else seen_figures(store, config, progress)
+    return Stats(documents.name, figures, seen, store.perform(MeasureSpace()))
 
 
 @dataclass
@@ -174,21 +173,18 @@ class _Columns:
         return np.concatenate([empty, *self.fingerprints]), hashes.T
 
 
-def _document_figures(version: str, bits: int, progress: Callable[[str, int], None]) -> Flow[DocumentFigures]:
-    yield from ask(Refresh())
-    documents = yield from ask(Count(Scan(fields=())))
-    without = yield from ask(Count(Scan(fields=(), missing=True)))
+def _document_figures(store: Store, version: str, bits: int, progress: Callable[[str, int], object]) -> DocumentFigures:
+    store.perform(Refresh())
+    documents = store.perform(Count(Scan(fields=())))
+    without = store.perform(Count(Scan(fields=(), missing=True)))
     found = _Columns(bits)
-
-    def take(page: ScanPage) -> None:
+    for page in pages(store, Scan()):
         found.add(page.rows)
         progress("read", len(page.rows))
-
-    yield from each_page(Scan(), take)
-    kinds = (yield from ask(DescribeKeys())).kinds
+    kinds = store.perform(DescribeKeys()).kinds
     keys: tuple[tuple[str, int], ...] = ()
     if kinds:
-        keys = yield from ask(CountKeys(_KEYS))
+        keys = store.perform(CountKeys(_KEYS))
     fingerprints, (ids, digests, groups, originals, with_value) = found.arrays()
     by_size, largest = _groups(groups)
     exact, near, distances, lost = _copies(fingerprints, with_value, ids, digests, originals)

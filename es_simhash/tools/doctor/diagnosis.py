@@ -1,18 +1,15 @@
-"""The verb doctor: look for everything that a load needs, before the load. It writes nothing."""
+"""Look for everything that a load needs: the server or the file, the index, the Scheme, the keys."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Check, Describe, DescribeKeys, Examine, ask, scheme_mismatch
+from es_simhash.contract import Check, Describe, DescribeKeys, Examine, scheme_mismatch
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from es_simhash.contract import Flow
-    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash import Documents
 
 _WORTHLESS = ("server", "file", "index")
 """If one of these has a problem, the store cannot be asked for its Scheme."""
@@ -41,20 +38,20 @@ class Diagnosis:
         return {"store": self.store, "ok": self.ok, "checks": checks}
 
 
-def doctor(name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Flow[Diagnosis]:
-    """Look at the server or the file, and at the Scheme and the keys.
+def doctor(documents: Documents) -> Diagnosis:
+    """Look at the server or the file, the index, the Scheme and the keys.
 
-    :param name: of the store.
-    :param fingerprinter: returns the Fingerprinter of this program.
+    It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
     """
-    checks = list((yield from ask(Examine())))
+    name = documents.name
+    checks = documents.store.perform(Examine())
     if any(check.status == "problem" and check.name in _WORTHLESS for check in checks):
         reason = "the store cannot be asked: see the problem above"
         return Diagnosis(name, (*checks, *(Check(each, "not tried", reason) for each in ("Scheme", "keys"))))
     found = []
-    for title, look in (("Scheme", _scheme(name, fingerprinter)), ("keys", _keys(name))):
+    for title, look in (("Scheme", _scheme), ("keys", _keys)):
         try:
-            found.append((yield from look))
+            found.append(look(documents))
         except SimhashError as error:
             if all(check.text != str(error) for check in checks):
                 found.append(Check(title, "problem", str(error)))
@@ -63,23 +60,23 @@ def doctor(name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Flow[
     return Diagnosis(name, (*checks, *found))
 
 
-def _scheme(name: str, fingerprinter: Callable[[], Flow[Fingerprinter]]) -> Flow[Check]:
-    stored = yield from ask(Describe())
+def _scheme(documents: Documents) -> Check:
+    stored = documents.store.perform(Describe())
     if stored is None:
         return Check("Scheme", "ok", "none yet: the set-up chooses it")
-    ours = (yield from fingerprinter()).scheme
+    ours = documents.fingerprinter().scheme
     if ours != stored:
-        return Check("Scheme", "problem", str(scheme_mismatch(stored, ours, name)))
+        return Check("Scheme", "problem", str(scheme_mismatch(stored, ours, documents.name)))
     return Check("Scheme", "ok", stored.version)
 
 
-def _keys(name: str) -> Flow[Check]:
-    keys = yield from ask(DescribeKeys())
+def _keys(documents: Documents) -> Check:
+    keys = documents.store.perform(DescribeKeys())
     kinds = ", ".join(keys.kinds) or "none"
     if keys.complete:
         return Check("keys", "ok", kinds)
     text = (
         f"{kinds}, but documents lack theirs, so duplicates are missed: run `es-simhash backfill --again --text-field "
-        f"FIELD --store {name}` to the end"
+        f"FIELD --store {documents.name}` to the end"
     )
     return Check("keys", "problem", text)

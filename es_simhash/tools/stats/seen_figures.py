@@ -8,14 +8,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from es_simhash.bloom.seen import Seen, SeenConfig
-from es_simhash.contract import FetchUsers, ListUsers, Refresh, ask
+from es_simhash.contract import FetchUsers, ListUsers, Refresh
 from es_simhash.errors import FilterFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_simhash.bloom.seen import Generation
-    from es_simhash.contract import Flow
+    from es_simhash.contract import Store
 
 MOST_USERS = 10_000
 """Users whose filters are read. In a store of more users, they stand for the others."""
@@ -55,15 +55,15 @@ class SeenFigures:
     largest_error: float
 
 
-def seen_figures(config: SeenConfig, progress: Callable[[str, int], None]) -> Flow[SeenFigures]:
+def seen_figures(store: Store, config: SeenConfig, progress: Callable[[str, int], object]) -> SeenFigures:
     """Return figures of the filters.
 
     :param config: of the store.
     """
-    yield from ask(Refresh())
+    store.perform(Refresh())
     users: list[str] = []
     while len(users) < MOST_USERS:
-        page = yield from ask(ListUsers(_END_OF_TIME, tuple(users)))
+        page = store.perform(ListUsers(_END_OF_TIME, tuple(users)))
         if not page:
             break
         users += page
@@ -72,7 +72,7 @@ def seen_figures(config: SeenConfig, progress: Callable[[str, int], None]) -> Fl
     found: list[Generation] = []
     read = damaged = 0
     while batch := tuple(islice(names, _BATCH)):
-        states = yield from ask(FetchUsers(batch))
+        states = store.perform(FetchUsers(batch))
         for state in states.values():
             try:
                 found += Seen.read(config, state.filters, state.forgotten).generations()

@@ -17,8 +17,9 @@ from tests.contract import LinearStore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.contract import Request
     from es_simhash.verbs.sample import SampledPair
+
+    from es_simhash.contract import Request
 
 TEXTS = {
     "storm": STORM,

@@ -13,6 +13,7 @@ from es_simhash.console.help import Command
 from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import echo, print_json
 from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash.tools.doctor.diagnosis import doctor as look
 
 
 @click.command(cls=Command)
@@ -33,7 +34,7 @@ def doctor(as_json: bool, **store: Any) -> None:
     es-simhash doctor --store sqlite:///news.db --json
     """
     with open_documents(**store) as documents:
-        diagnosis = documents.doctor()
+        diagnosis = look(documents)
     if as_json:
         print_json(diagnosis.to_dict())
     else:

@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from es_simhash import Checkpoint
 from es_simhash.errors import InputError
-from es_simhash.ingest.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
-    from es_simhash.ingest.write_order import Position
+    from es_simhash.tools.copy.write_order import Position
 
 
 class CopyCheckpoint(Checkpoint):
