@@ -15,7 +15,7 @@ from es_simhash.console.help import Group
 
 _COMMANDS = {
     "init": "cli.init",
-    "doctor": "tools.doctor",
+    "doctor": "tools.doctor.command",
     "ingest": "cli.ingest",
     "similar": "cli.similar",
     "group": "cli.group",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.client.arguments import checked_deadline
 from es_simhash.client.drivers import (
     AsyncClient,
+    RetryingStore,
     SyncClient,
     async_iterator,
     async_method,
@@ -72,6 +73,11 @@ class Documents(SyncClient):
         super().__init__(
             opened, Verbs(opening, patience.deadline, embedded=opened.embedded, async_input=False), patience
         )
+
+    @property
+    def store(self) -> Store:
+        """The store. Its requests are retried, as those of the methods of this class are."""
+        return RetryingStore(self)
 
     setup = sync_method(Verbs.setup)
     fingerprinter = sync_method(Verbs.fingerprinter)

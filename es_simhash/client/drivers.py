@@ -72,11 +72,6 @@ class SyncClient:
         """The store's address, without credentials."""
         return self._store.name
 
-    @property
-    def store(self) -> Store:
-        """The store. Its requests are retried, as those of the methods of this class are."""
-        return _RetryingStore(self)
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}{self._verbs.described})"
 
@@ -127,7 +122,7 @@ class SyncClient:
                     raise
 
 
-class _RetryingStore:
+class RetryingStore:
     """The store of a client, whose requests are retried."""
 
     def __init__(self, client: SyncClient) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from es_simhash import AsyncDocuments, Documents, Scheme
+from es_simhash import Documents, InputError, Scheme
+from es_simhash.tools.copy import setup_for_copy, whole_documents
 from tests.cli import COMMAND, HARVEST, STORM, STORM_NEAR, complaint, environment, es_simhash, line
 from tests.cli.test_resume import in_sqlite
 
@@ -126,16 +126,15 @@ def test_a_checkpoint_belongs_to_one_old_store(tmp_path: Path, reference: list[A
     assert "was created with --from sqlite:///old.db" in complaint(es_simhash(*other, cwd=tmp_path))
 
 
-def test_an_async_program_copies_in_the_same_way(tmp_path: Path, reference: list[Any]) -> None:
-    async def copy() -> None:
-        async with (
-            AsyncDocuments(f"sqlite:///{tmp_path}/old.db") as old,
-            AsyncDocuments(f"sqlite:///{tmp_path}/new.db", scheme=Scheme(bits=128)) as new,
-        ):
-            await new.setup_for_copy(keys=["shingles"])
-            assert [outcome async for outcome in new.ingest(old.whole_documents(), id_field="_id")]
-
-    asyncio.run(copy())
+def test_a_program_copies_in_the_same_way(tmp_path: Path, reference: list[Any]) -> None:
+    with (
+        Documents(f"sqlite:///{tmp_path}/old.db") as old,
+        Documents(f"sqlite:///{tmp_path}/new.db", scheme=Scheme(bits=128)) as new,
+    ):
+        with pytest.raises(InputError, match="the keys 'words' are unknown"):
+            setup_for_copy(new, keys=["words"])
+        setup_for_copy(new, keys=["shingles"])
+        assert list(new.ingest(whole_documents(old), id_field="_id"))
     assert written(tmp_path, "new") == reference
 
 

@@ -1,25 +1,23 @@
-"""Pairs drawn for labelling, from every store, by both classes."""
+"""Pairs drawn for labelling, from every store."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
+from es_simhash import Documents, Scheme, fingerprint
 from es_simhash.errors import InputError, NotSetUp
-from es_simhash.verbs import sample as flow
+from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR
 from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.verbs.sample import SampledPair
-
     from es_simhash.contract import Request
+    from es_simhash.tools.evaluation.sample import SampledPair
 
 TEXTS = {
     "storm": STORM,
@@ -60,7 +58,7 @@ def address(request: pytest.FixtureRequest, scheme: Scheme, tmp_path: Any) -> It
 def test_all_pairs_within_reach_are_there_with_their_texts_if_there_is_room(
     address: Any, scheme: Scheme, within: int
 ) -> None:
-    pairs = list(Documents(address, scheme=scheme).sample_pairs(100))
+    pairs = list(sample_pairs(Documents(address, scheme=scheme), 100))
     assert [pair.distance for pair in pairs] == sorted(pair.distance for pair in pairs)
     assert pairs[-1].distance >= within - 1
     for pair in pairs:
@@ -80,65 +78,47 @@ def test_all_pairs_within_reach_are_there_with_their_texts_if_there_is_room(
 
 def test_the_same_seed_gives_the_same_pairs_and_another_others(address: Any) -> None:
     def drawn(seed: int) -> list[SampledPair]:
-        return list(Documents(address).sample_pairs(3, seed=seed))
+        return list(sample_pairs(Documents(address), 3, seed=seed))
 
     assert drawn(5) == drawn(5)
     assert len({tuple(drawn(seed)) for seed in range(10)}) > 1
     assert all(len(drawn(seed)) == 3 for seed in range(3))
 
 
-@pytest.mark.parametrize(
-    "address", ["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)], indirect=True
-)
-def test_the_async_class_gives_what_the_sync_one_gives(address: Any) -> None:
-    async def drawn() -> tuple[list[SampledPair], Any]:
-        async with AsyncDocuments(address) as documents:
-            return [pair async for pair in documents.sample_pairs(4, seed=1)], await documents.fetch(["near", "none"])
-
-    pairs, rows = asyncio.run(drawn())
-    with Documents(address) as documents:
-        assert pairs == list(documents.sample_pairs(4, seed=1))
-        assert rows == documents.fetch(["near", "none", "near"])
-    assert {id: (row.fingerprint, row.digest) for id, row in rows.items()} == {
-        "near": (fingerprint(STORM_NEAR).value, fingerprint(STORM_NEAR).digest)
-    }
-
-
 def test_a_filter_and_a_number_of_documents_say_which_take_part(address: Any) -> None:
     documents = Documents(address)
-    assert list(documents.sample_pairs(9, filter={"term": {"lang": "zh"}})) == []
-    few = {id for pair in documents.sample_pairs(99, documents=2) for id in (pair.a_id, pair.b_id)}
+    assert list(sample_pairs(documents, 9, filter={"term": {"lang": "zh"}})) == []
+    few = {id for pair in sample_pairs(documents, 99, most_documents=2) for id in (pair.a_id, pair.b_id)}
     assert len(few) <= 2
 
 
 def test_texts_are_brought_in_batches(address: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    every = list(Documents(address).sample_pairs(100))
-    monkeypatch.setattr("es_simhash.client.document_verbs.SAMPLE_BATCH", 2)
-    assert flow.BATCH == 100
-    assert list(Documents(address).sample_pairs(100)) == every
+    every = list(sample_pairs(Documents(address), 100))
+    monkeypatch.setattr("es_simhash.tools.evaluation.sample.BATCH", 2)
+    assert list(sample_pairs(Documents(address), 100)) == every
 
 
 def test_a_field_without_text_is_named(address: Any) -> None:
     with pytest.raises(InputError, match=r"document '\w+': no text in field 'body': name the field"):
-        list(Documents(address).sample_pairs(5, text_field="body"))
+        list(sample_pairs(Documents(address), 5, text_field="body"))
 
 
 def test_several_fields_are_joined(address: Any) -> None:
-    pair = next(iter(Documents(address).sample_pairs(1, text_field=["text", "lang"])))
+    pair = next(iter(sample_pairs(Documents(address), 1, text_field=["text", "lang"])))
     assert (pair.a, pair.b) == (f"{TEXTS[pair.a_id]}\nen", f"{TEXTS[pair.b_id]}\nen")
 
 
-@pytest.mark.parametrize("wrong", [{"size": 0}, {"size": True}, {"size": 5, "documents": -1}], ids=json.dumps)
+@pytest.mark.parametrize("wrong", [{"size": 0}, {"size": True}, {"size": 5, "most_documents": -1}], ids=json.dumps)
 def test_a_number_that_can_not_be_used_is_refused(wrong: Any) -> None:
     store = LinearStore()
     Documents(store).setup()
     with pytest.raises(InputError, match="use a whole number from 1"):
-        list(Documents(store).sample_pairs(**wrong))
+        list(sample_pairs(Documents(store), **wrong))
 
 
 def test_a_store_that_was_not_set_up_is_an_error() -> None:
     with pytest.raises(NotSetUp):
-        list(Documents(LinearStore()).sample_pairs(5))
+        list(sample_pairs(Documents(LinearStore()), 5))
 
 
 def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
@@ -152,6 +132,6 @@ def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
     documents = Documents(Removing())
     documents.setup()
     assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
-    pairs = list(documents.sample_pairs(100))
+    pairs = list(sample_pairs(documents, 100))
     assert pairs
     assert not {"copy"} & {id for pair in pairs for id in (pair.a_id, pair.b_id)}

@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import NearMiss, Scheme
+from es_simhash import Scheme
+from es_simhash.tools.review import NearMiss
 from es_simhash.tools.review.findings import Review, ReviewedGroup
 from es_simhash.tools.review.group_table import GroupMember, GroupSummary, Totals
 from es_simhash.tools.review.page import Page

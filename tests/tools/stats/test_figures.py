@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import AsyncDocuments, Documents, Scheme, SeenItems
+from es_simhash import Documents, Scheme, SeenItems
 from es_simhash.contract import Entry, Row, SetUp, Write
 from es_simhash.errors import NotSetUp
 from es_simhash.search.hamming import hamming_distance
+from es_simhash.tools.stats import stats
 from tests.contract.linear import LinearStore
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def test_stats_are_what_a_slow_count_finds(bits: int, data: Any) -> None:
     store = LinearStore()
     store.perform(SetUp(Scheme(bits=bits), ("shingles",)))
     store.perform(Write(tuple(Entry(row, "{}") for row in rows), bits))
-    found = Documents(store).stats().documents
+    found = stats(Documents(store)).documents
     assert found is not None
     known = [row for row in rows if row.digest]
     by_id = {row.id: row for row in known}
@@ -83,7 +83,7 @@ def test_what_many_documents_share_is_hot() -> None:
     store.perform(SetUp(Scheme()))
     rows = [Row(f"{n}", 7 if n < 501 else 8 << 16, "x", "0", "0" if n else None, n) for n in range(1001)]
     store.perform(Write(tuple(Entry(row, "{}") for row in rows), 64))
-    found = Documents(store).stats().documents
+    found = stats(Documents(store)).documents
     assert found is not None
     assert found.fingerprints.values == (("0000000000000007", 501), ("0000000000080000", 500))
     assert found.fingerprints.hot == 1
@@ -99,23 +99,15 @@ def test_stats_of_a_file_have_the_bytes_and_the_filters_of_users(tmp_path: Path)
         with SeenItems(address, capacity=10, error_rate=0.01) as seen:
             seen.add("ann", ["a", "b"])
             seen.add("bob", [f"{n}" for n in range(50)])
-        stats = documents.stats()
-    assert stats.space.total == (tmp_path / "both.db").stat().st_size or stats.space.total
-    assert stats.seen is not None
-    assert (stats.seen.users, stats.seen.complete, stats.seen.filters, stats.seen.damaged) == (2, True, 2, 0)
-    assert stats.seen.fill == {"up to 25%": 1, "up to 50%": 0, "up to 75%": 0, "up to 100%": 0, "grown": 1}
-    assert 0 < stats.seen.mean_error < stats.seen.largest_error <= stats.seen.error_rate
-
-    async def read() -> Any:
-        async with AsyncDocuments(address) as documents:
-            return await documents.stats(), await documents.doctor()
-
-    again, diagnosis = asyncio.run(read())
-    assert again.to_dict() == stats.to_dict()
-    assert diagnosis.ok
+        found = stats(documents)
+    assert found.space.total == (tmp_path / "both.db").stat().st_size or found.space.total
+    assert found.seen is not None
+    assert (found.seen.users, found.seen.complete, found.seen.filters, found.seen.damaged) == (2, True, 2, 0)
+    assert found.seen.fill == {"up to 25%": 1, "up to 50%": 0, "up to 75%": 0, "up to 100%": 0, "grown": 1}
+    assert 0 < found.seen.mean_error < found.seen.largest_error <= found.seen.error_rate
 
 
 def test_a_store_that_was_not_set_up_has_no_stats(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'none.db'}") as documents, pytest.raises(NotSetUp, match="does not exist"):
-        documents.stats()
+        stats(documents)
     assert list(tmp_path.iterdir()) == []
