@@ -1,7 +1,7 @@
 """Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice.
 
-Everything in ``__all__`` is public, and so are the modules :mod:`es_simhash.contract` (the requests of a store) and
-:mod:`es_simhash.testing` (the tests that a new store must pass). All other modules are internal: they may change.
+Everything in ``__all__`` is public, and so is the module :mod:`es_simhash.contract` (the requests of a store), and what
+docs/ shows of :mod:`es_simhash.tools`. All other modules are internal: they may change.
 
 A name is imported from its module at its first use. So the command starts to handle signals before it loads anything.
 """
@@ -36,32 +36,24 @@ if TYPE_CHECKING:
         Unsupported,
         WrongServer,
     )
-    from es_simhash.evaluation.evaluate import Evaluation, LabelledPair, evaluate, labelled
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
     from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
     from es_simhash.fingerprinting.idf import IdfTable
     from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
     from es_simhash.fingerprinting.stop_words import StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
-    from es_simhash.ingest.write_order import WholeDocument
     from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
-    from es_simhash.review.findings import Review, ReviewedGroup
-    from es_simhash.review.group_table import GroupMember, GroupSummary, Totals
     from es_simhash.search.candidates import candidates_clause, plain_clause
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import SharedKeys, TextDecision
-    from es_simhash.verbs.doctor import Diagnosis
     from es_simhash.verbs.duplicates import Duplicate
     from es_simhash.verbs.group import GroupReport
-    from es_simhash.verbs.near_misses import NearMiss
     from es_simhash.verbs.outcome import Counts, Outcome
     from es_simhash.verbs.page import Page
-    from es_simhash.verbs.sample import SampledPair
     from es_simhash.verbs.seen import SeenReport, SeenStats
     from es_simhash.verbs.similar import Match
-    from es_simhash.verbs.stats import Stats
     from es_simhash.verbs.write_links import LinksReport
 
 __version__ = "0.1.0"
@@ -76,36 +68,27 @@ __all__ = [
     "Comparison",
     "ConflictError",
     "Counts",
-    "Diagnosis",
     "DocumentFrequencies",
     "Documents",
     "Duplicate",
     "DuplicateFound",
     "DuplicateRule",
-    "Evaluation",
     "FilterFormatError",
     "FilterMismatch",
     "Fingerprint",
     "Fingerprinter",
-    "GroupMember",
     "GroupReport",
-    "GroupSummary",
     "IdfTable",
     "IncompleteAnswer",
     "InputError",
-    "LabelledPair",
     "Line",
     "LinksReport",
     "Match",
-    "NearMiss",
     "NearQuery",
     "NotSetUp",
     "Outcome",
     "Page",
-    "Review",
-    "ReviewedGroup",
     "Row",
-    "SampledPair",
     "Scheme",
     "SchemeError",
     "SchemeMismatch",
@@ -115,24 +98,19 @@ __all__ = [
     "SeenStats",
     "SharedKeys",
     "SimhashError",
-    "Stats",
     "StopWords",
     "StoreError",
     "StoreUnavailable",
     "TextDecision",
     "TooLarge",
     "TooManyCandidates",
-    "Totals",
     "Unsupported",
-    "WholeDocument",
     "WrongServer",
     "candidates_clause",
     "compare",
-    "evaluate",
     "fingerprint",
     "idf_table",
     "json_lines",
-    "labelled",
     "near_query",
     "plain_clause",
     "read_file",
@@ -163,32 +141,24 @@ _MODULES = {
         "Unsupported",
         "WrongServer",
     ],
-    "evaluation.evaluate": ["Evaluation", "LabelledPair", "evaluate", "labelled"],
     "fingerprinting.fingerprinter": ["Fingerprint", "Fingerprinter", "fingerprint"],
     "fingerprinting.frequencies": ["DocumentFrequencies", "idf_table"],
     "fingerprinting.idf": ["IdfTable"],
     "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
     "fingerprinting.stop_words": ["StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
-    "ingest.write_order": ["WholeDocument"],
     "input": ["read_file"],
     "lines": ["Line", "json_lines"],
-    "review.findings": ["Review", "ReviewedGroup"],
-    "review.group_table": ["GroupMember", "GroupSummary", "Totals"],
     "search.candidates": ["candidates_clause", "plain_clause"],
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
     "similarity.text_decision": ["SharedKeys", "TextDecision"],
-    "verbs.doctor": ["Diagnosis"],
     "verbs.duplicates": ["Duplicate"],
     "verbs.group": ["GroupReport"],
-    "verbs.near_misses": ["NearMiss"],
     "verbs.outcome": ["Counts", "Outcome"],
     "verbs.page": ["Page"],
-    "verbs.sample": ["SampledPair"],
     "verbs.seen": ["SeenReport", "SeenStats"],
     "verbs.similar": ["Match"],
-    "verbs.stats": ["Stats"],
     "verbs.write_links": ["LinksReport"],
 }
 """The public names that each module defines."""

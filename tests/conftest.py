@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["tests.es_node.fixtures"]
-pytest.register_assert_rewrite("es_simhash.testing")
+pytest.register_assert_rewrite("tests.contract")
 
 # A test's first example may load a dictionary or open a connection: no law here is about time.
 settings.register_profile("untimed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])

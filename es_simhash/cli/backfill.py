@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.help import Command
-from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import (
+from es_simhash.console.exits import exit_unless_all_done
+from es_simhash.console.help import Command
+from es_simhash.console.interrupt import Interruptible
+from es_simhash.console.options import (
     filter_option,
     json_option,
     quiet_option,
@@ -19,9 +19,9 @@ from es_simhash.cli.options import (
     store_options,
     text_field_option,
 )
-from es_simhash.cli.output import echo
-from es_simhash.cli.runs import OutcomePrinter, print_outcomes, run_options
-from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.console.output import echo
+from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
+from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.verbs.outcome import Counts
 
 if TYPE_CHECKING:

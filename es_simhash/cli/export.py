@@ -9,10 +9,10 @@ import click
 from click.core import ParameterSource
 from tqdm import tqdm
 
-from es_simhash.cli.help import Command
-from es_simhash.cli.options import filter_option, store_options, text_field_option
-from es_simhash.cli.output import count_of, echo, print_json
-from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.console.help import Command
+from es_simhash.console.options import filter_option, store_options, text_field_option
+from es_simhash.console.output import count_of, echo, print_json
+from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:

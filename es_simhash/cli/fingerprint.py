@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.help import Command
-from es_simhash.cli.input import read_text
-from es_simhash.cli.options import json_option
-from es_simhash.cli.output import echo, print_json
-from es_simhash.cli.scheme import make_fingerprinter, plain_scheme_options
+from es_simhash.console.help import Command
+from es_simhash.console.input import read_text
+from es_simhash.console.options import json_option
+from es_simhash.console.output import echo, print_json
+from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 
 
 @click.command(cls=Command)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.help import Command
-from es_simhash.cli.options import filter_option, json_option, quiet_option, rule_options, store_options
-from es_simhash.cli.output import count_of, echo, not_compared, print_json
-from es_simhash.cli.progress import show_stages
-from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.console.help import Command
+from es_simhash.console.options import filter_option, json_option, quiet_option, rule_options, store_options
+from es_simhash.console.output import count_of, echo, not_compared, print_json
+from es_simhash.console.progress import show_stages
+from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.groups.links import HEADS
 from es_simhash.input import read_parts
 from es_simhash.verbs.group import GIANT

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.dead_letters import DeadLetters, check_not_input
-from es_simhash.cli.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
-from es_simhash.cli.first_lines import check_fields
-from es_simhash.cli.help import Command
-from es_simhash.cli.input import Input, check_different_files, input_options, input_paths
-from es_simhash.cli.interrupt import Interruptible
-from es_simhash.cli.options import (
+from es_simhash.console.dead_letters import DeadLetters, check_not_input
+from es_simhash.console.exits import STOPPED_AT_DUPLICATE, exit_unless_all_done
+from es_simhash.console.first_lines import check_fields
+from es_simhash.console.help import Command
+from es_simhash.console.input import Input, check_different_files, input_options, input_paths
+from es_simhash.console.interrupt import Interruptible
+from es_simhash.console.options import (
     filter_option,
     json_option,
     quiet_option,
     rule_options,
+    sqlite_file,
     store_options,
     text_field_option,
 )
-from es_simhash.cli.output import echo
-from es_simhash.cli.runs import OutcomePrinter, print_outcomes, run_options
-from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.console.output import echo
+from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
+from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.ingest.checkpoint import Checkpoint
-from es_simhash.stores.address import sqlite_file
 from es_simhash.verbs.ingest import ON_DUPLICATE
 from es_simhash.verbs.outcome import Counts
 

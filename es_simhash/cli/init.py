@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.help import Command, option
-from es_simhash.cli.options import store_options
-from es_simhash.cli.output import echo
-from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.console.help import Command, option
+from es_simhash.console.options import store_options
+from es_simhash.console.output import echo
+from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.search.keys import KINDS
 
 _MESSAGES = {

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.help import Command
-from es_simhash.cli.options import filter_option, json_option, parse_filter, rule_options, store_options
-from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.remove_duplicates import duplicates_options, remove_duplicates
-from es_simhash.cli.scheme import open_documents, scheme_options
+from es_simhash.console.exits import exit_unless_all_done
+from es_simhash.console.help import Command
+from es_simhash.console.options import filter_option, json_option, parse_filter, rule_options, store_options
+from es_simhash.console.output import count_of, echo, print_json
+from es_simhash.console.scheme import open_documents, scheme_options
 
 if TYPE_CHECKING:
     from es_simhash.cli.remove_duplicates import DuplicatesOptions

@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 from tqdm import tqdm
 
-from es_simhash.cli.help import option
-from es_simhash.cli.options import collect_options
-from es_simhash.cli.output import count_of, echo, print_json
+from es_simhash.console.help import option
+from es_simhash.console.options import collect_options
+from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.errors import InputError, StoreError
 from es_simhash.files import open_for_owner
 from es_simhash.verbs.duplicates import Duplicate

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.help import Command
-from es_simhash.cli.input import read_text
-from es_simhash.cli.options import filter_option, json_option, rule_options, store_options
-from es_simhash.cli.output import count_of, echo, print_json, printable
-from es_simhash.cli.scheme import open_documents, scheme_options
-from es_simhash.cli.terminal import padded, width_of
+from es_simhash.console.help import Command
+from es_simhash.console.input import read_text
+from es_simhash.console.options import filter_option, json_option, rule_options, store_options
+from es_simhash.console.output import count_of, echo, print_json, printable
+from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash.console.terminal import padded, width_of
 from es_simhash.fingerprinting.normalisation import word_characters
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.search.filters import check_json, matches
-from es_simhash.search.keys import KINDS
 from es_simhash.search.times import checked_time
 
 if TYPE_CHECKING:
@@ -30,18 +29,6 @@ def checked_deadline(deadline: Any) -> float:
     if isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline >= 0:  # also false for nan
         raise InputError(f"deadline is {deadline!r}: use a number of seconds from 0")
     return float(deadline)
-
-
-def checked_kinds(keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of kinds of keys.
-
-    :raises InputError: for an unknown one.
-    """
-    kinds = (keys,) if isinstance(keys, str) else tuple(keys)
-    for kind in kinds:
-        if kind not in KINDS:
-            raise InputError(f"the keys {kind!r} are unknown: use {', '.join(KINDS)}")
-    return kinds
 
 
 def checked_slice(slice: tuple[int, int] | None) -> tuple[int, int] | None:

@@ -12,7 +12,6 @@ from es_simhash.client.arguments import (
     check_optional_filter,
     checked_deadline,
     checked_ids,
-    checked_kinds,
     checked_slice,
     checked_texts,
     checked_times,
@@ -24,19 +23,20 @@ from es_simhash.client.runs import Runs
 from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
 from es_simhash.free_memory import free_memory
+from es_simhash.groups.links import check_head
 from es_simhash.ingest.batches import BATCH, Source
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.lines import Line
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
-from es_simhash.search.keys import SHINGLES
+from es_simhash.search.keys import SHINGLES, checked_kinds
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
 from es_simhash.verbs import setup
 from es_simhash.verbs.duplicates import duplicates_of_heads, remove_duplicates
-from es_simhash.verbs.group import check_head, group, no_progress
+from es_simhash.verbs.group import group, no_progress
 from es_simhash.verbs.remove import remove, remove_matching
 from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.verbs.write_links import new_link, write_links
@@ -54,10 +54,11 @@ if TYPE_CHECKING:
     from es_simhash.contract import Row, ScanPage, Store
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
+    from es_simhash.groups.links import Head
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
     from es_simhash.verbs.duplicates import Duplicate
-    from es_simhash.verbs.group import GroupReport, Head, Progress
+    from es_simhash.verbs.group import GroupReport, Progress
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.outcome import Outcome
     from es_simhash.verbs.similar import Matches

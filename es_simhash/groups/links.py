@@ -27,10 +27,11 @@ Positions. Documents are in write order; a position is an index into this order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import columns
 from es_simhash.groups.near_pairs import NearPairs, kinds_of, nearest
 from es_simhash.groups.time_window import MembersByTime
@@ -50,7 +51,8 @@ if TYPE_CHECKING:
     """
 
 
-HEADS = ("earliest", "latest", "kept")
+Head = Literal["earliest", "latest", "kept"]
+HEADS: tuple[Head, ...] = ("earliest", "latest", "kept")
 
 _NO_ORIGINAL = np.iinfo(np.int64).max
 _PAIRS_A_REQUEST = 250
@@ -61,6 +63,15 @@ _SHARE = 16
 """Pairs are collected until there are more than one for so many members. Then the groups that they link are united."""
 _PAIRS_A_CHUNK = 50_000
 """Pairs that are checked together for whether their texts are still needed."""
+
+
+def check_head(head: object) -> None:
+    """Check a rule for the head of a group.
+
+    :raises InputError: if it is unknown.
+    """
+    if not isinstance(head, str) or head not in HEADS:
+        raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
 
 
 @dataclass(frozen=True)

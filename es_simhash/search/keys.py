@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from es_simhash.errors import InputError
 from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash, qgrams
 
@@ -52,6 +53,18 @@ ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
 FEW_ENTRIES = 500
 """Up to so many pairs (key, document) are added up in a loop. For more of them arrays are faster."""
+
+
+def checked_kinds(keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of kinds of keys.
+
+    :raises InputError: for an unknown one.
+    """
+    kinds = (keys,) if isinstance(keys, str) else tuple(keys)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise InputError(f"the keys {kind!r} are unknown: use {', '.join(KINDS)}")
+    return kinds
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from es_simhash.search.keys import TextKeys
     from es_simhash.similarity.measures import Measure
 
+MOST_TEXTS = 20
+"""The largest number of texts that are compared with a document: of the documents that share the most and rarest keys,
+or that are nearest."""
+
 
 def check_similarity(confirm: object) -> None:
     """Check the smallest similarity of near-duplicates.

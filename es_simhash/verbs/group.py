@@ -12,19 +12,19 @@ from array import array
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from es_simhash.contract import Candidates, Scan, pages
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
-from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
+from es_simhash.groups.links import ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
+from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.pool import NO_TIME, PoolReader
 from es_simhash.verbs.repair import repair
-from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.times import check_time
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.contract import Link, Store
+    from es_simhash.groups.links import Head
     from es_simhash.verbs.pool import Pool
     from es_simhash.verbs.rule import ResolvedRule
     from es_simhash.verbs.texts import StoredText, Texts
@@ -53,8 +54,6 @@ LARGEST = 10
 """The number of largest groups that are always reported."""
 GIANT = 1_000
 """A group with this many members or more is reported too."""
-
-Head = Literal["earliest", "latest", "kept"]
 
 
 def no_progress(stage: str, documents: int) -> None:
@@ -83,15 +82,6 @@ class GroupReport:
     conflicts: int
     largest: tuple[tuple[str, int], ...]
     left_out: int = 0
-
-
-def check_head(head: object) -> None:
-    """Check a rule for the head of a group.
-
-    :raises InputError: if it is unknown.
-    """
-    if not isinstance(head, str) or head not in HEADS:
-        raise InputError(f"head is {head!r}: use one of {', '.join(HEADS)}")
 
 
 def group(

@@ -23,8 +23,8 @@ from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex, hamming_distance
 from es_simhash.search.keys import KeyIndex
 from es_simhash.search.times import TimeRanges
+from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.verbs.memory import RecentSources
-from es_simhash.verbs.rule import MOST_TEXTS
 from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:

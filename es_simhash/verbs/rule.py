@@ -9,7 +9,7 @@ from es_simhash.contract import KeysState, Probe
 from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import BLOCKS, SHINGLES, key_queries
-from es_simhash.similarity.confirm import Confirm
+from es_simhash.similarity.confirm import MOST_TEXTS, Confirm
 from es_simhash.similarity.rule import DIGESTS_ALONE
 from es_simhash.verbs.texts import Texts
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
 
 NO_KEYS = KeysState()
-MOST_TEXTS = 20
-"""The largest number of texts that are compared with a document: of the documents that share the most and rarest keys,
-or that are nearest."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from es_simhash.contract import Candidates
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.search.keys import KeyIndex
-from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.verbs.rule import MOST_TEXTS
+from es_simhash.similarity.confirm import MOST_TEXTS, TextFeatures
 from es_simhash.verbs.texts import BATCH
 from es_simhash.verbs.times import check_time
 

@@ -1,4 +1,4 @@
-"""The model of es_simhash/sizing beside a real index: candidates, terms, postings, bytes, look-ups a second."""
+"""The model of es_simhash/tools/sizing beside a real index: candidates, terms, postings, bytes, look-ups a second."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 from bench import in_own_process, latencies, peak_megabytes, seconds_of
 from es_simhash.contract import Describe
 from es_simhash.search.minhash import BANDS
-from es_simhash.sizing.chances import TEXTS
-from es_simhash.sizing.costs import GROUP, GROUP_MEMORY, WRITE, core_us, look_up_us
-from es_simhash.sizing.disk import bytes_by_field
-from es_simhash.sizing.model import Collection, work
 from es_simhash.stores.address import open_store
+from es_simhash.tools.sizing.chances import TEXTS
+from es_simhash.tools.sizing.costs import GROUP, GROUP_MEMORY, WRITE, core_us, look_up_us
+from es_simhash.tools.sizing.disk import bytes_by_field
+from es_simhash.tools.sizing.model import Collection, work
 from random_index import (
     BAND_VALUES,
     BYTES,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bench import Bench
-    from es_simhash.sizing.model import Way
+    from es_simhash.tools.sizing.model import Way
 
 SINGLE, BATCH, TOGETHER = 100, 1_000, 100
 """Look-ups one at a time and in batches, of each round; look-ups of a batch."""

@@ -1,4 +1,4 @@
-"""How often are two documents candidates for each other by chance? The constants of es_simhash/sizing/chances.py.
+"""How often are two documents candidates for each other by chance? The constants of es_simhash/tools/sizing/chances.py.
 
     python scripts/study/decisions.py --folder DIR --fetch
     python scripts/study/alike.py --folder DIR

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from es_simhash import Documents, cli
-from es_simhash.cli.output import printable
+from es_simhash.console.output import printable
 from tests.cli import STORM, complaint, es_simhash, line
 
 CONTROLS = [

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from es_simhash import Documents, InputError
 from es_simhash.cli import cli
-from es_simhash.cli.progress import show_stages
+from es_simhash.console.progress import show_stages
 
 if TYPE_CHECKING:
     from pathlib import Path

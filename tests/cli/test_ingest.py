@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, fingerprint
-from es_simhash.cli.output import count_of
+from es_simhash.console.output import count_of
 from tests.cli import (
     COMMAND,
     HARVEST,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
-from es_simhash.client.copy_verbs import CopyVerbs
+from es_simhash.client.review_verbs import ReviewVerbs
 from es_simhash.errors import InputError
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from es_simhash.contract import Request
@@ -40,7 +40,7 @@ def both_classes(**options: Any) -> list[Any]:
     return [Documents(Unused(), **options), AsyncDocuments(AsyncUnused(), **options)]
 
 
-VERBS = sorted(name for name in dir(CopyVerbs) if not name.startswith("_") and name != "described")
+VERBS = sorted(name for name in dir(ReviewVerbs) if not name.startswith("_") and name != "described")
 
 # Arguments with which each verb can be called.
 VALID: dict[str, tuple[Any, ...]] = {
@@ -62,20 +62,12 @@ VALID: dict[str, tuple[Any, ...]] = {
     "fetch": (["a"],),
     "export": (),
     "export_texts": (),
-    "sample_pairs": (5,),
-    "doctor": (),
-    "stats": (),
-    "groups": (),
-    "members": ("a",),
     "sources": (["a"],),
-    "review": (),
+    "are_duplicates": ([],),
     "duplicates": (),
     "remove_duplicates": ([],),
-    "whole_documents": (),
     "keys": (),
     "keys_complete": (),
-    "setup_for_copy": (),
-    "switch_alias": ("news", "http://localhost:9200/news-2"),
 }
 WITH_RULE = [
     "add",
@@ -96,7 +88,6 @@ WITH_FILTER = [
     "missing",
     "export",
     "export_texts",
-    "sample_pairs",
 ]
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
@@ -118,7 +109,6 @@ WRONG: list[Call] = [
         for verb in ("ingest", "remove", "remove_matching", "group", "similar", "similar_many", "similar_to")
         for fields in ("", [], ["text", ""])
     ),
-    ("sample_pairs", (5,), {"text_field": ""}, "name the field that holds the text"),
     ("backfill", ("",), {}, "name the field that holds the text"),
     ("ingest", (5,), {}, "the documents are of type int: use an iterable of dicts"),
     ("ingest", ([],), {"on_duplicate": "drop"}, "on_duplicate is 'drop': use one of index, skip, fail"),
@@ -154,8 +144,6 @@ WRONG: list[Call] = [
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar_many", ("a text",), {}, "the texts are one string: put it in a list"),
     ("similar_many", (["a text", None],), {}, "the text is of type NoneType: use a string"),
-    ("sample_pairs", (0,), {}, "size is 0: use a whole number from 1"),
-    ("sample_pairs", (5,), {"documents": True}, "documents is True: use a whole number from 1"),
 ]
 
 
@@ -194,7 +182,7 @@ def test_an_unknown_keyword_raises_when_a_verb_is_called(verb: str) -> None:
             getattr(documents, verb)(*VALID[verb], distance=3)
 
 
-@pytest.mark.parametrize("verb", ["ingest", "backfill", "export", "sample_pairs"])
+@pytest.mark.parametrize("verb", ["ingest", "backfill", "export", "export_texts"])
 def test_nothing_is_sent_before_the_first_result_of_an_iteration_is_taken(verb: str) -> None:
     for documents in both_classes():
         getattr(documents, verb)(*VALID[verb])
@@ -210,11 +198,12 @@ def test_both_classes_have_every_verb() -> None:
         assert callable(getattr(AsyncDocuments, name))
 
 
-def test_both_classes_have_the_same_public_names() -> None:
+def test_both_classes_have_the_verbs_and_the_sync_one_its_store() -> None:
     def public(of: type) -> set[str]:
         return {name for name in dir(of) if not name.startswith("_")}
 
-    assert public(Documents) == public(AsyncDocuments) == {*VERBS, "name", "close"}
+    assert public(AsyncDocuments) == {*VERBS, "name", "close"}
+    assert public(Documents) == {*VERBS, "name", "close", "store"}
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "close"])

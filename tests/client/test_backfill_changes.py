@@ -17,9 +17,9 @@ from es_simhash.errors import NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.ingest.stored_documents import next_pass
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, write
 from tests.client.test_backfill import article
+from tests.contract import LinearStore
+from tests.contract.documents import entry, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from es_simhash import AsyncDocuments, Documents, drive
 from es_simhash.contract import Fetch
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest import run as run_module
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -150,7 +150,7 @@ def test_a_cancelled_async_ingest_does_not_wait_for_the_deadline(ahead: int, sil
     assert asyncio.run(main()) < 1
 
 
-@pytest.mark.parametrize("verb", ["export", "backfill", "sample_pairs"])
+@pytest.mark.parametrize("verb", ["export", "backfill", "export_texts"])
 def test_every_cancelled_iteration_ends_while_the_store_does_not_answer(verb: str) -> None:
     class Silent:
         embedded, name = True, "memory"
@@ -160,7 +160,7 @@ def test_every_cancelled_iteration_ends_while_the_store_does_not_answer(verb: st
 
         async def close(self) -> None: ...
 
-    arguments: dict[str, tuple[Any, ...]] = {"export": (), "backfill": ("text",), "sample_pairs": (5,)}
+    arguments: dict[str, tuple[Any, ...]] = {"export": (), "backfill": ("text",), "export_texts": ()}
 
     async def main() -> float:
         task = asyncio.create_task(anext(getattr(AsyncDocuments(Silent()), verb)(*arguments[verb])))

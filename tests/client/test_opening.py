@@ -11,9 +11,10 @@ from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerp
 from es_simhash.contract import Describe, SetUp
 from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
 from es_simhash.fingerprinting.stop_words import StopWords
-from es_simhash.testing import LinearStore
+from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER
 from tests.client import Watched
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +63,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address) as documents:
         assert documents.fetch(["storm"])["storm"].fingerprint == expected["storm"]
     with Documents(address) as documents:
-        assert [(pair.a_id, pair.b_id) for pair in documents.sample_pairs(9)] in (
+        assert [(pair.a_id, pair.b_id) for pair in sample_pairs(documents, 9)] in (
             [("storm", "farther")],
             [("farther", "storm")],
         )
@@ -88,8 +89,6 @@ def test_the_async_class_follows_it_too(address: str) -> None:
         async with AsyncDocuments(address) as documents:
             expected = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
             assert {row.fingerprint async for row in documents.export()} == expected
-        async with AsyncDocuments(address) as documents:
-            assert len([pair async for pair in documents.sample_pairs(9)]) == 1
         async with AsyncDocuments(address) as documents:
             assert {outcome.outcome async for outcome in documents.backfill("text", again=True)} <= {"unchanged"}
         async with AsyncDocuments(address) as documents:

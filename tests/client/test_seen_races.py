@@ -23,10 +23,10 @@ from es_simhash.contract import Changed, ChangeUsers, FetchUsers, Request
 from es_simhash.errors import (
     ConflictError,
 )
-from es_simhash.testing.linear import LinearStore
 from es_simhash.verbs import seen as flows
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
+from tests.contract.linear import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -191,7 +191,7 @@ LOOK_UPS: dict[str, Callable[[Any], Any]] = {
     "remove": lambda client: client.remove(["0"], max_distance=MAX_DISTANCE),
     "remove_matching": lambda client: client.remove_matching({"ids": {"values": ["0"]}}, max_distance=MAX_DISTANCE),
     "export": lambda client: client.export(),
-    "sample_pairs": lambda client: client.sample_pairs(3),
+    "export_texts": lambda client: client.export_texts(),
 }
 TURNS = 5
 """The client itself sends a request four times. So the first request is retried by the verb, too."""

@@ -31,7 +31,8 @@ from es_simhash.search.filters import matches
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
 from es_simhash.stores.elasticsearch.rows import to_row
 from es_simhash.stores.elasticsearch.users import _state
-from es_simhash.testing import LinearStore
+from es_simhash.tools.evaluation.sample import sample_pairs
+from tests.contract import LinearStore
 from tests.fuzz.mutations import STRINGS, as_json, changed, damaged
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ def _use(path: Path, rng: random.Random) -> None:
         lambda d, s: d.remove(["d0", "d2"]),
         lambda d, s: d.remove_matching(lang),
         lambda d, s: list(d.backfill("text", again=True)),
-        lambda d, s: list(d.sample_pairs(3)),
+        lambda d, s: list(sample_pairs(d, 3)),
         lambda d, s: s.unseen("ann", ["a", "x"]),
         lambda d, s: s.add("ann", ["y"]),
         lambda d, s: s.stats("ann"),

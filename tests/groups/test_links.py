@@ -16,7 +16,7 @@ from es_simhash.groups import links as module
 from es_simhash.groups import time_window
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
-from es_simhash.testing.documents import flip
+from tests.contract.documents import flip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

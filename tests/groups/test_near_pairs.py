@@ -13,7 +13,7 @@ from es_simhash.fingerprinting.encoding import to_array
 from es_simhash.groups import near_pairs as module
 from es_simhash.groups.links import unite
 from es_simhash.groups.near_pairs import NearPairs
-from es_simhash.testing.documents import flip
+from tests.contract.documents import flip
 
 pytestmark = pytest.mark.slow
 

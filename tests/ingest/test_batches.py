@@ -15,8 +15,8 @@ from es_simhash.ingest import batches as reading_source
 from es_simhash.ingest.batches import Source
 from es_simhash.ingest.ids import FirstPlaces, claim
 from es_simhash.lines import Line
-from es_simhash.testing import LinearStore
 from es_simhash.verbs.outcome import Document
+from tests.contract import LinearStore
 from tests.ingest import Item, batches, documents, reader
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from es_simhash.contract import Fetch, Remove, Write
 from es_simhash.drive import DEADLINE
 from es_simhash.errors import InputError, StoreError, StoreUnavailable
 from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

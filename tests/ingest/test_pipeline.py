@@ -13,7 +13,7 @@ from es_simhash.contract import Candidates, Fetch, Write
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCandidates
 from es_simhash.ingest import run as client_runs
 from es_simhash.ingest.checkpoint import Checkpoint
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 from tests.ingest import worker_pids
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.filters import matches
 from es_simhash.stores.address import open_store
-from es_simhash.testing.documents import entry, scan
+from tests.contract.documents import entry, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,7 @@ from es_simhash.similarity import compare as module
 from es_simhash.similarity.compare import compare
 from es_simhash.similarity.measures import MEASURES, Measure, cosine, jaccard, shingles
 from es_simhash.similarity.text_decision import SharedKeys
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 from tests.fingerprinting.test_normalisation import is_word_character, plain_normalise
 from tests.fingerprinting.test_tokens import SENTENCES, mixed_texts, plain_tokenize
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from es_simhash.stores.address import open_async_store, open_store
-from es_simhash.testing import LinearStore, StoreContract
+from tests.contract import LinearStore, StoreContract
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

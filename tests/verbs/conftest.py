@@ -9,7 +9,7 @@ import pytest
 from es_simhash.contract import SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ from es_simhash import AsyncDocuments, Documents
 from es_simhash.contract import Write, Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
 from es_simhash.verbs import add as flow
+from tests.contract import LinearStore
 from tests.verbs.test_ingest import LONG, Refusing, text, texts
 from tests.verbs.test_ingest_filter import CLAUSE, Choosy
 

@@ -12,7 +12,7 @@ from es_simhash import Documents, NotSetUp, Scheme
 from es_simhash.contract import Candidates, DescribeKeys, Fetch, KeysState
 from es_simhash.search.blocks import block_keys
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 from tests.verbs.test_keys import CONFIRM, LONG, SENTENCES, documents
 
 if TYPE_CHECKING:

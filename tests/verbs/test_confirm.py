@@ -13,8 +13,8 @@ from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.contract import FetchFields, Row
 from es_simhash.errors import InputError, Unsupported
 from es_simhash.similarity.measures import jaccard, similarity
-from es_simhash.testing import LinearStore
 from es_simhash.verbs import memory
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

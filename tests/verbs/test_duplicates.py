@@ -14,9 +14,9 @@ from es_simhash.errors import InputError, StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.groups.links import HEADS
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, flip, scan, write
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_NEAR
+from tests.contract import LinearStore
+from tests.contract.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,38 +136,12 @@ def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_r
     assert len(scan(store)) == 2
 
 
-def test_a_group_has_its_members_by_distance_and_a_summary(store: Store) -> None:
-    write(store, entry("a", 0, title="T"), entry("b", 7, group="a", duplicate_of="a"), entry("alone", 1 << 50))
-    write(store, entry("c", 0, digest="digest of a", group="a", duplicate_of="a"), entry("short", None, group="a"))
+def test_each_pair_is_compared_as_group_compares_it(store: Store) -> None:
+    write(store, entry("a", 0), entry("near", 0b111), entry("far", 0xFF), entry("copy", 1 << 60, digest="digest of a"))
     documents = Documents(store)
-    [summary] = documents.groups()
-    assert (summary.group, summary.members, summary.exact, summary.farthest) == ("a", 4, 1, 3)
-    for id in ("a", "b", "short"):
-        members = [(each.id, each.distance, each.exact) for each in documents.members(id)]
-        assert members == [("a", 0, False), ("c", 0, True), ("b", 3, False), ("short", None, False)]
-    assert [each.id for each in documents.members("alone")] == ["alone"]
-    with pytest.raises(InputError, match="there is no document with id 'none'"):
-        documents.members("none")
-    assert documents.sources(["a", "none"]) == {"a": {"id": "a", "title": "T"}}
-    assert documents.sources(["a"], fields=["title"]) == {"a": {"title": "T"}}
-    assert list(documents.groups(filter={"ids": {"values": ["alone", "b"]}})) == []
-
-
-def test_near_misses_are_the_pairs_just_outside_the_rule_in_different_groups() -> None:
-    store = LinearStore()
-    store.perform(SetUp(DEFAULT))
-    values = {"a": 0, "within": 0b111, "just outside": 0xF0, "farther": 0x1F00, "far": (1 << 64) - 1}
-    write(store, *(entry(id, value) for id, value in values.items()))
-    documents = Documents(store)
-    documents.group()
-    review = documents.review(near_misses=2)
-    assert [({miss.a_id, miss.b_id}, miss.distance) for miss in review.near_misses] == [
-        ({"a", "just outside"}, 4),
-        ({"a", "farther"}, 5),
-    ]
-    [group] = review.groups
-    assert (group.summary.members, group.outside) == (2, frozenset())
-    documents.group(max_distance=4)
-    [group] = documents.review().groups
-    assert [member.id for member in group.members] == ["a", "just outside", "within"]
-    assert group.outside == {"just outside"}
+    pairs = [("a", "near"), ("near", "a"), ("a", "far"), ("a", "copy"), ("a", "none")]
+    assert documents.are_duplicates(pairs) == [True, True, False, True, False]
+    assert documents.are_duplicates(pairs, max_distance=7) == [True, True, False, True, False]
+    assert documents.are_duplicates([]) == []
+    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7"):
+        Documents(store, scheme=DEFAULT).are_duplicates([], max_distance=8)

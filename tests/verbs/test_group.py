@@ -14,9 +14,9 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, flip, scan, write
 from es_simhash.verbs.group import BYTES
+from tests.contract import LinearStore
+from tests.contract.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,9 +13,9 @@ from es_simhash.contract import Relink, SetUp, Write
 from es_simhash.errors import StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, flip, scan, write
 from es_simhash.verbs import group as flow
+from tests.contract import LinearStore
+from tests.contract.documents import entry, flip, scan, write
 from tests.groups.test_links import reference_links
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismat
 from es_simhash.ingest import run as client_runs
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.similarity.measures import jaccard
-from es_simhash.testing import LinearStore
 from es_simhash.verbs import ingest as flow
 from es_simhash.verbs import memory as flow_confirm
 from es_simhash.verbs import neighbours as flow_neighbours
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

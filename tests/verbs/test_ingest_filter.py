@@ -17,8 +17,8 @@ from es_simhash import Documents
 from es_simhash.contract import Written
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as client_runs
-from es_simhash.testing import LinearStore
 from es_simhash.verbs import ingest as flow
+from tests.contract import LinearStore
 from tests.verbs.test_ingest import LONG, Plain, Refusing, text, texts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from es_simhash.ingest import run as ingest_run
 from es_simhash.search.keys import KeyIndex, key_queries
 from es_simhash.similarity.confirm import Confirm
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.contract import Candidates
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 from tests.verbs.test_ingest import Counting, Plain
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from es_simhash.contract import Relink, SetUp
 from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
+from tests.contract import LinearStore
 from tests.verbs.test_recrawl import OTHER
 from tests.verbs.test_remove import entry, found, linked_anew, write
 

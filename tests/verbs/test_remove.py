@@ -15,8 +15,8 @@ from es_simhash.contract import Count, Fetch, Relink, Remove, RemoveUsers, Scan,
 from es_simhash.errors import ConflictError, StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, flip, scan, write
+from tests.contract import LinearStore
+from tests.contract.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,10 +11,10 @@ from es_simhash import Documents, fingerprint
 from es_simhash.contract import Candidates, ReadFingerprints
 from es_simhash.errors import StoreError
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, write
 from es_simhash.verbs import ingest as flow
 from es_simhash.verbs import stored_fingerprints
+from tests.contract import LinearStore
+from tests.contract.documents import entry, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

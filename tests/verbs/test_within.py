@@ -14,8 +14,8 @@ from es_simhash import AsyncDocuments, Documents, DuplicateRule
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as client_runs
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
 from es_simhash.verbs import ingest as flow
+from tests.contract import LinearStore
 from tests.verbs import test_ingest, test_keys
 from tests.verbs.test_ingest import LONG, Plain, confirms, text, texts
 

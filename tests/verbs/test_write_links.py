@@ -11,8 +11,8 @@ from es_simhash import Documents, SchemeMismatch
 from es_simhash.contract import Link, Relink, Remove, SetUp
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, scan, write
+from tests.contract import LinearStore
+from tests.contract.documents import entry, scan, write
 
 if TYPE_CHECKING:
     from es_simhash.contract import Row, Store

@@ -2,11 +2,11 @@
 
 import click
 
-from es_simhash.cli.help import Group
 from es_simhash.cli.seen.changes import add, forget, rebuild
 from es_simhash.cli.seen.init import init
 from es_simhash.cli.seen.unseen import unseen
 from es_simhash.cli.seen.users import clear, remove, rotate, stats
+from es_simhash.console.help import Group
 
 EPILOG = """\b
 Exit codes of the seen commands:

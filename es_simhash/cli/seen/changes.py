@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
-from es_simhash.cli.help import Command
-from es_simhash.cli.input import Input, input_options, input_paths
-from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.cli.seen.lines import apply_lines
 from es_simhash.client import SeenItems
+from es_simhash.console.exits import SOME_NOT_DONE, STOPPED_BY_ERROR
+from es_simhash.console.help import Command
+from es_simhash.console.input import Input, input_options, input_paths
+from es_simhash.console.options import client_options, json_option, store_options
+from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.errors import InputError, SimhashError
 from es_simhash.ingest.ids import FirstPlaces
 

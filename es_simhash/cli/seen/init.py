@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.cli.help import Command
-from es_simhash.cli.options import client_options, store_options
-from es_simhash.cli.output import echo
 from es_simhash.client import SeenItems
+from es_simhash.console.help import Command
+from es_simhash.console.options import client_options, store_options
+from es_simhash.console.output import echo
 
 _DEFAULT = SeenConfig()
 _MESSAGES = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.seen import user_id
-from es_simhash.cli.output import echo, print_json
+from es_simhash.console.output import echo, print_json
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.lines import parsed
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from es_simhash.bloom import Item
-    from es_simhash.cli.input import Input
+    from es_simhash.console.input import Input
     from es_simhash.lines import Line
     from es_simhash.verbs.seen import SeenReport
 

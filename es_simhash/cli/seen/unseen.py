@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from es_simhash.cli.exits import exit_unless_all_done
-from es_simhash.cli.help import Command
-from es_simhash.cli.input import Input, input_options, input_paths
-from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import echo, print_json
 from es_simhash.cli.seen.lines import by_user, check_entry, each_batch, report_failed, report_rejected
 from es_simhash.client import SeenItems
+from es_simhash.console.exits import exit_unless_all_done
+from es_simhash.console.help import Command
+from es_simhash.console.input import Input, input_options, input_paths
+from es_simhash.console.options import client_options, json_option, store_options
+from es_simhash.console.output import echo, print_json
 from es_simhash.errors import FilterFormatError
 from es_simhash.lines import parsed
 from es_simhash.verbs.seen import USERS

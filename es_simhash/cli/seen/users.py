@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from es_simhash.cli.exits import SOME_NOT_DONE
-from es_simhash.cli.help import Command
-from es_simhash.cli.options import client_options, json_option, store_options
-from es_simhash.cli.output import count_of, echo, print_json
 from es_simhash.client import SeenItems
+from es_simhash.console.exits import SOME_NOT_DONE
+from es_simhash.console.help import Command
+from es_simhash.console.options import client_options, json_option, store_options
+from es_simhash.console.output import count_of, echo, print_json
 
 
 @click.command(cls=Command)

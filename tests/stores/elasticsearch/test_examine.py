@@ -12,6 +12,7 @@ from es_simhash import Documents, Scheme
 from es_simhash.stores.elasticsearch.disk_room import disk_check
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.server import Disk
+from es_simhash.tools.doctor import doctor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,7 +183,7 @@ def test_doctor_finds_each_broken_set_up_and_says_what_to_do(elasticsearch_url: 
             index = f"{index_name}-{number}"
             try:
                 make(client, index)
-                diagnosis = Documents(client, index=index, scheme=Scheme()).doctor()
+                diagnosis = doctor(Documents(client, index=index, scheme=Scheme()))
                 lines = [check for check in diagnosis.checks if check.name == name]
                 assert [check.status for check in lines] == [status], (kind, diagnosis)
                 assert says.format(index=index) in lines[0].text, (kind, diagnosis)
@@ -205,14 +206,14 @@ def test_doctor_finds_no_problem_in_an_index_that_was_set_up_also_behind_an_alia
         ready(client, index_name)
         client.indices.put_alias(index=index_name, name=f"{index_name}-alias")
         for name in (index_name, f"{index_name}-alias"):
-            diagnosis = Documents(client, index=name).doctor()
+            diagnosis = doctor(Documents(client, index=name))
             # The node of the tests has no security, and its disk may be rather full.
             not_ok = [check for check in diagnosis.checks if check.status != "ok" and check.name != "disk"]
             assert [(check.name, check.status) for check in not_ok] in ([], [("privileges", "not tried")])
 
 
 def test_doctor_says_that_a_server_cannot_be_reached_and_names_what_was_not_tried() -> None:
-    diagnosis = Documents("http://127.0.0.1:1/news").doctor()
+    diagnosis = doctor(Documents("http://127.0.0.1:1/news"))
     assert not diagnosis.ok
     (problem,) = [check for check in diagnosis.checks if check.status == "problem"]
     assert (problem.name, "check the address" in problem.text) == ("server", True)

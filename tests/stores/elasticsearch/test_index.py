@@ -20,7 +20,7 @@ from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.handlers import steps
 from es_simhash.stores.elasticsearch.responses import check_complete
-from es_simhash.testing.documents import candidates, entry, find_by_keys, flip, near, write
+from tests.contract.documents import candidates, entry, find_by_keys, flip, near, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

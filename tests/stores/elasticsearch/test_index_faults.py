@@ -14,7 +14,7 @@ from es_simhash.errors import AccessDenied, NotSetUp, StoreError, StoreUnavailab
 from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.handlers import steps
-from es_simhash.testing.documents import entry
+from tests.contract.documents import entry
 
 if TYPE_CHECKING:
     from es_simhash.contract import Request

@@ -45,7 +45,7 @@ from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.failures import ShardsAway
 from es_simhash.stores.elasticsearch.handlers import steps
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, SEEN
-from es_simhash.testing.documents import entry
+from tests.contract.documents import entry
 
 if TYPE_CHECKING:
     from es_simhash.contract import Request

@@ -12,8 +12,8 @@ from es_simhash import Documents
 from es_simhash.contract import Annotate, Candidates, Fetch, Probe, Remove, SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.testing import LinearStore
-from es_simhash.testing.documents import entry, scan, write
+from tests.contract import LinearStore
+from tests.contract.documents import entry, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

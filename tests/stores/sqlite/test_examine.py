@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents, Scheme
+from es_simhash.tools.doctor import doctor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +86,7 @@ def test_doctor_finds_each_broken_file_and_says_what_to_do(kind: str, tmp_path: 
     make(path)
     before = sorted(tmp_path.iterdir())
     with Documents(f"sqlite:///{path}", scheme=Scheme()) as documents:
-        diagnosis = documents.doctor()
+        diagnosis = doctor(documents)
     lines = [check for check in diagnosis.checks if check.name == name]
     assert [check.status for check in lines] == [status], diagnosis
     assert says in lines[0].text
@@ -99,17 +100,17 @@ def test_doctor_says_what_the_user_may_not_write(tmp_path: Path) -> None:
     ready(path)
     path.chmod(0o400)
     with Documents(f"sqlite:///{path}") as documents:
-        (rights,) = [check for check in documents.doctor().checks if check.name == "rights"]
+        (rights,) = [check for check in doctor(documents).checks if check.name == "rights"]
     assert (rights.status, "may not write the file" in rights.text) == ("advice", True)
 
 
 def test_doctor_of_a_file_in_a_missing_folder_names_the_folder(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'none' / 'news.db'}") as documents:
-        (file,) = [check for check in documents.doctor().checks if check.name == "file"]
+        (file,) = [check for check in doctor(documents).checks if check.name == "file"]
     assert (file.status, str(tmp_path / "none") in file.text) == ("problem", True)
 
 
 def test_doctor_finds_no_problem_in_a_file_that_was_set_up(tmp_path: Path) -> None:
     ready(tmp_path / "news.db")
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
-        assert documents.doctor().ok
+        assert doctor(documents).ok

@@ -1,0 +1,203 @@
+"""Input files: texts, and documents with a progress bar on standard error."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from es_simhash.console.first_lines import checked_start
+from es_simhash.console.help import INPUT, option
+from es_simhash.console.options import collect_options
+from es_simhash.console.output import display
+from es_simhash.console.progress import Progress
+from es_simhash.errors import InputError
+from es_simhash.files import is_same_file
+from es_simhash.input import FORMATS, checked_encoding, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from es_simhash.console.first_lines import Check
+    from es_simhash.lines import Line
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_PROGRESS_LINES = 63
+"""The progress bar is moved before each 64th line: a mask for its number."""
+
+
+def input_paths(files: tuple[str, ...], advice: str = "name a file of documents, or pipe them in") -> tuple[str, ...]:
+    """Return the paths of the input files, or ``-`` (standard input) if there are none. Each file can be opened.
+
+    :param advice: what to do if there are no files and standard input is a terminal.
+    :raises InputError: if a file cannot be read. Nothing is done with the other files then.
+    """
+    if not files and sys.stdin.isatty():
+        raise click.UsageError(f"no input: {advice}")
+    for path in files:
+        if path != "-" and not Path(path).is_fifo():  # a pipe can be opened only once
+            open_input(path).close()
+    return files or ("-",)
+
+
+_SQLITE = ("--store", "--resume")
+"""The options that name an SQLite file."""
+_BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite adds to the name of a file for the files beside it."""
+
+
+def check_different_files(named: Mapping[str, str | None], inputs: Iterable[str]) -> None:
+    """Check that the files of a command are different files. It would write over its input, or over its own output.
+
+    SQLite puts further files beside a store and a checkpoint. These are checked too.
+
+    :param named: a path for each option that names a file to write; None for an option without a file.
+    :param inputs: paths of the input files.
+    :raises InputError: if two of them are one file, by one name or by two.
+    """
+    written = [
+        (name, path + suffix)
+        for name, path in named.items()
+        if path is not None
+        for suffix in ("", *(_BESIDE if name in _SQLITE else ()))
+    ]
+    for position, (name, path) in enumerate(written):
+        others = [*written[position + 1 :], *(("the input", input) for input in inputs)]
+        for other, other_path in others:
+            if is_same_file(path, other_path):
+                raise InputError(f"{name} and {other} are one file, {display(path)}: name two files")
+
+
+def open_input(path: str) -> IO[bytes]:
+    """Open a file in binary mode, or standard input for ``-``.
+
+    :raises InputError: if the file cannot be opened.
+    """
+    try:
+        return click.open_file(path, "rb")
+    except OSError as error:
+        raise InputError(f"cannot read {display(path)}: {error.strerror}") from error
+
+
+def read_text(path: str) -> str:
+    """Return the text of a file, or of standard input for ``-``.
+
+    :raises InputError: if the file cannot be read or is not UTF-8.
+    """
+    with open_input(path) as stream, _reading(path):
+        data: bytes = stream.read()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{display(path)} is not UTF-8 at byte {error.start + 1}: convert it to UTF-8") from error
+
+
+def input_options(command: F) -> F:
+    """Add the options that say how files are read, as the argument ``reading``: keywords of :class:`Input`."""
+    decorated: F = _collect_reading(command)  # type: ignore[assignment]
+    return decorated
+
+
+def _check_encoding(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    try:
+        return checked_encoding(value)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+_collect_reading = collect_options(
+    "reading",
+    ("format", "encoding"),
+    [
+        option(
+            "--format",
+            section=INPUT,
+            type=click.Choice(FORMATS),
+            help="Format of the input. jsonl: one JSON object on each line. json: an array of objects. Files "
+            "compressed by gzip, bzip2, xz or zstd are recognised.  [default: by suffix and content]",
+        ),
+        option(
+            "--encoding",
+            section=INPUT,
+            metavar="NAME",
+            default="utf-8",
+            show_default=True,
+            callback=_check_encoding,
+            help="Encoding of the input, such as gb18030.",
+        ),
+    ],
+)
+
+
+@dataclass(frozen=True)
+class Input:
+    """The files of a command, and how they are read.
+
+    :param paths: paths of the files; ``-`` is standard input.
+    :param format: one of FORMATS; None to find it by suffix and content.
+    """
+
+    paths: tuple[str, ...]
+    format: str | None = None
+    encoding: str = "utf-8"
+
+    @property
+    def names(self) -> str:
+        """The names of the files, for messages."""
+        return ", ".join(map(display, self.paths))
+
+    def progress(self, noun: str = "documents", *, quiet: bool = False) -> Progress:
+        """Return a progress bar. It shows nothing if standard error is not a terminal.
+
+        :param noun: what the input holds, in the plural.
+        """
+        sizes_known = all(Path(path).is_file() for path in self.paths)
+        total = sum(Path(path).stat().st_size for path in self.paths) if sizes_known else None
+        return Progress(total, noun, quiet=quiet)
+
+    def lines(self, progress: Progress, check: Check) -> Iterator[Line]:
+        """Yield the documents of all files, not yet parsed. Only one file is open at a time.
+
+        :param progress: moved on by the bytes that are read.
+        :param check: raises InputError if a line cannot be used. It is called for the first lines of each file, until
+            one can be used.
+        :raises InputError: if a file cannot be read to its end, or if none of its first lines can be used.
+        """
+        for path in self.paths:
+            with open_input(path) as stream, _reading(path):
+                name = display(path)
+                lines = checked_start(lines_of(stream, name, self.format, self.encoding), check, name)
+                yield from lines if progress.disable else _moving(progress, stream, lines)
+
+
+def _moving(progress: Progress, stream: IO[bytes], lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines of a stream, and move a progress bar to the position in the stream."""
+    moved = 0
+    for number, line in enumerate(lines):
+        if not number & _PROGRESS_LINES:
+            moved = _move(progress, stream, moved)
+        yield line
+    _move(progress, stream, moved)
+
+
+def _move(progress: Progress, stream: IO[bytes], moved: int) -> int:
+    """Move a progress bar to the position in a file, and return the position. A pipe has none."""
+    if not stream.seekable():
+        return 0
+    position = stream.tell()
+    progress.update(position - moved)
+    return position
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Turn an OSError into an InputError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot read {display(path)} to its end: {error.strerror}") from error

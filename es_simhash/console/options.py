@@ -1,0 +1,343 @@
+"""Options that several commands share, and the functions that check their values."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from es_simhash.console.help import CONNECTION, DUPLICATES, OWN, AddOption, option
+from es_simhash.console.output import show_details
+from es_simhash.errors import InputError
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.retries import DEADLINE
+from es_simhash.search.times import LONGEST
+from es_simhash.similarity.measures import MEASURES
+from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
+from es_simhash.stores import address
+from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX, default_address
+from es_simhash.verbs.seen import SEEN_DEADLINE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+F = TypeVar("F", bound="Callable[..., Any]")
+Command: TypeAlias = "Callable[..., None]"
+
+
+# --- the store ---------------------------------------------------------------------------------------------
+
+
+def _check_timeout(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value <= 86_400:  # also false for nan
+        raise click.BadParameter(f"{value:g} is not a time to wait: use a number of seconds above 0, up to 86400")
+    return value
+
+
+def _store_option(default: str) -> AddOption:
+    return click.option(
+        "--store",
+        metavar="URL",
+        help="The store: sqlite:///path/to.db, http://host:port/index, or opensearch+http://host:port/index. With a "
+        "password: https://user:password@host:port/index. Several hosts: host:port,host:port. With ?routing=VALUE at "
+        "the end: only the documents of this routing value. A URL without an index means the index "
+        f"{DEFAULT_INDEX}; for the seen commands {USERS_INDEX}.  [default: {default}]",
+    )
+
+
+_CONNECTION_OPTIONS = [
+    option(
+        "--api-key",
+        section=CONNECTION,
+        metavar="KEY",
+        help="API key for Elasticsearch.  [default: $ELASTIC_API_KEY]",
+    ),
+    option(
+        "--ca-certs",
+        section=CONNECTION,
+        metavar="FILE",
+        help="Certificate of the authority that signed the server's certificate.",
+    ),
+    option("--no-verify-certs", section=CONNECTION, is_flag=True, help="Accept any certificate. For tests only."),
+    option(
+        "--timeout",
+        section=CONNECTION,
+        metavar="SECONDS",
+        type=float,
+        callback=_check_timeout,
+        help="How long to wait for each answer of the store.  [default: 10]",
+    ),
+    option(
+        "--deadline",
+        section=CONNECTION,
+        metavar="SECONDS",
+        type=click.FloatRange(0, 86_400),
+        help="How long to retry a request while the store is busy or cannot be reached.  "
+        f"[default: {DEADLINE:g}; for the seen commands {SEEN_DEADLINE:g}]",
+    ),
+]
+
+
+def _log_more(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        show_details()
+
+
+_verbose_option = click.option(
+    "--verbose",
+    is_flag=True,
+    expose_value=False,
+    callback=_log_more,
+    help="Log each request to a server and each batch on standard error.",
+)
+
+
+def store_options(command: F) -> F:
+    """Add the options that name a store and how to reach it: the arguments of :func:`client_options`."""
+    return _with_store_options(command, f"$ELASTICSEARCH_URL, else {DEFAULT_ADDRESS}")
+
+
+def optional_store_options(command: F) -> F:
+    """:func:`store_options` for a command that needs no store: it opens one only if ``--store`` names one."""
+    return _with_store_options(command, "none")
+
+
+def connection_options(command: F) -> F:
+    """Add the options of :func:`store_options` without the store itself, for a command that names several stores."""
+    for add_option in reversed([*_CONNECTION_OPTIONS, _verbose_option]):
+        command = add_option(command)
+    return command
+
+
+def _with_store_options(command: F, default: str) -> F:
+    return _store_option(default)(connection_options(command))  # type: ignore[no-any-return]
+
+
+def client_options(
+    store: str | None,
+    api_key: str | None,
+    ca_certs: str | None,
+    no_verify_certs: bool,
+    timeout: float | None,
+    deadline: float | None,
+) -> tuple[str | None, dict[str, Any]]:
+    """Return the store's address, and the other arguments of Documents and SeenItems that :func:`store_options` set.
+
+    :raises InputError: if an option is for servers, and the store is an SQLite file.
+    """
+    if (store or default_address()).startswith("sqlite:"):
+        given = {
+            "--api-key": api_key is not None,
+            "--ca-certs": ca_certs is not None,
+            "--no-verify-certs": no_verify_certs,
+            "--timeout": timeout is not None,
+        }
+        if wrong := ", ".join(flag for flag, is_given in given.items() if is_given):
+            raise InputError(f"{wrong} given with an SQLite file: use these with Elasticsearch or OpenSearch only")
+    options: dict[str, Any] = {
+        "api_key": api_key,
+        "ca_certs": ca_certs,
+        "request_timeout": timeout,
+        "deadline": deadline,
+    }
+    if no_verify_certs:
+        options |= {"verify_certs": False, "ssl_show_warn": False}
+    return store, {name: value for name, value in options.items() if value is not None}
+
+
+def sqlite_file(store: str | None) -> str | None:
+    """Return the path of the file that the address of a store names; None if it names something else.
+
+    :param store: None for the default store.
+    """
+    return address.sqlite_file(store)
+
+
+# --- several options as one argument -----------------------------------------------------------------------
+
+
+def collect_options(
+    argument: str, names: tuple[str, ...], options: list[AddOption], collect: Callable[..., Any] = dict
+) -> Callable[[Command], Command]:
+    """Add options to a command, and pass their values to it as one argument.
+
+    :param argument: name of the command function's parameter.
+    :param names: names of the values.
+    :param collect: makes the argument of the values, which it gets as keywords; by default a dict.
+    """
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_dict(**values: Any) -> None:
+            collected = {name: values.pop(name) for name in names}
+            command(**{argument: collect(**collected)}, **values)
+
+        decorated: Command = with_dict
+        for add_option in reversed(options):
+            decorated = add_option(decorated)
+        return decorated
+
+    return decorate
+
+
+# --- which documents are near-duplicates -------------------------------------------------------------------
+
+_SCHEME_128 = Scheme(bits=128)
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+def _parse_max_distance(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    """Return a number of bits, or the name of an exact mode."""
+    if value is None or value in EXACT:
+        return value
+    bits: int = click.IntRange(0, _SCHEME_128.max_distance).convert(value, parameter, context)  # type: ignore[arg-type]
+    return bits
+
+
+def _parse_fields(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
+    """Return the names of fields that are separated by commas."""
+    if value is None:
+        # Some versions of click call this before they look for required options that are missing.
+        if parameter.required and not context.resilient_parsing:
+            raise click.MissingParameter(ctx=context, param=parameter)
+        return None
+    return [field.strip() for field in value.split(",")]
+
+
+def _parse_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
+    """Return a length of time such as ``12h``, ``7d`` or ``2w``."""
+    if value is None:
+        return None
+    number, unit = value[:-1], _UNITS.get(value[-1:])
+    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 6 or int(number) * unit > LONGEST:
+        raise click.BadParameter(
+            f"{value!r} is not a duration: use a whole number of hours, days or weeks, such as 12h, 7d or 2w, up to "
+            f"{LONGEST.days}d"
+        )
+    return int(number) * unit
+
+
+def text_field_option(help: str, default: str | None = "text", section: str = OWN) -> AddOption:
+    """Return the option ``--text-field``: a list of field names.
+
+    :param help: what the field holds.
+    :param default: None if the option is required.
+    """
+    help += " Several fields, such as title,body, are joined."
+    # An explicit default=None is a value for click 8.3 and later: a required option would never be missing.
+    more: dict[str, Any] = {"required": True} if default is None else {"default": default, "show_default": True}
+    return option("--text-field", section=section, metavar="FIELDS", callback=_parse_fields, help=help, **more)
+
+
+stored_text_field_option = text_field_option(
+    "For --confirm: field that holds the text of a stored document.", section=DUPLICATES
+)
+
+
+confirm_option = option(
+    "--confirm",
+    section=DUPLICATES,
+    metavar="S",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Near-duplicates have a text similarity of at least S too, above 0, up to 1. Try 0.8.",
+)
+measure_option = option(
+    "--similarity",
+    "measure",
+    section=DUPLICATES,
+    type=click.Choice(MEASURES),
+    default=MEASURES[0],
+    show_default=True,
+    help="How --confirm measures the similarity. jaccard: of character shingles. containment: the share of the shorter "
+    "text's shingles that the longer text has, for a copy that was cut or stands inside other text. cosine: of "
+    "weighted words. levenshtein: edits, for short texts.",
+)
+numbers_option = option(
+    "--numbers-agree",
+    section=DUPLICATES,
+    is_flag=True,
+    help="For --confirm: texts with other numbers are no duplicates, such as the notices of two days.",
+)
+_TEXT_RULE_OPTIONS = [confirm_option, measure_option, numbers_option]
+_WITHIN_OPTIONS = [
+    option(
+        "--within",
+        section=DUPLICATES,
+        metavar="DURATION",
+        callback=_parse_duration,
+        help="Only documents whose times differ by at most this can be duplicates: 12h, 7d or 2w. Use it with "
+        "--time-field.",
+    ),
+    option(
+        "--time-field",
+        section=DUPLICATES,
+        metavar="FIELD",
+        help="For --within: field that holds the time of a document, such as 2024-05-01 or 2024-05-01T08:30:00+08:00, "
+        "or milliseconds since 1970.",
+    ),
+]
+_RULE_OPTIONS = [
+    option(
+        "--max-distance",
+        section=DUPLICATES,
+        metavar="K",
+        callback=_parse_max_distance,
+        help="Near-duplicates have fingerprints that differ in at most K bits. "
+        f"K is 0 to {DEFAULT.max_distance} for {DEFAULT.bits} bits, and 0 to {_SCHEME_128.max_distance} for "
+        f"{_SCHEME_128.bits} bits. Or an exact mode: 'fingerprint' finds equal fingerprints, 'digest' finds only exact "
+        f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K, and with keys any]",
+    ),
+    *_TEXT_RULE_OPTIONS,
+]
+
+_TEXT_RULE_NAMES = ("confirm", "measure", "numbers_agree")
+_RULE_NAMES = ("max_distance", *_TEXT_RULE_NAMES)
+
+
+def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
+    """Add the options that define a near-duplicate, as the argument ``rule``: a DuplicateRule.
+
+    :param text_field: the option ``--text-field``.
+    """
+    names = ("text_field", *_RULE_NAMES, "within", "time_field")
+    return collect_options("rule", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], DuplicateRule)
+
+
+pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, DuplicateRule)
+"""Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
+text_rule_options = collect_options("rule", _TEXT_RULE_NAMES, _TEXT_RULE_OPTIONS, DuplicateRule)
+"""Add the options by which texts confirm a near-duplicate, as the argument ``rule``: a DuplicateRule."""
+
+
+# --- filters and output ------------------------------------------------------------------------------------
+
+
+def parse_filter(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:
+    """Return the filter that a JSON text holds."""
+    if value is None:
+        return None
+    example = """use a JSON object, such as '{"term": {"lang": "zh"}}'"""
+    try:
+        filter = json.loads(value)
+    except ValueError as error:
+        raise click.BadParameter(f"not JSON ({error}): {example}") from error
+    except RecursionError as error:
+        raise click.BadParameter(f"nested too deeply: {example}") from error
+    if not isinstance(filter, dict):
+        raise click.BadParameter(f"not a JSON object: {example}")
+    return filter
+
+
+def filter_option(help: str, section: str = OWN) -> AddOption:
+    """Return the option ``--filter``: a query clause as JSON."""
+    return option("--filter", section=section, metavar="JSON", callback=parse_filter, help=help)
+
+
+quiet_option = click.option(
+    "--quiet", is_flag=True, help="Print only errors and what was rejected: no progress, no duplicates, no counts."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on standard output.")

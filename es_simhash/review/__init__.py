@@ -1,1 +1,0 @@
-"""What does a person check? Groups with their sizes, the words in which two texts differ, labels, and the report."""

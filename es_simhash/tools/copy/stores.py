@@ -1,0 +1,53 @@
+"""The two stores of a copy: set up the new one, and give it the alias of the old one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from es_simhash.errors import InputError, SchemeMismatch, count_of
+from es_simhash.search.keys import checked_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_simhash import Documents
+
+
+def setup_for_copy(documents: Documents, *, keys: Sequence[str] = ()) -> str:
+    """Set up the new store of a copy. A store that does not fit is not changed.
+
+    :param keys: the kinds of keys that it has, or gets.
+    :returns: ``created``, ``added`` or ``unchanged``.
+    :raises SchemeMismatch: if it was set up with another Scheme.
+    :raises InputError: if it has documents that lack these keys.
+    """
+    kinds = checked_kinds(keys)
+    name, store = documents.name, documents.store
+    stored = store.describe()
+    scheme = documents.fingerprinter().scheme
+    if stored is not None and stored != scheme:
+        raise SchemeMismatch(
+            f"{name} has the Scheme {stored.version}, and the copy needs {scheme.version}: copy to a new index or "
+            "file (--to), or choose the Scheme that it has"
+        )
+    location = store.locate()
+    if location.documents and (missing := sorted(set(kinds) - set(store.describe_keys().kinds))):
+        raise InputError(
+            f"{name} has {count_of(location.documents, 'document')} without the keys {', '.join(missing)}: copy to "
+            "a new index or file (--to), or choose the keys that it has (--keys)"
+        )
+    return documents.setup(keys=kinds)
+
+
+def switch_alias(documents: Documents, alias: str, to: str, *, check: bool = False) -> None:
+    """Take an alias from the indices of a store and give it to another index, in one request.
+
+    A search through the alias finds the old index or the new one, never both or none. If the other index alone has
+    the alias already, nothing is done. Elasticsearch and OpenSearch only.
+
+    :param documents: in the index that has the alias.
+    :param to: name of the other index. It is on the same server.
+    :param check: change nothing; the other index may not exist yet.
+    :raises InputError: if the indices of this store do not have the alias, or if others have it too.
+    """
+    documents.store.switch_alias(alias, to, check)

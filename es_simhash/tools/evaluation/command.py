@@ -1,0 +1,181 @@
+"""``es-simhash evaluate``: find the best max_distance for labelled pairs, or draw pairs to label."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from es_simhash.console.exits import SOME_NOT_DONE
+from es_simhash.console.first_lines import object_of
+from es_simhash.console.help import Command, option
+from es_simhash.console.input import Input, input_options, input_paths
+from es_simhash.console.options import (
+    filter_option,
+    json_option,
+    optional_store_options,
+    text_field_option,
+    text_rule_options,
+)
+from es_simhash.console.output import count_of, echo, print_json
+from es_simhash.console.scheme import make_fingerprinter, open_documents, scheme_options
+from es_simhash.errors import InputError
+from es_simhash.tools.evaluation.evaluate import evaluate as evaluate_pairs
+from es_simhash.tools.evaluation.labelled_pairs import PairReader
+from es_simhash.tools.evaluation.output import json_form, table_lines
+from es_simhash.tools.evaluation.plot import check_plot, plot
+from es_simhash.tools.evaluation.sample import pairs_to_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_simhash import Documents
+    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.tools.evaluation.evaluate import LabelledPair
+
+SAMPLE = "Draw pairs to label"
+_STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")
+
+
+@click.command(cls=Command)
+@click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
+@click.option("--truth", metavar="T", type=float, help='A pair with a "similarity" of at least T counts as duplicates.')
+@text_rule_options
+@click.option(
+    "--plot", "picture", metavar="FILE", help="Also draw the result: a .png or .svg file. Needs es-simhash[plot]."
+)
+@json_option
+@option(
+    "--sample",
+    section=SAMPLE,
+    metavar="N",
+    type=click.IntRange(1),
+    help="Draw N pairs from the store for labelling, and do not evaluate.",
+)
+@option(
+    "--seed",
+    section=SAMPLE,
+    metavar="NUMBER",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Another seed draws other pairs.",
+)
+@text_field_option("Field that holds the text of a stored document.", section=SAMPLE)
+@filter_option("Draw only documents that match this query clause.", section=SAMPLE)
+@input_options
+@optional_store_options
+@scheme_options
+def evaluate(
+    files: tuple[str, ...],
+    truth: float | None,
+    rule: DuplicateRule,
+    picture: str | None,
+    sample: int | None,
+    seed: int,
+    text_field: list[str],
+    filter: dict[str, Any] | None,
+    as_json: bool,
+    reading: dict[str, Any],
+    **choices: Any,
+) -> None:
+    """Find the best max_distance from pairs that you have labelled.
+
+    For each max_distance k it prints precision, recall and F1. With --confirm it prints them three times: for
+    fingerprints alone, for fingerprints and texts, and for keys and texts; and it lists the duplicates that keys do not
+    find. PAIRS are JSON lines, or the rows of a table. A line names two texts or two stored documents:
+
+    \b
+    {"a": "TEXT", "b": "TEXT", "duplicate": true}
+    {"a_id": "news-1", "b_id": "news-2", "duplicate": 0}
+    {"a": "TEXT", "b": "TEXT", "similarity": 0.87}   needs --truth 0.8
+
+    A bad line is reported with its place and skipped. Ids and --sample need --store. With --store, the Scheme is that
+    of the store, and a line with ids uses the stored fingerprints. Without --store, a line with texts and ids uses the
+    texts.
+
+    \b
+    es-simhash evaluate pairs.jsonl
+    es-simhash evaluate pairs.jsonl --confirm 0.8 --bits 128 --plot curve.png
+    es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
+    es-simhash evaluate labelled.jsonl --store sqlite:///news.db
+
+    \f
+    Precision is undefined ('-', in JSON null) if no pair is predicted as duplicates. F1 is 0 if no prediction is right.
+    The command chooses the k with the highest F1; of several, the smallest. A text that is too short for a fingerprint
+    is found at every k if it is an exact duplicate, and else only by keys.
+
+    --sample prints lines {"a_id", "b_id", "distance", "a", "b"}. Add "duplicate" to each line. It draws the same number
+    of pairs at each distance from 0 to 7 (for 128 bits from 0 to 15). So precision is that of these pairs, not of the
+    store. Recall ignores duplicates that are farther apart than 7 bits (15). The same seed draws the same pairs. A
+    document takes about 400 bytes of memory. If there are more than a million documents, it takes a random million.
+    """
+    store = {name: choices.pop(name) for name in _STORE_ARGUMENTS}
+    if sample is not None and (files or picture is not None or rule.confirm is not None or truth is not None):
+        raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --confirm and --plot")
+    if sample is not None and store["store"] is None:
+        raise click.UsageError("--sample draws pairs from a store: name the store (--store URL)")
+    if picture is not None:
+        check_plot(picture)
+    with ExitStack() as stack:
+        documents = None
+        if store["store"] is not None:
+            documents = stack.enter_context(open_documents(**store, **choices))
+        if sample is not None and documents is not None:
+            _print_sample(documents, sample, text_field, filter, seed)
+            return
+        fingerprinter = documents.fingerprinter() if documents else make_fingerprinter(**choices)
+        reader = PairReader(fingerprinter, truth, rule, documents.fetch if documents else None)
+        paths = input_paths(files, "name a file of labelled pairs, or pipe them in")
+        pairs = _Pairs(reader, Input(paths, **reading))
+        evaluation = evaluate_pairs(pairs.usable(), fingerprinter.scheme)
+    if picture is not None:
+        plot(evaluation, picture)
+    if as_json:
+        print_json(json_form(evaluation, rule, pairs.rejected))
+    else:
+        for line in table_lines(evaluation, rule):
+            echo(line)
+    if pairs.rejected:
+        sys.exit(SOME_NOT_DONE)
+
+
+class _Pairs:
+    """The labelled pairs in files. Reports and counts the lines that cannot be used."""
+
+    def __init__(self, reader: PairReader, source: Input) -> None:
+        self.rejected = 0
+        self._reader = reader
+        self._source = source
+
+    def usable(self) -> Iterator[LabelledPair]:
+        """Yield the pairs.
+
+        :raises InputError: at the end, if there was none.
+        """
+        used = 0
+        with self._source.progress("pairs") as progress:
+            for pair in self._reader.read(self._source.lines(progress, object_of)):
+                progress.done()
+                if isinstance(pair, str):
+                    self.rejected += 1
+                    progress.clear()
+                    echo(f"rejected: {pair}", err=True)
+                else:
+                    used += 1
+                    yield pair
+        if not used:
+            example = '{"a": "…", "b": "…", "duplicate": true}'
+            raise InputError(f"no usable pairs in {self._source.names}: give lines such as {example}")
+
+
+def _print_sample(documents: Documents, size: int, fields: list[str], filter: dict[str, Any] | None, seed: int) -> None:
+    drawn: dict[int, int] = {}
+    for pair in pairs_to_label(documents, size, fields, filter, seed):
+        print_json(asdict(pair))
+        drawn[pair.distance] = drawn.get(pair.distance, 0) + 1
+    by_distance = ", ".join(f"{count} at {count_of(distance, 'bit')}" for distance, count in drawn.items())
+    echo(f"{count_of(sum(drawn.values()), 'pair')}: {by_distance}", err=True)

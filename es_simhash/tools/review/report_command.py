@@ -1,0 +1,133 @@
+"""``es-simhash report``: write a page on which a person can check the groups."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+from tqdm import tqdm
+
+from es_simhash.console.help import Command
+from es_simhash.console.options import filter_option, rule_options, store_options, text_field_option
+from es_simhash.console.output import count_of, echo
+from es_simhash.console.progress import show_stages
+from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash.errors import InputError
+from es_simhash.files import open_for_owner
+from es_simhash.tools.review.findings import review as find
+from es_simhash.tools.review.groups_command import title_field_option
+from es_simhash.tools.review.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from es_simhash import Documents
+    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.tools.review.findings import Review
+
+_FETCHED = 100
+"""Documents that are fetched at once, in whole groups."""
+
+
+@click.command(cls=Command)
+@click.option("--out", metavar="FILE", default="report.html", show_default=True, help="File of the page.")
+@click.option(
+    "--groups",
+    metavar="N",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    help="Show the N largest groups.",
+)
+@click.option(
+    "--members",
+    metavar="N",
+    type=click.IntRange(2, 100),
+    default=6,
+    show_default=True,
+    help="Members shown of each group.",
+)
+@title_field_option
+@rule_options(text_field_option("Field that holds the text of a stored document."))
+@filter_option("Report only documents that match this query clause.")
+@store_options
+@scheme_options
+def report(
+    out: str,
+    groups: int,
+    members: int,
+    title_field: str | None,
+    rule: DuplicateRule,
+    filter: dict[str, Any] | None,
+    **store: Any,
+) -> None:
+    """Write an HTML page for checking the groups of duplicates.
+
+    The page has counts, histograms of the sizes of the groups and of the distances from their heads, the largest groups
+    with the differing words marked, and pairs just outside the rule. It needs no network and runs no script. Use the
+    same --max-distance and --confirm as for the ingest: they decide what is outside the rule.
+
+    The page holds texts of your documents. Only you can read the file.
+
+    \b
+    es-simhash report --store http://localhost:9200/news --out report.html
+    es-simhash report --confirm 0.8 --groups 1000 --title-field title
+    """
+    with open_documents(**store) as documents:
+        with tqdm(unit=" documents", disable=None, leave=False) as bar:
+            review = find(
+                documents, groups=groups, members=members, filter=filter, progress=show_stages(bar), rule=rule
+            )
+        page = Page(
+            review,
+            documents.fingerprinter().scheme,
+            documents.name,
+            f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
+            rule_in_words(rule, review.max_distance),
+            title_field,
+            rule.text_fields,
+        )
+        try:
+            with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
+                _write(page, review, documents, file)
+        except OSError as error:
+            raise InputError(f"cannot write the report to {out}: {error.strerror or error}") from error
+    totals = review.totals
+    echo(
+        f"{count_of(totals.documents, 'document')}, {count_of(totals.groups, 'group')} with "
+        f"{count_of(totals.members, 'member')}; {count_of(len(review.groups), 'group')} and "
+        f"{count_of(len(review.near_misses), 'near pair')} outside the rule in {out}"
+    )
+
+
+def _write(page: Page, review: Review, documents: Documents, file: IO[str]) -> None:
+    fields = page.text_fields if page.title_field is None else (page.title_field, *page.text_fields)
+
+    def pieces() -> Iterator[str]:
+        yield from page.head()
+        at_once = _FETCHED // max([1, *(len(group.members) for group in review.groups)])
+        for start in range(0, len(review.groups), at_once):
+            some = review.groups[start : start + at_once]
+            ids = {member.id for group in some for member in group.members} | {group.summary.group for group in some}
+            sources = documents.sources(sorted(ids), fields=fields)
+            for index, group in enumerate(some, start):
+                yield from page.group(index, group, sources)
+        misses = review.near_misses
+        ids = {id for miss in misses for id in (miss.a_id, miss.b_id)}
+        yield from page.near_misses(misses, documents.sources(sorted(ids), fields=fields))
+        yield page.foot()
+
+    file.writelines(pieces())
+
+
+def rule_in_words(rule: DuplicateRule, max_distance: int) -> str:
+    """Return the rule in words, for the reader of the page."""
+    words = "exact duplicates only" if max_distance < 0 else f"at most {count_of(max_distance, 'bit')} differ"
+    if rule.confirm is not None:
+        words += f", and the texts have a {rule.measure} similarity of {rule.confirm:g} or more"
+    if rule.numbers_agree:
+        words += " and the same numbers"
+    if rule.within is not None:
+        words += f", within {rule.within}"
+    return words

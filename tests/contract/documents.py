@@ -1,0 +1,115 @@
+"""Short forms of requests on documents, for tests. Fingerprints have 64 bits, unless a test says otherwise."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import (
+    Candidates,
+    Entry,
+    Found,
+    Probe,
+    ReadFingerprints,
+    Refresh,
+    Row,
+    Scan,
+    Store,
+    Write,
+    Written,
+)
+from es_simhash.fingerprinting.scheme import DEFAULT
+from tests.contract.linear import is_near
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from es_simhash.search.keys import KeyQuery
+
+_write_orders = itertools.count(1)
+
+
+def entry(
+    id: str,
+    fingerprint: int | None,
+    *,
+    digest: str | None = None,
+    group: str | None = None,
+    duplicate_of: str | None = None,
+    keys: Sequence[str] | None = None,
+    length: int = 0,
+    **fields: Any,
+) -> Entry:
+    """Return an Entry. Its write order is after that of the Entry before.
+
+    :param digest: None for a digest that no other id has.
+    :param group: None for the document's own id.
+    :param keys: None for a Row without keys, which has no length either.
+    :param fields: the fields of the document.
+    """
+    row = Row(id, fingerprint, digest or f"digest of {id}", group or id, duplicate_of, next(_write_orders))
+    if keys is not None:
+        row = replace(row, keys=tuple(keys), length=length)
+    return Entry(row, json.dumps({"id": id, **fields}))
+
+
+def write(store: Store, *entries: Entry, bits: int = DEFAULT.bits) -> Written:
+    """Write documents, and make them visible to searches."""
+    written = store.perform(Write(entries, bits))
+    store.perform(Refresh())
+    return written
+
+
+def candidates(
+    store: Store, probes: Sequence[Probe], max_distance: int, *, bits: int = DEFAULT.bits, **options: Any
+) -> list[Row]:
+    """Return the candidates for some Probes."""
+    return store.perform(Candidates(tuple(probes), max_distance, bits, **options)).rows
+
+
+def find_by_keys(store: Store, *probes: Probe | KeyQuery, max_distance: int = -1, **options: Any) -> Found:
+    """Return the candidates for some Probes and KeyQueries. A KeyQuery stands for a Probe with this query alone."""
+    each = tuple(probe if isinstance(probe, Probe) else Probe(None, None, (probe,)) for probe in probes)
+    return store.perform(Candidates(each, max_distance, DEFAULT.bits, **options))
+
+
+def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:
+    """Return those candidates for a fingerprint that are within max_distance."""
+    probe = Probe(fingerprint, None)
+    return [row for row in candidates(store, [probe], max_distance) if is_near(row, probe, max_distance)]
+
+
+def scan(store: Store, **options: Any) -> list[Row]:
+    """Return all documents that Scan returns, page by page."""
+    page = store.perform(Scan(**options))
+    rows = list(page.rows)
+    while page.after is not None:
+        page = store.perform(Scan(page.after, **options))
+        rows += page.rows
+    return rows
+
+
+def fingerprints(store: Store, request: ReadFingerprints) -> tuple[set[int], Any]:
+    """Return all fingerprints of a reply, and where the next request goes on; None if the store does not support it."""
+    values: set[int] = set()
+    page = store.perform(request)
+    while page is not None:
+        values.update(page.values)
+        if not page.more:
+            return values, page.after
+        page = store.perform(ReadFingerprints(page.after))
+    return values, None
+
+
+def flip(value: int, bits: Iterable[int]) -> int:
+    """Return a fingerprint in which these bits are flipped, 0 for the lowest."""
+    for bit in bits:
+        value ^= 1 << bit
+    return value
+
+
+def plain(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
+    """Return what stores agree on of Rows, sorted: everything but the write order and the version."""
+    return sorted((r.id, r.fingerprint, r.digest, r.group, r.duplicate_of or "") for r in rows)

@@ -1,0 +1,36 @@
+"""Tests for the requests on the store itself."""
+
+from __future__ import annotations
+
+from es_simhash.contract import CountKeys, Examine, Locate, MeasureSpace, SetUp
+from es_simhash.fingerprinting.scheme import DEFAULT
+from tests.contract.documents import entry, write
+from tests.contract.suite import Suite
+
+
+class HealthContract(Suite):
+    """What is at the store's address, what is wrong with it, and what fills it."""
+
+    def test_a_store_is_located_and_examined_before_and_after_set_up_and_nothing_is_made(self) -> None:
+        store = self.make_store()
+        store.perform(Locate())
+        assert store.perform(Examine())
+        assert store.perform(SetUp(DEFAULT)) == "created", "so nothing was made before"
+        assert (store.perform(Locate()).exists, store.perform(Locate()).documents) == (True, 0)
+        write(store, entry("a", 1), entry("b", None))
+        assert store.perform(Locate()).documents == 2
+        checks = store.perform(Examine())
+        assert [check for check in checks if check.status == "problem"] == []
+        assert len({check.name for check in checks}) == len(checks)
+        assert all(check.text and "\n" not in check.text for check in checks)
+
+    def test_the_most_frequent_keys_come_first_without_those_of_blocks_and_the_bytes_are_known_or_the_reason_is(
+        self,
+    ) -> None:
+        store = self.ready()
+        written = [entry("a", 1, keys=["m1", "m2", "b1"]), entry("b", 2, keys=["m2", "b1"]), entry("c", 3, keys=["m2"])]
+        write(store, *written)
+        assert store.perform(CountKeys(10)) == (("m2", 3), ("m1", 1))
+        assert store.perform(CountKeys(1)) == (("m2", 3),)
+        space = store.perform(MeasureSpace())
+        assert space.reason or (space.total and sum(space.fields.values()) > 0)

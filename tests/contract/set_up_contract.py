@@ -1,0 +1,199 @@
+"""Tests for set-up, for what a store may refuse, and for closing."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Barrier
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from es_simhash.bloom.seen import SeenConfig
+from es_simhash.contract import (
+    Annotate,
+    Candidates,
+    Count,
+    Describe,
+    DescribeSeen,
+    Fetch,
+    FetchUsers,
+    Probe,
+    Refresh,
+    Request,
+    Scan,
+    SetUp,
+    SetUpSeen,
+    UserState,
+    Write,
+)
+from es_simhash.errors import FilterMismatch, InputError, SchemeMismatch, SimhashError, Unsupported
+from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from tests.contract.documents import entry, near, write
+from tests.contract.seen_contract import change
+from tests.contract.suite import Suite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from es_simhash.contract import Store
+
+R = TypeVar("R")
+
+OTHER_SCHEMES = [Scheme(weights="tf"), Scheme(bits=128)]
+OTHER_CONFIGS = [SeenConfig(capacity=50), SeenConfig(generations=3, period=60)]
+
+
+@dataclass(frozen=True)
+class Unknown(Request[None]):
+    """A request that no store knows."""
+
+
+class SetUpContract(Suite):
+    """Set-up, what a store may refuse, and closing."""
+
+    # --- documents -------------------------------------------------------------------------------------------------
+
+    def test_a_new_store_has_no_scheme(self) -> None:
+        assert self.make_store().perform(Describe()) is None
+
+    def test_a_store_keeps_its_scheme_and_a_second_set_up_changes_nothing(self) -> None:
+        store = self.make_store()
+        scheme = Scheme(weights="tf", digest="sha256")
+        assert [store.perform(SetUp(scheme)) for _ in range(2)] == ["created", "unchanged"]
+        assert store.perform(Describe()) == scheme
+
+    def test_another_scheme_is_an_error_and_changes_nothing(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 5))
+        for other in OTHER_SCHEMES:
+            with pytest.raises(SchemeMismatch) as caught:
+                store.perform(SetUp(other))
+            assert store.name in str(caught.value)
+            assert DEFAULT.version in str(caught.value)
+            assert other.version in str(caught.value)
+        assert store.perform(Describe()) == DEFAULT
+        assert self.open_again(store).perform(Describe()) == DEFAULT
+        assert store.perform(SetUp(DEFAULT)) == "unchanged"
+        assert store.perform(Fetch(("a",)))["a"].fingerprint == 5
+        write(store, entry("b", 6))
+        assert {row.id for row in near(store, 5, 3)} == {"a", "b"}
+
+    def test_of_two_programs_that_set_up_with_different_schemes_at_the_same_moment_one_gets_the_error(self) -> None:
+        store = self.make_store()
+        schemes = [Scheme(weights="tf"), Scheme(weights="equal")]
+        replies = at_the_same_moment([store, self.open_again(store)], [SetUp(scheme) for scheme in schemes])
+        (winner,) = [i for i, reply in enumerate(replies) if reply == "created"]
+        assert isinstance(replies[1 - winner], SchemeMismatch)
+        assert store.perform(Describe()) == schemes[winner]
+
+    def test_two_programs_may_set_up_with_the_same_scheme_at_the_same_moment(self) -> None:
+        store = self.make_store()
+        replies = at_the_same_moment([store, self.open_again(store)], [SetUp(DEFAULT)] * 2)
+        assert sorted(replies) == ["created", "unchanged"]
+
+    # --- seen items ------------------------------------------------------------------------------------------------
+
+    def test_seen_items_keep_their_configuration_and_a_second_set_up_changes_nothing(self) -> None:
+        store = self.make_store()
+        assert store.perform(DescribeSeen()) is None
+        config = SeenConfig(capacity=50, error_rate=0.001, generations=3, period=60)
+        assert [store.perform(SetUpSeen(config)) for _ in range(2)] == ["created", "unchanged"]
+        assert store.perform(DescribeSeen()) == config
+
+    def test_another_configuration_of_seen_items_is_an_error_and_changes_nothing(self) -> None:
+        store = self.ready_for_users(SeenConfig())
+        change(store, ann=UserState((b"1",), 1))
+        for other in OTHER_CONFIGS:
+            with pytest.raises(FilterMismatch) as caught:
+                store.perform(SetUpSeen(other))
+            assert store.name in str(caught.value)
+            assert str(other.to_dict()) in str(caught.value)
+        assert store.perform(DescribeSeen()) == SeenConfig()
+        assert self.open_again(store).perform(DescribeSeen()) == SeenConfig()
+        assert store.perform(SetUpSeen(SeenConfig())) == "unchanged"
+        assert store.perform(FetchUsers(("ann",)))["ann"].filters == (b"1",)
+
+    def test_of_two_programs_that_set_up_seen_items_differently_at_the_same_moment_one_gets_the_error(self) -> None:
+        store = self.make_store()
+        requests = [SetUpSeen(config) for config in OTHER_CONFIGS]
+        replies = at_the_same_moment([store, self.open_again(store)], requests)
+        (winner,) = [i for i, reply in enumerate(replies) if reply == "created"]
+        assert isinstance(replies[1 - winner], FilterMismatch)
+        assert store.perform(DescribeSeen()) == OTHER_CONFIGS[winner]
+
+    def test_one_store_may_hold_documents_and_seen_items(self) -> None:
+        store = self.ready()
+        assert store.perform(SetUpSeen(SeenConfig())) in ("added", "created")
+        assert store.perform(Describe()) == DEFAULT
+        assert store.perform(DescribeSeen()) == SeenConfig()
+        with pytest.raises(SchemeMismatch):
+            store.perform(SetUp(OTHER_SCHEMES[0]))
+        with pytest.raises(FilterMismatch):
+            store.perform(SetUpSeen(OTHER_CONFIGS[0]))
+        assert store.perform(Describe()) == DEFAULT
+        assert store.perform(DescribeSeen()) == SeenConfig()
+
+    # --- what a store may refuse -----------------------------------------------------------------------------------
+
+    def test_an_unknown_request_is_unsupported(self) -> None:
+        store = self.ready()
+        with pytest.raises(Unsupported, match="Unknown") as caught:
+            store.perform(Unknown())
+        assert store.name in str(caught.value)
+        assert not caught.value.retryable
+
+    def test_an_unknown_filter_is_an_input_error(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 1))
+        unknown: dict[str, Any] = {"nonsense": {}}
+        requests: list[Request[Any]] = [
+            Candidates((Probe(1, None),), 0, DEFAULT.bits, filter=unknown),
+            Scan(filter=unknown),
+            Count(Scan(filter=unknown)),
+        ]
+        for request in requests:
+            with pytest.raises(InputError):
+                store.perform(request)
+
+    def test_a_document_that_is_refused_is_named_and_the_others_are_written(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 1, n=1))
+        # A store with typed fields may refuse b, because n is a number in a.
+        entries = (entry("b", 2, n={"inner": 1}), entry("c", 3, n=2))
+        written = write(store, *entries)
+        assert written.refused.keys() <= {"b"}
+        assert all(written.refused.values()), "each has a reason"
+        assert not written.busy
+        assert not written.conflicts
+        assert store.perform(Fetch(("a", "b", "c"))).keys() == {"a", "b", "c"} - written.refused.keys()
+
+    def test_a_request_for_nothing_does_nothing(self) -> None:
+        store = self.ready()
+        for request in (Write((), DEFAULT.bits), Annotate((), DEFAULT.bits)):
+            written = store.perform(request)
+            assert (written.refused, written.busy, written.conflicts) == ({}, frozenset(), frozenset())
+        store.perform(Refresh())
+        assert store.perform(Count(Scan())) == 0
+
+    # --- closing ---------------------------------------------------------------------------------------------------
+
+    def test_a_second_close_does_nothing(self) -> None:
+        store = self.ready()
+        store.close()
+        store.close()
+
+
+def at_the_same_moment(stores: Sequence[Store], requests: Sequence[Request[R]]) -> list[Any]:
+    """Perform a request on each store, all in threads that start together, and return the replies and errors."""
+    together = Barrier(len(stores))
+
+    def perform(store: Store, request: Request[R]) -> Any:
+        together.wait()
+        try:
+            return store.perform(request)
+        except SimhashError as error:
+            return error
+
+    with ThreadPoolExecutor(len(stores)) as threads:
+        return list(threads.map(perform, stores, requests))

@@ -1,0 +1,359 @@
+"""``es-simhash evaluate`` prints and plots the library's evaluation, and draws pairs to label."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from matplotlib.image import imread
+
+from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
+from es_simhash.fingerprinting.idf import IdfTable
+from es_simhash.fingerprinting.normalisation import word_characters
+from es_simhash.tools.evaluation.evaluate import LabelledPair, Point, evaluate, labelled
+from es_simhash.tools.evaluation.plot import DPI, HEIGHT, WIDTH, plot
+from es_simhash.tools.evaluation.sample import sample_pairs
+from tests.cli import (
+    HARVEST,
+    ROOT,
+    STORM,
+    STORM_FARTHER,
+    STORM_FARTHEST,
+    STORM_NEAR,
+    Done,
+    complaint,
+    es_simhash,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+PAIRS = [
+    (STORM, STORM.replace("，", ","), True),
+    (STORM, STORM_NEAR, True),
+    (STORM, STORM_FARTHER, True),
+    (STORM, STORM_FARTHEST, False),
+    (STORM, HARVEST, False),
+    (STORM, "你好", True),
+    ("你好", "你好", True),
+]
+
+
+def lines(*pairs: tuple[str, str, Any]) -> bytes:
+    some = [{"a": a, "b": b, "duplicate": duplicate} for a, b, duplicate in pairs]
+    return b"".join(json.dumps(pair, ensure_ascii=False).encode() + b"\n" for pair in some)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "pairs.jsonl").write_bytes(lines(*PAIRS))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "scheme", "rule"),
+    [
+        ([], Scheme(), DuplicateRule()),
+        (["--confirm", "0.9"], Scheme(), DuplicateRule(confirm=0.9)),
+        (
+            ["--confirm", "0.97", "--similarity", "cosine", "--numbers-agree", "--bits", "128", "--weights", "tf"],
+            Scheme(bits=128, weights="tf"),
+            DuplicateRule(confirm=0.97, measure="cosine", numbers_agree=True),
+        ),
+    ],
+)
+def test_the_json_form_is_the_library_s_evaluation(
+    folder: Path, options: list[str], scheme: Scheme, rule: DuplicateRule
+) -> None:
+    [shown] = es_simhash("evaluate", "pairs.jsonl", *options, "--json", cwd=folder).json
+    ours = Fingerprinter(scheme)
+    some = [labelled(*pair, ours, rule=rule) for pair in PAIRS]
+    made = evaluate(some, scheme)
+
+    def point(point: Point) -> dict[str, Any]:
+        return asdict(point) | {"precision": point.precision, "recall": point.recall, "f1": point.f1}
+
+    places = [f"pairs.jsonl:{line}" for line, pair in enumerate(some, 1) if any(pair is each for each in made.missed)]
+    assert [missed.pop("place") for missed in shown["missed"]] == places
+    assert [missed.pop("distance") for missed in shown["missed"]] == [pair.distance for pair in made.missed]
+    decisions = [asdict(pair.texts) | {"candidate": pair.texts.candidate} for pair in made.missed if pair.texts]
+    assert shown.pop("missed") == json.loads(json.dumps(decisions))
+    assert shown == {
+        "pairs": 7,
+        "duplicates": 5,
+        "rejected": 0,
+        "without_fingerprint": {"pairs": 2, "duplicates": 2, "copies": 1},
+        "confirm": rule.confirm,
+        "similarity": rule.confirm and rule.measure,
+        "numbers_agree": rule.numbers_agree,
+        "points": [point(each) for each in made.points],
+        "confirmed_points": [point(each) for each in made.confirmed_points],
+        "keys": made.keys and point(made.keys),
+        "choose": made.chosen.max_distance,
+        "distances": {"duplicates": list(made.duplicates), "different": list(made.different)},
+        "scheme": scheme.version,
+    }
+
+
+SHORT_NOTE = (
+    "2 pairs (2 labelled as duplicates) without fingerprints (text too short): 1 pair of exact duplicates found at "
+    "every k, the others at no k"
+)
+
+
+def assert_shows(rows: list[str], points: Sequence[Point], chosen: Point | None = None) -> None:
+    for point, row in zip(points, rows, strict=True):
+        counts = (point.true_positives, point.false_positives, point.false_negatives, point.true_negatives)
+        figures = [f"{point.precision:.4f}", f"{point.recall:.4f}", f"{point.f1:.4f}", *map(str, counts)]
+        max_distance = "-" if point.max_distance is None else str(point.max_distance)
+        assert row.split() == [max_distance, *figures, *["<"] * (point == chosen)]
+
+
+def test_the_text_form_is_a_table_that_marks_the_chosen_k_and_explains_it(folder: Path) -> None:
+    done = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    made = evaluate(labelled(*pair, Fingerprinter()) for pair in PAIRS)
+    head, *rows = done.out.splitlines()
+    assert head.split()[:4] == ["k", "precision", "recall", "F1"]
+    assert_shows(rows[:8], made.points, made.chosen)
+    choice = f"choose k = {made.chosen.max_distance}: the smallest k with the highest F1"
+    assert rows[8:] == [choice, SHORT_NOTE]
+
+
+def test_with_confirm_the_table_shows_fingerprints_texts_and_keys_and_the_duplicates_that_keys_miss(
+    folder: Path,
+) -> None:
+    done = es_simhash("evaluate", "pairs.jsonl", "--confirm", "0.5", "--numbers-agree", cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    made = evaluate(labelled(*pair, Fingerprinter(), confirm=0.5, numbers_agree=True) for pair in PAIRS)
+    assert made.keys is not None
+    rows = done.out.splitlines()
+    assert rows[0] == "fingerprints"
+    assert rows[1].split() == rows[11].split()
+    assert_shows(rows[2:10], made.points)
+    assert rows[10] == "fingerprints, and texts with a jaccard similarity of 0.5 or more"
+    assert_shows(rows[12:20], made.confirmed_points, made.chosen)
+    assert rows[20] == "keys, and texts with this similarity"
+    assert_shows(rows[21:22], [made.keys])
+    assert rows[22:] == [
+        f"choose k = {made.chosen.max_distance}: the smallest k with the highest F1",
+        "texts with other numbers are not found (--numbers-agree)",
+        SHORT_NOTE,
+        "1 duplicate not found by keys:",
+        f"  pairs.jsonl:6  0 of 3 q-grams in common, 1 needed, and {len(word_characters(STORM))} word characters, "
+        "1 to 4 needed; similarity 0.0069, 0.5 needed; numbers only in A: 3, 50, 6",
+    ]
+
+
+def test_undefined_precision_is_a_dash_in_text_and_null_in_json(tmp_path: Path) -> None:
+    some = lines((STORM, STORM_FARTHER, True), (STORM, HARVEST, False))
+    assert es_simhash("evaluate", cwd=tmp_path, stdin=some).out.splitlines()[1].split()[:4] == [
+        "0",
+        "-",
+        "0.0000",
+        "0.0000",
+    ]
+    [shown] = es_simhash("evaluate", "-", "--json", cwd=tmp_path, stdin=some).json
+    assert (shown["points"][0]["precision"], shown["points"][0]["f1"]) == (None, 0)
+
+
+def test_a_bad_line_is_reported_with_its_place_and_skipped(folder: Path) -> None:
+    clean = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    with (folder / "pairs.jsonl").open("ab") as file:
+        file.write(b"{\n" + lines((STORM, STORM, "maybe")))
+    done = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    assert (done.code, done.out) == (3, clean.out)
+    assert [message.split(": ")[:2] for message in done.err.splitlines()] == [
+        ["rejected", "pairs.jsonl:8"],
+        ["rejected", "pairs.jsonl:9"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "problem"),
+    [
+        (b"", [], 'no usable pairs in stdin: give lines such as {"a": "…", "b": "…", "duplicate": true}'),
+        (lines(*PAIRS[:3]), [], "all of the 3 pairs are labelled as duplicates: label some pairs that are none too"),
+        (lines(PAIRS[4]), [], "none of the 1 pairs is labelled as duplicate: label some duplicates too"),
+        (
+            b'{"a_id": 1, "b_id": 2, "duplicate": true}',
+            [],
+            "stdin:1: a pair has ids and no texts: name the store of the documents: --store URL",
+        ),
+        (
+            b'{"a": "x", "b": "y", "similarity": 0.9}',
+            [],
+            "stdin:1: a pair has a similarity and no label: set the similarity from which a pair is a duplicate: "
+            "--truth 0.8",
+        ),
+        (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1, such as 0.8"),
+        (lines(*PAIRS), ["--numbers-agree"], "numbers_agree compares texts: set confirm too, such as confirm=0.8"),
+        (lines(*PAIRS), ["--plot", "curve.pdf"], "cannot draw curve.pdf: name a .png or .svg file"),
+        (lines(*PAIRS), ["--plot", "none/curve.png"], "cannot write none/curve.png: No such file or directory"),
+    ],
+)
+def test_input_that_cannot_be_evaluated_is_an_error_of_one_line_with_the_fix(
+    tmp_path: Path, data: bytes, options: list[str], problem: str
+) -> None:
+    assert complaint(es_simhash("evaluate", *options, cwd=tmp_path, stdin=data)) == f"es-simhash: {problem}"
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- stores ------------------------------------------------------------------------------------------------
+
+TEXTS = {"storm": STORM, "copy": STORM, "near": STORM_NEAR, "farther": STORM_FARTHER, "other": HARVEST, "short": "你好"}
+
+
+@pytest.fixture
+def fingerprinter() -> Fingerprinter:
+    """The Fingerprinter of the store."""
+    return Fingerprinter()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def store(request: pytest.FixtureRequest, fingerprinter: Fingerprinter, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        address = f"sqlite:///{tmp_path / 'news.db'}"
+    else:
+        address = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('index_name')}"
+    with Documents(address, fingerprinter=fingerprinter) as documents:
+        documents.setup()
+        assert all(outcome.stored for outcome in documents.ingest({"id": id, "text": t} for id, t in TEXTS.items()))
+    return address
+
+
+def by_ids(*pairs: tuple[str, str, bool]) -> bytes:
+    return b"".join(json.dumps({"a_id": a, "b_id": b, "duplicate": d}).encode() + b"\n" for a, b, d in pairs)
+
+
+def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
+    some = [("storm", "copy", True), ("near", "storm", True), ("other", "storm", False), ("short", "near", False)]
+    [shown] = es_simhash("evaluate", "--store", store, "--json", cwd=tmp_path, stdin=by_ids(*some)).json
+    texts = lines(*((TEXTS[a], TEXTS[b], duplicate) for a, b, duplicate in some))
+    assert [shown] == es_simhash("evaluate", "--json", cwd=tmp_path, stdin=texts).json
+    gone = es_simhash("evaluate", "--store", store, cwd=tmp_path, stdin=by_ids(*some, ("storm", "gone", True)))
+    assert gone.code == 3
+    assert "rejected: stdin:5: the store has no document 'gone': ingest it first, or add the texts" in gone.err
+    said = complaint(es_simhash("evaluate", "--store", store, "--weights", "tf", cwd=tmp_path, stdin=by_ids(*some)))
+    assert "holds fingerprints of Scheme" in said
+
+
+NEWS = [("storm", "copy", True), ("near", "storm", True), ("farther", "storm", True), ("other", "storm", False)]
+IDF = {"暴雨": 4.5, "预警": 5.25, "气象台": 6}
+TABLE = IdfTable.of(IDF)
+
+
+@pytest.mark.parametrize(
+    "fingerprinter",
+    [Fingerprinter(Scheme(bits=128)), Fingerprinter.using(Scheme(bits=128, weights="tf_idf"), idf=TABLE)],
+    ids=["128 bits", "a table"],
+)
+def test_the_scheme_is_that_of_the_store(store: str, fingerprinter: Fingerprinter, tmp_path: Path) -> None:
+    (tmp_path / "idf.txt").write_text("".join(f"{word} {idf}\n" for word, idf in IDF.items()), encoding="utf-8")
+    own = ["--idf", "idf.txt"] if fingerprinter.scheme.weights == "tf_idf" else []
+    [shown] = es_simhash("evaluate", "--store", store, *own, "--json", cwd=tmp_path, stdin=by_ids(*NEWS)).json
+    made = evaluate((labelled(TEXTS[a], TEXTS[b], d, fingerprinter) for a, b, d in NEWS), fingerprinter.scheme)
+    assert shown["scheme"] == fingerprinter.scheme.version
+    assert [point["true_positives"] for point in shown["points"]] == [point.true_positives for point in made.points]
+    assert len(shown["points"]) == 16
+    # With a confirm the texts are weighed by it, too.
+    texts = lines(*((TEXTS[a], TEXTS[b], duplicate) for a, b, duplicate in NEWS))
+    confirm = ["--confirm", "0.9", "--similarity", "cosine", "--json"]
+    every = ["--bits", "128", "--weights", fingerprinter.scheme.weights, *own]
+    there = es_simhash("evaluate", "--store", store, *own, *confirm, cwd=tmp_path, stdin=texts).json
+    assert there == es_simhash("evaluate", *every, *confirm, cwd=tmp_path, stdin=texts).json
+    drawn = es_simhash("evaluate", "--sample", "9", "--store", store, *own, cwd=tmp_path).json
+    assert max(pair["distance"] for pair in drawn) > 7
+    if own:
+        said = complaint(es_simhash("evaluate", "--sample", "9", "--store", store, cwd=tmp_path))
+        assert "which is not loaded: pass it to the Fingerprinter (idf=…, or --idf FILE)" in said
+
+
+@pytest.mark.parametrize("fingerprinter", [Fingerprinter(), Fingerprinter(Scheme(bits=128))], ids=["64", "128"])
+@pytest.mark.slow
+def test_sampled_pairs_can_be_labelled_and_evaluated(store: str, tmp_path: Path) -> None:
+    def drawn(*options: str) -> Done:
+        return es_simhash("evaluate", "--sample", "3", "--store", store, *options, cwd=tmp_path)
+
+    done = drawn("--seed", "4")
+    assert done.code == 0
+    assert done.out == drawn("--seed", "4").out
+    assert len({drawn("--seed", str(seed)).out for seed in range(3)}) > 1
+    with Documents(store) as documents:
+        assert done.json == [asdict(pair) for pair in sample_pairs(documents, 3, seed=4)]
+    assert list(done.json[0]) == ["a_id", "b_id", "distance", "a", "b"]
+    assert done.err.startswith("3 pairs: 1 at 0 bits, ")
+    some = b"".join(json.dumps({**pair, "duplicate": not pair["distance"]}).encode() + b"\n" for pair in done.json)
+    for options in ([], ["--store", store], ["--store", store, "--confirm", "0.1"]):
+        [shown] = es_simhash("evaluate", *options, "--json", cwd=tmp_path, stdin=some).json
+        assert (shown["pairs"], shown["choose"], shown["points"][0]["f1"]) == (3, 0, 1)
+
+
+def test_a_sample_of_a_store_without_near_documents_is_an_error(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
+        assert all(outcome.stored for outcome in documents.ingest([{"id": 1, "text": STORM}]))
+    said = complaint(es_simhash("evaluate", "--sample", "5", "--store", "sqlite:///news.db", cwd=tmp_path))
+    what, fix = "no two documents in sqlite:///news.db are within 7 bits of each other", "ingest more documents"
+    assert said == f"es-simhash: {what}: {fix}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--sample", "5"], "--sample draws pairs from a store: name the store (--store URL)"),
+        (["--sample", "5", "--store", "sqlite:///news.db", "pairs.jsonl"], "--sample only draws pairs"),
+        (["--sample", "5", "--store", "sqlite:///news.db", "--confirm", "1"], "--sample only draws pairs"),
+        (["--confirm", "1.5", "pairs.jsonl"], "1.5 is not in the range 0<x<=1"),
+    ],
+)
+def test_options_that_exclude_each_other_are_a_usage_error(tmp_path: Path, arguments: list[str], problem: str) -> None:
+    done = es_simhash("evaluate", *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert problem in " ".join(done.err.split())
+
+
+# --- pictures ----------------------------------------------------------------------------------------------
+
+
+def test_a_picture_is_drawn_beside_the_table(folder: Path) -> None:
+    plain = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
+    done = es_simhash("evaluate", "pairs.jsonl", "--plot", "curve.PNG", cwd=folder)
+    assert (done.code, done.out) == (0, plain.out)
+    assert imread(folder / "curve.PNG", format="png").shape == (HEIGHT * DPI, WIDTH * DPI, 4)
+
+
+NOTHING_PREDICTED = [LabelledPair(True, None, False), LabelledPair(False, None, False)]
+SOME = [LabelledPair(True, 2, False), LabelledPair(True, 9, False), LabelledPair(False, 5, False)]
+
+
+@pytest.mark.parametrize("pairs", [SOME, NOTHING_PREDICTED], ids=["some", "nothing predicted"])
+def test_the_same_evaluation_gives_the_same_svg(tmp_path: Path, pairs: list[LabelledPair]) -> None:
+    drawn = []
+    for name in ("one.svg", "two.svg"):
+        plot(evaluate(pairs), str(tmp_path / name))
+        drawn.append((tmp_path / name).read_bytes())
+    assert drawn[0] == drawn[1]
+    root = ElementTree.fromstring(drawn[0])
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert (root.get("width"), root.get("height")) == (f"{WIDTH * 72}pt", f"{HEIGHT * 72}pt")
+
+
+def test_a_png_shows_more_than_one_colour(tmp_path: Path) -> None:
+    plot(evaluate(SOME), str(tmp_path / "curve.png"))
+    picture = imread(tmp_path / "curve.png")
+    assert picture.shape == (HEIGHT * DPI, WIDTH * DPI, 4)
+    assert len({tuple(pixel) for pixel in picture.reshape(-1, 4).round(2).tolist()}) > 10
+
+
+def test_without_matplotlib_the_error_names_the_package_to_install_before_any_input_is_read(folder: Path) -> None:
+    (folder / "matplotlib.py").write_text("raise ImportError\n", encoding="utf-8")
+    paths = os.pathsep.join(map(str, (folder, ROOT)))
+    done = es_simhash("evaluate", "none.jsonl", "--plot", "a.png", cwd=folder, env={"PYTHONPATH": paths})
+    assert complaint(done) == "es-simhash: a plot needs matplotlib: pip install 'es-simhash[plot]'"

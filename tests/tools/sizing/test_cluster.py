@@ -1,0 +1,145 @@
+"""The size of a cluster, and the tables of the documentation."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from es_simhash.cli import cli
+from es_simhash.console.output import number
+from es_simhash.tools.sizing.chances import TEXTS
+from es_simhash.tools.sizing.cluster import SHARD_BYTES, SHARD_DOCUMENTS, size_of
+from es_simhash.tools.sizing.disk import bytes_by_field
+from es_simhash.tools.sizing.model import Collection
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
+
+
+@given(
+    documents=st.integers(1, 10**11),
+    bits=st.sampled_from([64, 128]),
+    k=st.integers(0, 7),
+    texts=st.sampled_from(list(TEXTS.values())),
+    keys=st.sampled_from([(), ("blocks",), ("shingles",), ("blocks", "shingles")]),
+)
+def test_shards_stay_within_their_limits_and_more_documents_never_take_less(
+    documents: int, bits: int, k: int, texts: object, keys: tuple[str, ...]
+) -> None:
+    collection = Collection(documents, bits, k, texts)  # type: ignore[arg-type]
+    found, twice = size_of(collection, 100, keys), size_of(replace(collection, documents=2 * documents), 100, keys)
+    assert documents / found.shards <= SHARD_DOCUMENTS
+    assert documents * found.document_bytes / found.shards <= SHARD_BYTES
+    for name in ("disk_bytes", "cache_bytes", "shards", "load_seconds", "group_seconds", "group_bytes"):
+        assert getattr(found, name) <= getattr(twice, name)
+
+
+@pytest.mark.parametrize("keys", [(), ("blocks",), ("shingles",)])
+def test_ten_times_the_documents_take_longer_for_each_look_up(keys: tuple[str, ...]) -> None:
+    sizes = [size_of(Collection(10**exponent, texts=TEXTS["newswire"]), 100, keys) for exponent in range(6, 11)]
+    for few, many in pairwise(sizes):
+        assert few.core_ms < many.core_ms
+        assert few.one_ms < many.one_ms or keys == ("shingles",)  # there the nodes grow with the shards
+
+
+def test_twice_the_rate_needs_about_twice_the_nodes_for_it() -> None:
+    once, twice = (size_of(Collection(10**8), rate, ()).nodes_for["rate"] for rate in (50_000, 100_000))
+    assert twice == pytest.approx(2 * once, abs=1)
+    assert once > 10
+
+
+def test_group_asks_the_store_for_each_document_if_the_index_has_shingles() -> None:
+    collection = Collection(10**7, texts=TEXTS["newswire"])
+    alone, keys = size_of(collection, 100), size_of(collection, 100, ("shingles",))
+    assert keys.group_seconds > 2 * alone.group_seconds
+    assert keys.group_bytes > 2 * alone.group_bytes
+    assert size_of(collection, 100, ("blocks",)).group_seconds == alone.group_seconds
+
+
+def test_the_bytes_of_a_document_in_a_field_fall_as_documents_share_terms() -> None:
+    few, many = (bytes_by_field(Collection(count), ("blocks", "shingles")) for count in (10**5, 10**8))
+    assert all(many[f"simhash.s{i}"] < few[f"simhash.s{i}"] for i in range(4))
+    assert many["simhash.blocks"] < few["simhash.blocks"]
+    assert few["simhash.digest"] == pytest.approx(many["simhash.digest"], rel=0.1)
+
+
+def test_a_hot_segment_makes_the_mean_look_up_dearer() -> None:
+    collection = Collection(10**8, hot=10**6)
+    assert size_of(collection, 100).core_ms > size_of(replace(collection, hot=0), 100).core_ms
+    assert size_of(collection, 100).hot_look_up is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--documents", "0"], "'0' is not a number of documents: use a whole number from 1 to"),
+        (["--documents", "1.5"], "'1.5' is not a number of documents"),
+        (["--documents", "many"], "'many' is not a number of documents"),
+        (["--documents", "nan"], "'nan' is not a number of documents"),
+        (["--documents", "1e13"], "'1e13' is not a number of documents"),
+        (["--documents", "10", "--hot", "11"], "11 of 10 documents cannot share a segment: use at most 10"),
+        (["--documents", "10", "--max-distance", "8"], "8 is too large for 64 bits: use 0 to 7"),
+        (["--documents", "10", "--rate", "0"], "0 is not a number of documents a second: use a number above 0, up to"),
+        (["--documents", "10", "--rate", "nan"], "nan is not a number of documents a second"),
+        (["--documents", "10", "--rate", "inf"], "inf is not a number of documents a second"),
+        (["--documents", "10", "--keys", "bands"], "'bands' is not one of 'shingles', 'blocks'"),
+        ([], "Missing option '--documents'"),
+    ],
+)
+def test_a_wrong_argument_is_an_error_that_names_the_right_ones(arguments: list[str], error: str) -> None:
+    done = CliRunner().invoke(cli, ["size", *arguments])
+    assert done.exit_code == 2
+    assert error in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (99.4, "99"), (99.7, "100"), (4e-4, "4e-04"), (12_345, "12,345")]
+)
+def test_a_number_has_two_digits_or_more_and_no_exponent_from_a_thousandth_on(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_a_rate_below_one_is_printed_as_it_is() -> None:
+    done = CliRunner().invoke(cli, ["size", "--documents", "10", "--rate", "0.4"])
+    assert "for 0.4 documents a second" in done.output
+    assert "  0.4 documents a second are looked up and written" in done.output
+
+
+def test_the_widths_of_keys_are_those_of_random_fingerprints_whatever_the_texts() -> None:
+    one, other = (size_of(Collection(10**8, texts=TEXTS[name]), 100) for name in ("random", "templated"))
+    assert one.key_widths == other.key_widths
+
+
+def test_fingerprints_that_must_be_equal_have_one_key() -> None:
+    assert size_of(Collection(10**8, max_distance=0), 100).key_widths == [("1 block", 1, 64, 64, 10**8 / 2**64)]
+
+
+def test_json_has_every_figure_the_assumptions_and_the_arguments_that_give_it_again() -> None:
+    done = CliRunner().invoke(cli, ["size", "--documents", "5e7", "--max-distance", "5", "--keys", "blocks", "--json"])
+    found = json.loads(done.output)
+    assert (found["documents"], found["way"]) == (50_000_000, "plan")
+    assert found["document_bytes"] == pytest.approx(sum(found["fields"].values()))
+    assert "block keys are not used, because max_distance is above 3" in found["assumed"]
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in found["arguments"].items() if name != "keys"]
+    again = CliRunner().invoke(
+        cli, ["size", *options, *(f"--keys={kind}" for kind in found["arguments"]["keys"]), "--json"]
+    )
+    assert json.loads(again.output) == found
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_code() -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPTS / "make-sizing-tables", "--check"],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(SCRIPTS.parent)},
+    )
+    assert done.returncode == 0, done.stderr
