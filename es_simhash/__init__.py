@@ -39,9 +39,8 @@ if TYPE_CHECKING:
     from es_simhash.evaluation.evaluate import Evaluation, LabelledPair, evaluate, labelled
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
     from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
-    from es_simhash.fingerprinting.idf import IdfTable
     from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
-    from es_simhash.fingerprinting.stop_words import StopWords
+    from es_simhash.fingerprinting.tables import IdfTable, StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.write_order import WholeDocument
     from es_simhash.input import read_file
@@ -166,9 +165,8 @@ _MODULES = {
     "evaluation.evaluate": ["Evaluation", "LabelledPair", "evaluate", "labelled"],
     "fingerprinting.fingerprinter": ["Fingerprint", "Fingerprinter", "fingerprint"],
     "fingerprinting.frequencies": ["DocumentFrequencies", "idf_table"],
-    "fingerprinting.idf": ["IdfTable"],
     "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
-    "fingerprinting.stop_words": ["StopWords"],
+    "fingerprinting.tables": ["IdfTable", "StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
     "ingest.write_order": ["WholeDocument"],
     "input": ["read_file"],

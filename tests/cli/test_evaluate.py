@@ -14,8 +14,8 @@ from matplotlib.image import imread
 from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.cli.plot import DPI, HEIGHT, WIDTH, plot
 from es_simhash.evaluation.evaluate import LabelledPair, Point, evaluate, labelled
-from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import word_characters
+from es_simhash.fingerprinting.tables import IdfTable
 from tests.cli import (
     HARVEST,
     ROOT,
