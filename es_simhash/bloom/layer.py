@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from es_simhash.bloom.items import WORD
-from es_simhash.errors import FilterMismatch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,27 +109,6 @@ class Layer:
         return (self.size, self.count, self.bits) == (other.size, other.count, other.bits)
 
     __hash__ = None  # type: ignore[assignment]  # it is mutable
-
-    def union(self, other: Layer) -> Layer:
-        """Return a new layer with the bits of both. Its count is an estimate.
-
-        :raises FilterMismatch: if the sizes differ.
-        """
-        if self.size != other.size:
-            raise FilterMismatch(
-                f"only layers of equal size can be united: one has {self.size}, the other {other.size}"
-            )
-        united = self.copy()
-        united._view()[:] |= other._view()
-        if united.bits in (self.bits, other.bits):
-            united.count = max(self.count, other.count)
-        else:
-            info = united.info()
-            count = max(info.estimated_count, self.count, other.count)
-            united.count = min(
-                count, self.count + other.count, info.set_bits
-            )  # each item set at least one bit that no other had set
-        return united
 
     def info(self) -> LayerInfo:
         """Return the current figures of the layer."""
