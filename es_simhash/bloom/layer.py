@@ -42,8 +42,9 @@ _BITS = np.array(_BIT, dtype=np.uint8)
 _TOP = np.uint64(61)  # the shift that leaves the three highest bits of a word
 
 # glibc returns a large freed block to the kernel, and gets it back page by page for the next chunk of a batch. That
-# raised the cost of an item from 200 to 350 ns. But glibc keeps blocks up to the size of the largest block that was
-# ever freed (mallopt(3), M_MMAP_THRESHOLD). So this line allocates and frees one. It has no effect on another malloc.
+# raised the cost of an item from 200 to 350 ns, and SeenItems.add of 10,000 items in SQLite from 7 to 13 ms. But glibc
+# keeps blocks up to the size of the largest block that was ever freed (mallopt(3), M_MMAP_THRESHOLD). So this line
+# allocates and frees one. It has no effect on another malloc.
 np.empty(1 << 22, dtype=np.uint8)
 
 _LARGEST = np.uint32((1 << 32) - 1)
