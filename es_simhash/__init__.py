@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     )
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
     from es_simhash.fingerprinting.frequencies import DocumentFrequencies, idf_table
-    from es_simhash.fingerprinting.idf import IdfTable
     from es_simhash.fingerprinting.scheme import CONFIRMED, Scheme
-    from es_simhash.fingerprinting.stop_words import StopWords
+    from es_simhash.fingerprinting.tables import IdfTable, StopWords
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
@@ -143,9 +142,8 @@ _MODULES = {
     ],
     "fingerprinting.fingerprinter": ["Fingerprint", "Fingerprinter", "fingerprint"],
     "fingerprinting.frequencies": ["DocumentFrequencies", "idf_table"],
-    "fingerprinting.idf": ["IdfTable"],
     "fingerprinting.scheme": ["CONFIRMED", "Scheme"],
-    "fingerprinting.stop_words": ["StopWords"],
+    "fingerprinting.tables": ["IdfTable", "StopWords"],
     "ingest.checkpoint": ["Checkpoint"],
     "input": ["read_file"],
     "lines": ["Line", "json_lines"],

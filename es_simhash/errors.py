@@ -130,7 +130,7 @@ class FilterFormatError(SimhashError, ValueError):
 
 
 class FilterMismatch(SimhashError, ValueError):
-    """Two Bloom filters have different configurations, but the operation needs equal ones."""
+    """A filter of seen items, or a store of them, has another configuration than the operation needs."""
 
 
 class ConflictError(StoreError):

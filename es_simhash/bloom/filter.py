@@ -21,7 +21,7 @@ from es_simhash.bloom.arguments import whole_number
 from es_simhash.bloom.items import WORD, as_batch, hash_item, hash_items
 from es_simhash.bloom.layer import Layer
 from es_simhash.bloom.sizing import MAX_LAYERS, Config
-from es_simhash.errors import FilterMismatch, InputError
+from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ class BloomFilter:
     :param capacity: the number of items that the filter is first made for. It grows beyond.
     :param error_rate: the share of items, among those that were never added, that the filter may find; above 0 and
         below 1. It holds before and after the filter has grown.
-    :param seed: of the hash. Only filters with one seed can be united.
+    :param seed: of the hash.
     :param generation: a number for the caller: when the filter was started, in whole seconds since 1970, or 0.
     :raises InputError: if a number is out of range. The message says the range.
     """
@@ -106,7 +106,7 @@ class BloomFilter:
 
     @property
     def count(self) -> int:
-        """The number of items that changed the filter when they were added; for a union, an estimate."""
+        """The number of items that changed the filter when they were added."""
         return sum(layer.count for layer in self._layers)
 
     @property
@@ -224,31 +224,7 @@ class BloomFilter:
                 self._grow()
         return new
 
-    # --- two filters -----------------------------------------------------------------------------------------
-
-    def union(self, other: BloomFilter) -> BloomFilter:
-        """Return a new filter that finds what either of the two filters finds. It has the later generation of the two.
-
-        Layers are united one by one. The union keeps the error rate if the two filters have most items in common. If
-        they have few in common, a layer may hold more items than it is made for; ``false_positive_rate`` tells the
-        actual rate. The counts of a union are estimates.
-
-        :raises FilterMismatch: if capacity, error rate, seed or the size of a layer differ. The message has both.
-        """
-        if self._config != other._config:
-            raise FilterMismatch(
-                f"only filters of equal configuration can be united: one has {self._config}, the other {other._config}"
-            )
-        mine, theirs = self._layers, other._layers
-        shared = min(len(mine), len(theirs))
-        both = [one.union(another) for one, another in zip(mine, theirs, strict=False)]
-        alone = [layer.copy() for layer in (*mine[shared:], *theirs[shared:])]
-        return self._of(self._config, max(self.generation, other.generation), both + alone)
-
-    def __or__(self, other: BloomFilter) -> BloomFilter:
-        if not isinstance(other, BloomFilter):
-            return NotImplemented
-        return self.union(other)
+    # --- copies ----------------------------------------------------------------------------------------------
 
     def copy(self) -> BloomFilter:
         """Return an independent copy."""

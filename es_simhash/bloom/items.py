@@ -17,7 +17,6 @@ import numpy as np
 from mmh3 import hash_bytes, mmh3_x64_128_uintdigest
 
 from es_simhash.bloom.arguments import shown
-from es_simhash.bloom.integers import hash_integers
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
@@ -59,21 +58,10 @@ def hash_items(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
     x, y = np.empty(len(items), dtype=np.uint64), np.empty(len(items), dtype=np.uint64)
     for start in range(0, len(items), _PIECE):
         piece = items[start : start + _PIECE]
-        x[start : start + _PIECE], y[start : start + _PIECE] = _hash_integers(piece, seed) or _hash_keys(piece, seed)
+        digests = b"".join(map(hash_bytes, _safe_keys(piece), repeat(seed)))
+        hashes = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
+        x[start : start + _PIECE], y[start : start + _PIECE] = hashes[:, 0], hashes[:, 1]
     return x, y
-
-
-def _hash_integers(items: Sequence[Item], seed: int) -> tuple[Words, Words] | None:
-    """Return the hashes of items that are all small ints; None for others."""
-    if type(items[0]) is not int or set(map(type, items)) != {int}:
-        return None
-    return hash_integers(items, seed)  # type: ignore[arg-type]  # all of them are int
-
-
-def _hash_keys(items: Sequence[Item], seed: int) -> tuple[Words, Words]:
-    digests = b"".join(map(hash_bytes, _safe_keys(items), repeat(seed)))
-    hashes = np.frombuffer(digests, dtype="<u8").reshape(-1, 2)
-    return hashes[:, 0], hashes[:, 1]
 
 
 def as_batch(items: Iterable[Item]) -> Sequence[Item]:

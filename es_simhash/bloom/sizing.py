@@ -73,7 +73,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Config:
-    """The configuration of a filter. Two filters can be united only if theirs are equal.
+    """The configuration of a filter.
 
     :param capacity: in items.
     :param error_rate: above 0 and below 1.

@@ -11,6 +11,7 @@ from es_simhash.console.input import read_text
 from es_simhash.console.options import json_option
 from es_simhash.console.output import echo, print_json
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
+from es_simhash.fingerprinting.weights import MIN_FEATURES
 
 
 @click.command(cls=Command)
@@ -45,7 +46,7 @@ def fingerprint(text: str | None, file: str | None, as_json: bool, **choices: An
             }
         )
         return
-    too_short = f"none: fewer than {scheme.min_features} features (text too short), only exact duplicates can be found"
+    too_short = f"none: fewer than {MIN_FEATURES} features (text too short), only exact duplicates can be found"
     echo(f"fingerprint  {result.hex or too_short}")
     echo(f"segments     {' '.join(result.segments)}".rstrip())
     echo(f"features     {result.features}")

@@ -12,14 +12,13 @@ from es_simhash.console.help import PLAIN_SCHEME, SCHEME, option
 from es_simhash.console.input import open_input
 from es_simhash.console.options import client_options
 from es_simhash.console.output import display
+from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.hashing import HASHES
-from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.markup import MARKUPS
 from es_simhash.fingerprinting.normalisation import DIGESTS
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.fingerprinting.script import SCRIPTS
-from es_simhash.fingerprinting.stop_words import LISTS, StopWords
+from es_simhash.fingerprinting.tables import LISTS, IdfTable, StopWords
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
 
@@ -33,13 +32,12 @@ _SCHEME_OPTIONS: list[tuple[str, str, dict[str, Any]]] = [
     ("bits", "Fingerprint width in bits.", {"type": click.Choice(["64", "128"])}),
     (
         "tokens",
-        "How a text is cut into tokens. characters: every two neighbouring characters. han_characters: single Han "
-        "characters, and words of other scripts.",
+        "How a text is cut into tokens. han_characters: single Han characters, and words of other scripts.",
         {"type": click.Choice(TOKENS)},
     ),
     (
         "idf",
-        "IDF table, for weights with idf in their name: jieba, or a file that es-simhash idf made.",
+        "IDF table, for the weights tf_idf: jieba, or a file that es-simhash idf made.",
         {"metavar": "FILE"},
     ),
     (
@@ -59,7 +57,6 @@ _SCHEME_OPTIONS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("hash", "Hash function for words. fnv1a_64 works only with 64 bits.", {"type": click.Choice(list(HASHES))}),
     ("digest", "Hash function that finds exact duplicates.", {"type": click.Choice(list(DIGESTS))}),
-    ("min_features", "A text with fewer features gets no fingerprint.", {"type": click.IntRange(1), "metavar": "N"}),
 ]
 
 

@@ -1,5 +1,8 @@
 """Features that the caller supplies in place of a text: any strings, each with a weight.
 
+Weights are integers in units of 1/1024, of a text's words too. A sum of integers does not depend on the order of its
+terms.
+
 The digest of such features is the digest of their canonical form: a JSON list of ``[feature, weight in units of
 1/1024]``, sorted by feature, without white space, in UTF-8. Features with equal digests have equal fingerprints. The
 order of the features does not matter.
@@ -9,17 +12,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from fractions import Fraction
+from math import isfinite
+from numbers import Rational, Real
 from typing import TYPE_CHECKING, TypeAlias
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates
-from es_simhash.fingerprinting.units import to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Features: TypeAlias = "Mapping[str, float] | Iterable[tuple[str, float]]"
 """Features and their weights: levels such as 1 to 5, or any other positive finite numbers."""
+
+UNIT = 1024
+"""The weight 1 as an integer."""
 
 _EXAMPLE = "('暴雨', 3)"
 
@@ -64,3 +72,27 @@ def _parse_pair(pair: object, name: str) -> tuple[str, int]:
 def canonical_form(weights: Mapping[str, int]) -> str:
     """Return the string whose digest is the digest of the features."""
     return json.dumps(sorted(weights.items()), ensure_ascii=False, separators=(",", ":"))
+
+
+def to_units(number: object) -> int | None:
+    """Return a number as an integer in units of 1/1024, at least 1.
+
+    The result is rounded to the nearest integer, and a tie to the even one.
+
+    :returns: None if ``number`` is not a positive finite number. True and False do not count as numbers.
+    """
+    if isinstance(number, bool) or not isinstance(number, Real):
+        return None
+    if isinstance(number, Rational):
+        exact = Fraction(int(number.numerator), int(number.denominator))
+    elif isfinite(number):
+        exact = Fraction(float(number))
+    else:
+        return None
+    return max(1, round(exact * UNIT)) if exact > 0 else None
+
+
+def to_decimal(units: int) -> str:
+    """Return a weight in units of 1/1024 as an exact decimal number, without trailing zeros."""
+    whole, rest = divmod(units, UNIT)
+    return f"{whole}.{rest * 10**10 // UNIT:010d}".rstrip("0").rstrip(".")

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, SchemeError
 from es_simhash.fingerprinting import encoding
+from es_simhash.fingerprinting.characters import fold_scripts
 from es_simhash.fingerprinting.features import canonical_form, parse_features
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.fingerprinting.script import fold_scripts
-from es_simhash.fingerprinting.stop_words import LISTS
-from es_simhash.fingerprinting.tables import is_identity
-from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, tokenize
+from es_simhash.fingerprinting.tables import LISTS, is_identity
+from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.votes import aggregate_all
-from es_simhash.fingerprinting.weights import weigh
+from es_simhash.fingerprinting.weights import MIN_FEATURES, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
 from es_simhash.values import value
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.fingerprinting.features import Features
-    from es_simhash.fingerprinting.idf import IdfTable
-    from es_simhash.fingerprinting.stop_words import StopWords
+    from es_simhash.fingerprinting.tables import IdfTable, StopWords
 
 
 TOGETHER = 500
@@ -98,10 +96,10 @@ class Fingerprint:
 class Fingerprinter:
     """Makes fingerprints under one Scheme. A Fingerprinter can be pickled, including its tables.
 
-    >>> from es_simhash.fingerprinting.idf import IdfTable
+    >>> from es_simhash.fingerprinting.tables import IdfTable
     >>> table = IdfTable.of({"暴雨": 5.5, "预警": 4.25, "气象台": 6})
     >>> Fingerprinter.using(Scheme(weights="tf_idf"), idf=table).scheme.version
-    '1:64:tf_idf:murmur3:md5:4:sha256:57050590ca78ec02:1:words:simplified:none'
+    '1:64:tf_idf:murmur3:md5:sha256:57050590ca78ec02:1:words:simplified:none'
 
     :param scheme: the choices that change a fingerprint.
     :param segmenter: ``"jieba"`` or ``"rjieba"``. Both give the same words. Default: rjieba, the faster one, if it is
@@ -130,7 +128,7 @@ class Fingerprinter:
         self._stop_words = stop_words.words if stop_words else LISTS[scheme.stop_words]
         if scheme.script == "simplified":
             self._stop_words = frozenset(fold_scripts(self._stop_words))
-        if scheme.tokens in CHARACTER_TOKENS:
+        if scheme.tokens == "han_characters":
             self._stop_words = LISTS["none"]
 
     def __repr__(self) -> str:
@@ -182,7 +180,7 @@ class Fingerprinter:
     def fingerprint_features(self, features: Features) -> Fingerprint:
         """Return the fingerprint of the caller's features, with the hash and the width of the Scheme.
 
-        The features are not normalised, and there is no smallest number of them (``min_features`` does not apply).
+        The features are not normalised, and there is no smallest number of them (``MIN_FEATURES`` does not apply).
         The digest is the digest of their canonical form (``features.py``).
 
         :param features: pairs of a string and a weight, or a mapping. A weight is any positive finite number, such as
@@ -196,22 +194,21 @@ class Fingerprinter:
         """Return the tokens of a normalised text under the Scheme; see ``fingerprinting/tokens.py``."""
         return tokenize(normalised, segmenter(self._segmenter), self.scheme.tokens)
 
-    def weigh(self, tokens: Iterable[str], min_features: int | None = None) -> dict[str, int]:
+    def weigh(self, tokens: Iterable[str], min_features: int = MIN_FEATURES) -> dict[str, int]:
         """Return the features of a text under the Scheme, each with its weight in units of 1/1024.
 
         :param tokens: the tokens of the text, in order.
-        :param min_features: used in place of the Scheme's ``min_features``.
+        :param min_features: the smallest number of distinct features.
         :returns: empty if the text has too few features.
         """
         scheme = self.scheme
         return weigh(
             tokens,
             scheme.weights,
-            scheme.min_features if min_features is None else min_features,
+            min_features,
             self._stop_words,
             self._idf,
-            scheme.tokens == "words_with_neighbours",
-            scheme.tokens in CHARACTER_TOKENS,
+            scheme.tokens == "han_characters",
         )
 
     def is_stop_word(self, token: str) -> bool:

@@ -16,10 +16,10 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.idf import IdfTable
+from es_simhash.fingerprinting.features import UNIT
 from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.fingerprinting.tables import IdfTable
 from es_simhash.fingerprinting.tokens import check_tokens, tokenize
-from es_simhash.fingerprinting.units import UNIT
 from es_simhash.fingerprinting.word_segmenters import segmenter, segmenter_name
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class DocumentFrequencies:
     ``understated``. A million words are more than most languages have. The dropped words are mostly numbers, names
     and misspellings.
 
-    :param tokens: what is counted; use the ``tokens`` of the Scheme that the table is for. For
-        ``words_with_neighbours`` the single words are counted, not the pairs.
+    :param tokens: what is counted; use the ``tokens`` of the Scheme that the table is for.
     :param segmenter: as for a Fingerprinter.
     :param max_words: the largest number of distinct words in memory, at least 2.
     :param script: the ``script`` of the Scheme that the table is for.

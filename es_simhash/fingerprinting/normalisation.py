@@ -5,7 +5,7 @@ Normalisation takes away what a reader does not see, and what changes by acciden
 - width and compatibility forms (NFKC: ＡＢＣ１ becomes abc1) and case;
 - invisible characters, which crawled pages often have, and the kind of quotation marks;
 - the amount of white space; and all white space beside Han characters (line breaks, spaces round Latin words);
-- the script: traditional and variant Han characters become simplified ones (``script.py``), if the Scheme says so;
+- the script: traditional and variant Han characters become simplified ones (``characters.py``), if the Scheme says so;
 - combining marks beyond 30 in a row.
 
 Punctuation, symbols and emoji stay: a digest tells texts apart that differ in them. The tokens and the shingles of a
@@ -29,10 +29,10 @@ from es_simhash.fingerprinting.characters import (
     UNSPACED_RANGES,
     WORD,
     codes_of,
+    folded_codes,
     kinds,
     text_of,
 )
-from es_simhash.fingerprinting.script import folded_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
 DIGESTS: dict[str, Callable[[bytes], str]] = {
     "md5": lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(),
-    "sha1": lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest(),
     "sha256": lambda data: hashlib.sha256(data).hexdigest(),
-    "blake2b": lambda data: hashlib.blake2b(data, digest_size=16).hexdigest(),
 }
 
 MARKS_IN_A_ROW = 30

@@ -3,7 +3,8 @@
 Two fingerprints can be compared only if they were made under equal Schemes. A store keeps the Scheme that it was set up
 with, and refuses a client that uses another one. Each choice is a field of the Scheme. ``RULES`` is the number of the
 fixed rules: the normalisation, script table 1, the text of HTML, the rule for words, jieba's dictionary and IDF table,
-and stop list 1. A change to a fixed rule gets a new number, and the old rules stay available beside it.
+stop list 1, and the smallest number of features. A change to a fixed rule gets a new number, and the old rules stay
+available beside it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import SchemeError
+from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.fingerprinting.hashing import HASH_BITS, HASHES
 from es_simhash.fingerprinting.markup import MARKUPS, text_of_html
 from es_simhash.fingerprinting.normalisation import DIGESTS, check_text, digest, normalise
-from es_simhash.fingerprinting.script import SCRIPTS
-from es_simhash.fingerprinting.stop_words import LISTS
-from es_simhash.fingerprinting.tables import is_identity
-from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS
+from es_simhash.fingerprinting.tables import LISTS, is_identity
+from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RULES = 1
 """The number of the fixed rules: the normalisation, script table 1, the text of HTML, the rule for words, jieba 0.42's
-dictionary, and stop list 1."""
+dictionary and IDF table, stop list 1, and the smallest number of features."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,17 @@ class Scheme:
     """The choices behind a fingerprint. Equal Schemes give equal bits on every machine.
 
     :param bits: the fingerprint width: 64 (four segments of 16 bits) or 128 (eight segments).
-    :param weights: how the count of a word (tf) becomes its weight: ``sqrt_tf``, ``tf``, ``log_tf`` (1 + ln tf),
-        ``tf_idf``, ``sqrt_tf_idf``, ``idf`` (the count has no effect) or ``equal`` (1 for every word).
+    :param weights: how the count of a word (tf) becomes its weight: ``sqrt_tf``, ``tf``, ``tf_idf`` or ``equal`` (1
+        for every word).
     :param hash: the hash of a word: ``murmur3``, ``jenkins``, or ``fnv1a_64``, which has 64 bits only.
-    :param digest: the digest of the normalised text: ``md5``, ``sha1``, ``sha256`` or ``blake2b``.
-    :param min_features: a text with fewer distinct features gets no fingerprint. Stop words and words of one
-        character are dropped only if at least this many other words remain.
-    :param idf: the IDF table, for weights that use one: ``jieba`` for jieba's table, or the identity of a custom table
-        (``IdfTable.identity``), which is passed to the Fingerprinter.
+    :param digest: the digest of the normalised text: ``md5`` or ``sha256``.
+    :param idf: the IDF table, for the weights ``tf_idf``: ``jieba`` for jieba's table, or the identity of a custom
+        table (``IdfTable.identity``), which is passed to the Fingerprinter.
     :param stop_words: the list of stop words: ``1`` for the list of this package, ``none``, or the identity of a custom
-        list (``StopWords.identity``), which is passed to the Fingerprinter. With ``characters`` and
-        ``han_characters`` there are no stop words.
-    :param tokens: what a text is split into: ``words``; ``words_with_neighbours``, where each two adjacent words are
-        a feature too; ``characters``, pairs of adjacent characters; or ``han_characters``, single Han characters and
-        the other words.
+        list (``StopWords.identity``), which is passed to the Fingerprinter. With ``han_characters`` there
+        are no stop words.
+    :param tokens: what a text is split into: ``words``; or ``han_characters``, single Han characters and the other
+        words.
     :param script: ``simplified``: traditional and variant Han characters are compared as simplified ones, so that a
         traditional copy is an exact duplicate; or ``as_written``.
     :param markup: ``none``: texts are plain; or ``html``: the text of a page or fragment is compared, without tags,
@@ -61,7 +58,6 @@ class Scheme:
     weights: str = "sqrt_tf"
     hash: str = "murmur3"
     digest: str = "md5"
-    min_features: int = 4
     idf: str = "jieba"
     stop_words: str = "1"
     tokens: str = "words"
@@ -73,8 +69,6 @@ class Scheme:
         _check_choice("weights", self.weights, WEIGHTS)
         _check_choice("hash", self.hash, HASHES)
         _check_choice("digest", self.digest, DIGESTS)
-        if type(self.min_features) is not int or self.min_features < 1:
-            raise SchemeError(f"Scheme.min_features is {self.min_features!r}: use an integer of 1 or more")
         _check_choice("idf", self.idf, ("jieba",), custom=True)
         _check_choice("stop_words", self.stop_words, LISTS, custom=True)
         _check_choice("tokens", self.tokens, TOKENS)
@@ -90,7 +84,7 @@ class Scheme:
                 f"Scheme.idf names a custom table, but Scheme.weights {self.weights!r} use no IDF: "
                 f"use the weights {', '.join(name for name, weight in WEIGHTS.items() if weight.idf)}"
             )
-        if self.stop_words != "1" and self.tokens in CHARACTER_TOKENS:
+        if self.stop_words != "1" and self.tokens == "han_characters":
             raise SchemeError(
                 f"Scheme.stop_words is {self.stop_words!r}, but Scheme.tokens {self.tokens!r} use no stop words: "
                 "leave stop_words at its default"
@@ -162,7 +156,7 @@ def _check_choice(field: str, value: object, choices: Iterable[Any], *, custom: 
 
 
 DEFAULT = Scheme()
-CONFIRMED = Scheme(bits=128, weights="equal", min_features=3, tokens="han_characters")
+CONFIRMED = Scheme(bits=128, weights="equal", tokens="han_characters")
 """The best Scheme for Chinese texts, short or long, that are confirmed by their texts (``confirm``). Without
 ``confirm`` it takes too many different texts for near-duplicates. docs/choosing.md has the limits for short texts.
 """

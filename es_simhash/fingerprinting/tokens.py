@@ -1,4 +1,4 @@
-"""Split a normalised text into tokens: words or characters.
+"""Split a normalised text into tokens: words, or single Han characters with the other words.
 
 Runs of Han characters (Han runs) are found first. Only they go to the word segmenter (``word_segmenters.py``). All
 other words follow the rule of ``_WORD``.
@@ -40,20 +40,9 @@ _PUNCTUATION = frozenset(["", " ", *",.:;!?'\"()[]-·…。、《》〈〉「」
 
 _RUN_OR_WORD = re.compile(f"({_RUN})|{_WORD.pattern}")
 _HAN_OR_WORD = re.compile(f"[{_HAN}]|{_WORD.pattern}")
-_CHARACTER = re.compile(f"[{_HAN}{_RARE_HAN}]|{_LETTER}")
 
-TOKENS = ("words", "words_with_neighbours", "characters", "han_characters")
-"""The kinds of tokens: words; words, with pairs of neighbours as further features; pairs of characters; single Han
-characters with the other words."""
-
-CHARACTER_TOKENS = ("characters", "han_characters")
-"""The kinds of tokens without stop words, where words of one character are kept."""
-
-CHARACTERS = 2
-"""Number of characters in a token under ``characters``, the same as in Elasticsearch's cjk analyzer."""
-
-NEIGHBOUR_SEPARATOR = "_"
-"""Separates the two words of a pair in a feature. No word contains it."""
+TOKENS = ("words", "han_characters")
+"""The kinds of tokens. With ``han_characters`` there are no stop words, and words of one character are kept."""
 
 
 def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list[str]:
@@ -61,11 +50,6 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
 
     ``words``
         The words of the Han runs in order, then the other words in order.
-    ``words_with_neighbours``
-        The same words, all in the order of the text.
-    ``characters``
-        All characters except letters and digits are removed (white space, punctuation). The tokens are the pairs of
-        adjacent characters that remain. If one character remains, it is the only token.
     ``han_characters``
         Each Han character, and the other words as under ``words``, all in the order of the text.
 
@@ -74,26 +58,15 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
     """
     if tokens == "han_characters":
         return _HAN_OR_WORD.findall(normalised)
-    if tokens == "characters":
-        kept = "".join(_CHARACTER.findall(normalised))
-        return [kept[start : start + CHARACTERS] for start in range(len(kept) - 1)] or list(kept)
-    # One call for many runs, one on each line: a call itself costs about as much as the segmentation of one run.
-    between_and_runs = _SPLIT.split(normalised)  # in turn
-    runs = between_and_runs[1::2]
-    words = segment("\n".join(runs[:RUNS]))
-    for start in range(RUNS, len(runs), RUNS):
-        words += segment("\n".join(runs[start : start + RUNS]))
-    if tokens == "words":
-        # What stands between the runs is short, and no word reaches over a run. Most of it is one punctuation mark.
-        between = [each for each in between_and_runs[::2] if each not in _PUNCTUATION]
-        return words + _WORD.findall("\n".join(between))
-    return _in_order(normalised, words)
+    between, words = _split(normalised, segment)
+    # What stands between the runs is short, and no word reaches over a run. Most of it is one punctuation mark.
+    return words + _WORD.findall("\n".join([each for each in between if each not in _PUNCTUATION]))
 
 
-def _in_order(normalised: str, words_of_runs: list[str]) -> list[str]:
-    """Return the words of the Han runs and the other words, all in the order of the text."""
+def words_in_order(normalised: str, segment: Segmenter) -> list[str]:
+    """Return the words of a normalised text, all in the order of the text."""
     words: list[str] = []
-    rest = iter(words_of_runs)
+    rest = iter(_split(normalised, segment)[1])
     for found in _RUN_OR_WORD.finditer(normalised):
         if found[1] is None:
             words.append(found[0])
@@ -103,6 +76,17 @@ def _in_order(normalised: str, words_of_runs: list[str]) -> list[str]:
             words.append(next(rest))
             left -= len(words[-1])
     return words
+
+
+def _split(normalised: str, segment: Segmenter) -> tuple[list[str], list[str]]:
+    """Return what stands between the Han runs of a text, and the words of the runs in order."""
+    # One call for many runs, one on each line: a call itself costs about as much as the segmentation of one run.
+    between_and_runs = _SPLIT.split(normalised)  # in turn
+    runs = between_and_runs[1::2]
+    words = segment("\n".join(runs[:RUNS]))
+    for start in range(RUNS, len(runs), RUNS):
+        words += segment("\n".join(runs[start : start + RUNS]))
+    return between_and_runs[::2], words
 
 
 def check_tokens(tokens: str) -> None:

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from decimal import Context, Decimal
-from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice
 from math import isqrt
 from typing import TYPE_CHECKING, TypeVar
 
-from es_simhash.fingerprinting.idf import jieba_idf
-from es_simhash.fingerprinting.stop_words import STOP_WORDS
-from es_simhash.fingerprinting.tokens import NEIGHBOUR_SEPARATOR
-from es_simhash.fingerprinting.units import UNIT
+from es_simhash.fingerprinting.features import UNIT
+from es_simhash.fingerprinting.tables import STOP_WORDS, jieba_idf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from es_simhash.fingerprinting.idf import IdfTable
+    from es_simhash.fingerprinting.tables import IdfTable
 
 W = TypeVar("W")
 
-_DECIMAL = Context(prec=28)  # its logarithm is rounded correctly, so it is the same on every machine
+MIN_FEATURES = 4
+"""A text with fewer distinct features gets no fingerprint."""
 
 PART = 100_000
 """Words that are counted, or features that are hashed, in one call of C code. A signal waits until the call returns."""
@@ -49,11 +46,6 @@ def _sqrt(count: int, one: int) -> int:
     return isqrt(count * one * one)
 
 
-@lru_cache(maxsize=1 << 14)
-def _log(count: int, one: int) -> int:
-    return int((1 + _DECIMAL.ln(Decimal(count))) * one)
-
-
 def _times(count: int, one: int) -> int:
     return count * one
 
@@ -66,9 +58,6 @@ WEIGHTS: dict[str, Weight] = {
     "sqrt_tf": Weight(_sqrt),  # damped, so that texts from one template stay apart
     "tf": Weight(_times),
     "tf_idf": Weight(_times, idf=True),
-    "log_tf": Weight(_log),  # 1 + ln tf
-    "sqrt_tf_idf": Weight(_sqrt, idf=True),
-    "idf": Weight(_once, idf=True),
     "equal": Weight(_once),
 }
 
@@ -90,7 +79,6 @@ def weigh(
     min_features: int,
     stop_words: frozenset[str] = STOP_WORDS,
     idf: IdfTable | None = None,
-    neighbours: bool = False,
     keep_all: bool = False,
 ) -> dict[str, int]:
     """Return the features of a text, each with its weight in units of 1/1024.
@@ -98,17 +86,13 @@ def weigh(
     Stop words and words of one character are dropped, if at least ``min_features`` distinct words remain. Otherwise
     they are kept.
 
-    :param words: the words of the text; in the order of the text if ``neighbours`` is True.
+    :param words: the words of the text, in any order.
     :param weights: the kind of weights, a key of ``WEIGHTS``.
     :param min_features: the smallest number of distinct words that a fingerprint needs.
     :param idf: a custom table, for weights that use IDF; None for jieba's table.
-    :param neighbours: each two adjacent words, of the words that remain, are a feature too: ``暴雨_预警``. The IDF of
-        such a pair is the larger IDF of its two words, because the pair occurs in no more documents than either word.
-        ``min_features`` counts single words only.
     :param keep_all: True to drop no word.
     :returns: an entry for each distinct feature; empty if there are fewer than ``min_features`` distinct words.
     """
-    words = list(words) if neighbours else words
     counts = _count(words)
     content = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
     kept = content if len(content) >= min_features and not keep_all else counts
@@ -116,17 +100,9 @@ def weigh(
         return {}
     weight = WEIGHTS[weights]
     total = weight.total
-    units: Mapping[str, int] = {}
-    mean = UNIT
     if weight.idf:
         table = idf or jieba_idf()
         units, mean = table.units, table.mean
-        features = {word: total(count, units.get(word, mean)) for word, count in kept.items()}
-    else:
-        totals = {count: total(count, UNIT) for count in set(kept.values())}
-        features = {word: totals[count] for word, count in kept.items()}
-    if neighbours:
-        for (one, other), count in _count(pairwise(word for word in words if word in kept)).items():
-            pair_idf = max(units.get(one, mean), units.get(other, mean))
-            features[f"{one}{NEIGHBOUR_SEPARATOR}{other}"] = total(count, pair_idf)
-    return features
+        return {word: total(count, units.get(word, mean)) for word, count in kept.items()}
+    totals = {count: total(count, UNIT) for count in set(kept.values())}
+    return {word: totals[count] for word, count in kept.items()}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from es_simhash.fingerprinting.features import UNIT
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.fingerprinting.units import UNIT
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.measures import cosine, feature_weights, jaccard_of_normalised
 from es_simhash.similarity.rule import rule_of

@@ -14,6 +14,7 @@ from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.fingerprinting.encoding import SEGMENT_BITS
 from es_simhash.fingerprinting.shingles import SHINGLE
+from es_simhash.fingerprinting.weights import MIN_FEATURES
 from es_simhash.similarity.compare import Comparison, Side
 from es_simhash.similarity.compare import compare as compare_texts
 from es_simhash.tools.decision import decision_json, keys_line, numbers_line, rule_json, texts_line
@@ -102,7 +103,7 @@ def _json_side(side: Side) -> dict[str, Any]:
 
 
 def _text_form(comparison: Comparison, rule: DuplicateRule) -> Iterator[str]:
-    too_short = f"none: fewer than {comparison.scheme.min_features} features (text too short)"
+    too_short = f"none: fewer than {MIN_FEATURES} features (text too short)"
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield f"{name}         {side.fingerprint.hex or too_short}  {count_of(side.fingerprint.features, 'feature')}"
     distance = "none" if comparison.distance is None else f"{comparison.distance} of {comparison.scheme.bits} bits"

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from es_simhash.bloom import BloomFilter
 from es_simhash.bloom import filter as module
 from es_simhash.bloom.layer import _first_occurrences
-from es_simhash.errors import FilterMismatch
 from tests.bloom.reference import ReferenceFilter
 from tests.bloom.test_items import ITEMS
 
@@ -176,79 +175,7 @@ def test_the_figures_of_a_layer_equal_those_of_the_reference() -> None:
     ]
 
 
-# --- two filters -----------------------------------------------------------------------------------------------------
-
-
-@settings(deadline=None)
-@given(CAPACITIES, RATES, BATCHES, BATCHES)
-def test_a_union_has_the_items_of_both_and_changes_neither(
-    capacity: int, rate: float, some: list[list[Item]], others: list[list[Item]]
-) -> None:
-    mine, theirs = ([item for items in batches for item in items] for batches in (some, others))
-    one, two = filled(capacity, rate, mine), filled(capacity, rate, theirs)
-    before = one.to_bytes(), two.to_bytes()
-    united = one | two
-    assert united.contains_many(mine + theirs).all()
-    assert united == two.union(one)
-    assert BloomFilter.from_bytes(united.to_bytes()) == united
-    united.update(["something", "else"])
-    assert (one.to_bytes(), two.to_bytes()) == before
-
-
-@settings(deadline=None)
-@given(CAPACITIES, RATES, BATCHES)
-def test_the_union_with_an_earlier_copy_of_itself_is_the_filter(
-    capacity: int, rate: float, batches: list[list[Item]]
-) -> None:
-    seen = BloomFilter(capacity, rate)
-    copies = [seen.copy()]
-    for items in batches:
-        seen.update(items)
-        copies.append(seen.copy())
-    assert all(earlier | seen == seen for earlier in copies)
-
-
-def test_the_count_of_a_union_is_near_the_number_of_items() -> None:
-    one, two = filled(1_000, 0.001, list(range(600))), filled(1_000, 0.001, list(range(300, 900)))
-    assert (one | two).count == pytest.approx(900, rel=0.02)
-
-
-@pytest.mark.parametrize(("capacity", "rate"), [(100, 0.01), (30, 0.9), (200, 0.999)])
-def test_the_count_of_a_union_is_between_that_of_either_and_of_both(capacity: int, rate: float) -> None:
-    for seed in range(50):
-        for others in (range(1, capacity), range(capacity, 2 * capacity)):
-            one = filled(capacity, rate, list(range(capacity)), seed)
-            two = filled(capacity, rate, ["other", *others], seed)
-            united = one | two
-            assert max(one.count, two.count) <= united.count <= one.count + two.count
-            assert BloomFilter.from_bytes(united.to_bytes()) == united
-
-
-def test_a_union_beyond_its_capacity_tells_its_rate() -> None:
-    one, two = filled(1_000, 0.01, list(range(1_000))), filled(1_000, 0.01, list(range(1_000, 2_000)))
-    united = one | two
-    found = united.contains_many([f"stranger {number}" for number in range(100_000)]).mean()
-    assert united.false_positive_rate > 0.01
-    assert found == pytest.approx(united.false_positive_rate, rel=0.05)
-
-
-def test_a_union_has_the_later_generation() -> None:
-    one, two = (BloomFilter(10, 0.01, generation=seconds) for seconds in (5, 9))
-    assert (one | two).generation == (two | one).generation == 9
-
-
-@pytest.mark.parametrize("other", [(20, 0.01, 0), (10, 0.02, 0), (10, 0.01, 5)])
-def test_a_union_of_other_configurations_is_refused_with_both_named(other: tuple[int, float, int]) -> None:
-    capacity, rate, seed = other
-    with pytest.raises(FilterMismatch) as refused:
-        BloomFilter(10, 0.01) | BloomFilter(capacity, rate, seed=seed)
-    assert "capacity 10, error_rate 0.01, seed 0" in str(refused.value)
-    assert f"capacity {capacity}, error_rate {rate}, seed {seed}" in str(refused.value)
-
-
-def test_only_filters_unite() -> None:
-    with pytest.raises(TypeError):
-        BloomFilter(10, 0.01) | {"item"}  # type: ignore[operator]
+# --- copies --------------------------------------------------------------------------------------------------------
 
 
 def test_filters_are_equal_only_if_every_bit_is() -> None:

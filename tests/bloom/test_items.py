@@ -52,19 +52,6 @@ def test_a_batch_hashes_as_its_items_do(items: list[str | int | bytes], seed: in
     ]
 
 
-POWERS = st.builds(lambda digits, less: max(0, 10**digits - less), st.integers(0, 16), st.integers(0, 1))
-"""The smallest and the largest integer of each number of digits."""
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 10**15) | POWERS | st.integers(-9, 9), min_size=1), st.integers(0, 2**32 - 1))
-def test_a_batch_of_integers_hashes_as_its_items_do(numbers: list[int], seed: int) -> None:
-    for items in (numbers, [abs(number) % 10**15 for number in numbers]):  # the second are hashed by numpy
-        x, y = hash_items(items, seed)
-        for item, low, high in zip(items, x.tolist(), y.tolist(), strict=True):
-            assert hash_item(item, seed) == low | high << 64
-
-
 @settings(deadline=None)
 @given(st.lists(st.integers(), min_size=1))
 def test_an_integer_is_its_digits(numbers: list[int]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint
 from es_simhash.contract import Describe, SetUp
 from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
-from es_simhash.fingerprinting.stop_words import StopWords
+from es_simhash.fingerprinting.tables import StopWords
 from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER
 from tests.client import Watched

@@ -29,12 +29,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from es_simhash.fingerprinting.scheme import Scheme
-from es_simhash.fingerprinting.stop_words import STOP_WORDS
+from es_simhash.fingerprinting.tables import STOP_WORDS
 from tests.fingerprinting.test_fingerprinter import plain_aggregate, plain_normalised, plain_weighed
 from tests.fingerprinting.test_normalisation import plain_normalise
 
@@ -65,13 +64,11 @@ def with_reference_output(line: dict[str, Any]) -> dict[str, Any]:
         weighed = plain_weighed(text_of(line), scheme, table or None, plain_stop_words(line))
         digest_input = plain_normalised(text_of(line), scheme)
     value = plain_aggregate(weighed, scheme.bits, scheme.hash)
-    digests = {"blake2b": partial(hashlib.blake2b, digest_size=16)}
-    digest = digests.get(scheme.digest, getattr(hashlib, scheme.digest))
     output = {
         "version": ":".join(str(value) for value in line["scheme"].values()),
         "distinct_features": len(weighed),
         "fingerprint": f"{value:0{scheme.bits // 4}x}" if weighed else None,
-        "digest": digest(digest_input.encode("utf-8")).hexdigest(),
+        "digest": hashlib.new(scheme.digest, digest_input.encode("utf-8")).hexdigest(),
     }
     return {**{name: value for name, value in line.items() if name not in OUTPUT}, **output}
 

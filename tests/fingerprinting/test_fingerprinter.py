@@ -8,7 +8,7 @@ import json
 import pickle
 from dataclasses import replace
 from fractions import Fraction
-from itertools import count, pairwise
+from itertools import count
 from typing import Any
 
 import pytest
@@ -17,22 +17,21 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError, SchemeError
 from es_simhash.fingerprinting import fingerprinter as module
+from es_simhash.fingerprinting.characters import SCRIPTS
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter, fingerprint
-from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
-from es_simhash.fingerprinting.script import SCRIPTS
-from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
-from es_simhash.fingerprinting.tokens import CHARACTER_TOKENS, TOKENS, tokenize
+from es_simhash.fingerprinting.scheme import Scheme
+from es_simhash.fingerprinting.tables import STOP_WORDS, IdfTable, StopWords
+from es_simhash.fingerprinting.tokens import TOKENS, tokenize
 from es_simhash.fingerprinting.votes import aggregate, aggregate_all
-from es_simhash.fingerprinting.weights import WEIGHTS, weigh
+from es_simhash.fingerprinting.weights import MIN_FEATURES, WEIGHTS, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
 from tests.fingerprinting.test_hashing import PLAIN
 from tests.fingerprinting.test_markup import plain_text_of_html
 from tests.fingerprinting.test_normalisation import plain_normalise
-from tests.fingerprinting.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_in_order, plain_tokenize
-from tests.fingerprinting.test_weights import plain_weigh, plain_weight
+from tests.fingerprinting.test_tokens import SENTENCES, in_another_process, mixed_texts, plain_tokenize
+from tests.fingerprinting.test_weights import plain_weigh
 
 EVERY_BIT = (1 << 64) - 1
 
@@ -153,7 +152,7 @@ def test_aggregate_leaves_the_weights_as_they_are() -> None:
 @given(text=mixed_texts)
 def test_a_fingerprint_is_the_sign_of_the_votes_of_the_weighed_words(weights: str, text: str) -> None:
     made = Fingerprinter(Scheme(weights=weights)).fingerprint(text)
-    weighed = weigh(tokenize(normalise(text), segmenter()), weights, DEFAULT.min_features)
+    weighed = weigh(tokenize(normalise(text), segmenter()), weights, MIN_FEATURES)
     assert made.value == (plain_aggregate(weighed) if weighed else None)
     assert made.features == len(weighed)
 
@@ -215,14 +214,14 @@ def test_a_text_with_too_few_features_has_a_digest_and_no_fingerprint(text: str)
 def test_a_text_with_enough_features_has_a_fingerprint(text: str) -> None:
     made = fingerprint(text)
     assert made.value is not None
-    assert made.features >= DEFAULT.min_features
+    assert made.features >= MIN_FEATURES
 
 
-@given(mixed_texts, st.integers(1, 12))
-def test_a_text_has_a_value_if_and_only_if_it_has_min_features(text: str, min_features: int) -> None:
-    made = Fingerprinter(Scheme(min_features=min_features)).fingerprint(text)
-    assert (made.value is not None) == (made.features >= min_features)
-    assert made.features == 0 or made.features >= min_features
+@given(mixed_texts, st.sampled_from(TOKENS))
+def test_a_text_has_a_value_if_and_only_if_it_has_at_least_four_features(text: str, tokens: str) -> None:
+    made = Fingerprinter(Scheme(tokens=tokens)).fingerprint(text)
+    assert (made.value is not None) == (made.features >= 4)
+    assert made.features == 0 or made.features >= 4
 
 
 @pytest.mark.parametrize("text", [*TOO_FEW, *ENOUGH], ids=ascii)
@@ -255,18 +254,10 @@ def plain_normalised(text: str, scheme: Scheme) -> str:
 def plain_weighed(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> dict[str, int]:
     """Reference implementation of the weighed features of a text; ``table`` is in units of 1/1024."""
     normalised = plain_normalised(text, scheme)
-    if scheme.tokens in CHARACTER_TOKENS:
+    if scheme.tokens == "han_characters":
         words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
-        return plain_weigh(words, scheme.weights, scheme.min_features, set(), table, keep_all=True)
-    words = plain_tokenize(normalised) if scheme.tokens == "words" else plain_in_order(normalised)
-    weighed = plain_weigh(words, scheme.weights, scheme.min_features, stop_words, table)
-    if scheme.tokens == "words_with_neighbours":
-        pairs = list(pairwise(word for word in words if word in weighed))
-        weighed |= {
-            "_".join(pair): max(plain_weight(word, pairs.count(pair), scheme.weights, table) for word in pair)
-            for pair in pairs
-        }
-    return weighed
+        return plain_weigh(words, scheme.weights, MIN_FEATURES, set(), table, keep_all=True)
+    return plain_weigh(plain_tokenize(normalised), scheme.weights, MIN_FEATURES, stop_words, table)
 
 
 def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, stop_words: set[str]) -> int | None:
@@ -283,7 +274,6 @@ def plain_fingerprint(text: str, scheme: Scheme, table: dict[str, int] | None, s
     tokens=st.sampled_from(TOKENS),
     own_idf=st.booleans(),
     own_stop_words=st.booleans(),
-    min_features=st.integers(1, 6),
     script=st.sampled_from(SCRIPTS),
 )
 def test_a_fingerprint_under_any_scheme_equals_the_reference(
@@ -291,7 +281,7 @@ def test_a_fingerprint_under_any_scheme_equals_the_reference(
 ) -> None:
     scheme = Scheme(tokens=tokens, **choices)
     idf = TABLE if own_idf and WEIGHTS[scheme.weights].idf else None
-    stop_words = LIST if own_stop_words and tokens not in CHARACTER_TOKENS else None
+    stop_words = LIST if own_stop_words and tokens != "han_characters" else None
     fingerprinter = Fingerprinter.using(scheme, idf=idf, stop_words=stop_words)
     made = fingerprinter.fingerprint(text)
     plain = plain_fingerprint(
@@ -309,10 +299,10 @@ def test_custom_tables_hold_for_the_script_of_the_scheme() -> None:
         ("simplified", {"台湾": 5 * 1024, "铁路": 2 * 1024}),
         ("as_written", {"臺灣": 9 * 1024, "铁路": 2 * 1024}),
     ):
-        scheme = Scheme(weights="idf", min_features=1, script=script)
+        scheme = Scheme(weights="tf_idf", script=script)
         fingerprinter = Fingerprinter.using(scheme, idf=table, stop_words=words)
         tokens = ["臺灣", "铁路", "時刻表"] if script == "as_written" else ["台湾", "铁路", "时刻表"]
-        assert fingerprinter.weigh(tokens) == weights
+        assert fingerprinter.weigh(tokens, min_features=1) == weights
         assert [fingerprinter.is_stop_word(token) for token in tokens] == [False, False, True]
         assert fingerprinter.fingerprint(text).digest == Fingerprinter(Scheme(script=script)).fingerprint(text).digest
 
@@ -384,14 +374,12 @@ def test_a_table_that_is_not_the_one_the_scheme_names_is_refused_with_both_named
 def test_a_table_that_the_scheme_does_not_use_is_refused() -> None:
     with pytest.raises(SchemeError, match="'sqrt_tf' use no IDF"):
         Fingerprinter.using(idf=TABLE)
-    with pytest.raises(SchemeError, match="'characters' use no stop words"):
-        Fingerprinter.using(Scheme(tokens="characters"), stop_words=LIST)
+    with pytest.raises(SchemeError, match="'han_characters' use no stop words"):
+        Fingerprinter.using(Scheme(tokens="han_characters"), stop_words=LIST)
 
 
 def test_a_fingerprinter_with_tables_can_be_pickled() -> None:
-    made = Fingerprinter.using(
-        Scheme(weights="sqrt_tf_idf", tokens="words_with_neighbours"), idf=TABLE, stop_words=LIST
-    )
+    made = Fingerprinter.using(Scheme(weights="tf_idf"), idf=TABLE, stop_words=LIST)
     there = pickle.loads(pickle.dumps(made))
     assert there.scheme == made.scheme
     assert there.fingerprints(SENTENCES) == made.fingerprints(SENTENCES)
@@ -536,7 +524,7 @@ def test_the_examples_in_the_documentation_are_true() -> None:
     assert not failed
 
 
-@pytest.mark.parametrize("tokens", ["words", "words_with_neighbours"])
+@pytest.mark.parametrize("tokens", TOKENS)
 @pytest.mark.parametrize("bits", [64, 128])
 def test_a_text_that_is_counted_and_hashed_in_parts_has_the_same_fingerprint(
     monkeypatch: pytest.MonkeyPatch, tokens: str, bits: int

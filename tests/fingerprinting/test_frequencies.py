@@ -58,9 +58,8 @@ print(json.dumps(list(idf_table(sys.argv[1:], segmenter="jieba").lines())))
     assert there == list(idf_table(SENTENCES, segmenter="rjieba").lines())
 
 
-def test_a_table_can_count_characters_and_neighbours_are_counted_as_words() -> None:
-    assert set(idf_table(["你好，世界"], "characters").units) == {"你好", "好世", "世界"}
-    assert idf_table(SENTENCES, "words_with_neighbours") == idf_table(SENTENCES)
+def test_a_table_can_count_han_characters() -> None:
+    assert set(idf_table(["你好，世界"], "han_characters").units) == {"你", "好", "世", "界"}
 
 
 def test_a_table_serves_the_fingerprinter_that_it_was_made_for() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.idf import IdfTable, jieba_idf
+from es_simhash.fingerprinting.tables import IdfTable, jieba_idf
 from tests.fingerprinting.test_tokens import jieba_folder
 
 words = st.text(st.sampled_from("暴雨预警气象台abc059-'é"), min_size=1, max_size=4)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.stop_words import LISTS, STOP_WORDS, StopWords
+from es_simhash.fingerprinting.tables import LISTS, STOP_WORDS, StopWords
 
 lists = st.lists(st.text(st.sampled_from("的了我们abcＡＢ"), min_size=1, max_size=3), min_size=1)
 

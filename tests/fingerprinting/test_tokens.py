@@ -12,7 +12,7 @@ import warnings
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting import word_segmenters
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import _PUNCTUATION, TOKENS, check_tokens, tokenize
+from es_simhash.fingerprinting.tokens import _PUNCTUATION, TOKENS, check_tokens, tokenize, words_in_order
 from es_simhash.fingerprinting.word_segmenters import SEGMENTERS, segmenter
 
 if TYPE_CHECKING:
@@ -521,17 +521,10 @@ def plain_in_order(text: str) -> list[str]:
 
 
 @given(mixed_texts)
-def test_words_with_neighbours_are_the_words_in_the_order_of_the_text(text: str) -> None:
-    words = tokenize(text, segmenter(), "words_with_neighbours")
+def test_words_in_order_are_the_words_in_the_order_of_the_text(text: str) -> None:
+    words = words_in_order(text, segmenter())
     assert words == plain_in_order(text)
     assert sorted(words) == sorted(tokenize(text, segmenter()))
-
-
-@given(mixed_texts)
-def test_characters_are_the_adjacent_pairs_of_letters_and_digits(text: str) -> None:
-    kept = [character for character in text if is_han(character) or is_rare_han(character) or is_letter(character)]
-    pairs = [one + other for one, other in pairwise(kept)]
-    assert tokenize(text, segmenter(), "characters") == (pairs if len(kept) != 1 else kept)
 
 
 @given(mixed_texts)
@@ -547,12 +540,8 @@ def test_han_characters_are_single_han_characters_and_the_other_words(text: str)
     ("text", "tokens", "cut"),
     [
         ("苹果 iphone 手机", "words", ["苹果", "手机", "iphone"]),
-        ("苹果 iphone 手机", "words_with_neighbours", ["苹果", "iphone", "手机"]),
-        ("你好, 世界!", "characters", ["你好", "好世", "世界"]),
-        ("a-1 雨", "characters", ["a1", "1雨"]),
-        ("雨!", "characters", ["雨"]),
         ("苹果 iphone 手机, f-35", "han_characters", ["苹", "果", "iphone", "手", "机", "f-35"]),
-        ("!?", "characters", []),
+        ("!?", "han_characters", []),
     ],
 )
 def test_a_text_is_split_into_the_tokens_of_the_scheme(text: str, tokens: str, cut: list[str]) -> None:
@@ -560,7 +549,7 @@ def test_a_text_is_split_into_the_tokens_of_the_scheme(text: str, tokens: str, c
 
 
 def test_unknown_tokens_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"'trigrams': use one of words, words_with_neighbours, characters"):
+    with pytest.raises(InputError, match=r"'trigrams': use one of words, han_characters$"):
         check_tokens("trigrams")
     for name in TOKENS:
         check_tokens(name)

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from es_simhash import Documents, DuplicateRule
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.idf import IdfTable
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.shingles import SHINGLE
-from es_simhash.fingerprinting.stop_words import STOP_WORDS, StopWords
+from es_simhash.fingerprinting.tables import STOP_WORDS, IdfTable, StopWords
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.search.keys import text_keys
 from es_simhash.similarity import compare as module
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 texts = mixed_texts | st.sampled_from(SENTENCES)
 some_weights = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 1 << 60), max_size=6)
-SCHEMES = [DEFAULT, Scheme(bits=128, tokens="words_with_neighbours"), Scheme(tokens="characters", weights="tf_idf")]
+SCHEMES = [DEFAULT, Scheme(bits=128, weights="tf"), Scheme(tokens="han_characters", weights="tf_idf")]
 each_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=lambda scheme: scheme.version)
 
 LONG = "市气象台今晨六时发布暴雨橙色预警，预计未来三小时城区及东部山区降雨量将超过五十毫米。"
@@ -151,7 +150,7 @@ def test_two_texts_that_differ_in_one_word() -> None:
 
 def test_a_fingerprinter_compares_by_its_own_tables() -> None:
     table, stop_words = IdfTable.of({"橙色": 90, "红色": 0.5}), StopWords.of(["预警"])
-    fingerprinter = Fingerprinter.using(Scheme(weights="idf"), idf=table, stop_words=stop_words)
+    fingerprinter = Fingerprinter.using(Scheme(weights="tf_idf"), idf=table, stop_words=stop_words)
     made = compare(LONG, LIKE, fingerprinter)
     assert made.scheme == fingerprinter.scheme
     assert [(pull.feature, pull.weight) for pull in (*made.a.pulls, *made.b.pulls)] == [("橙色", 90), ("红色", 0.5)]

@@ -94,7 +94,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_the_user_s_own_tables_are_used(tmp_path: Path) -> None:
     (tmp_path / "idf.txt").write_text("幼儿园 50\n", encoding="utf-8")
     (tmp_path / "stop.txt").write_text("暴雨\n", encoding="utf-8")
-    tables = ["--weights", "idf", "--idf", "idf.txt", "--stop-words", "stop.txt"]
+    tables = ["--weights", "tf_idf", "--idf", "idf.txt", "--stop-words", "stop.txt"]
     [shown] = es_simhash("compare", STORM, STORM_NEAR, *tables, "--json", cwd=tmp_path).json
     assert shown["a"]["pulls"] == [{"feature": "幼儿园", "weight": 50.0, "other": 0.0}]
     assert "暴雨" in shown["a"]["stop_words"]

@@ -8,7 +8,7 @@ import pytest
 
 from es_simhash import Fingerprinter, Scheme
 from es_simhash.fingerprinting.frequencies import idf_table
-from es_simhash.fingerprinting.stop_words import StopWords
+from es_simhash.fingerprinting.tables import StopWords
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash, line
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def test_fingerprints_can_use_the_table_and_their_scheme_names_it(tmp_path: Path
     (tmp_path / "idf.txt").write_text(made.out, encoding="utf-8")
     (tmp_path / "stop.txt").write_text("暴雨\n居民\n", encoding="utf-8")
     ours = Fingerprinter.using(
-        Scheme(weights="sqrt_tf_idf", bits=128, tokens="words_with_neighbours", hash="jenkins", digest="sha1"),
+        Scheme(weights="tf_idf", bits=128, hash="jenkins", digest="sha256"),
         idf=idf_table(TEXTS),
         stop_words=StopWords.of(["暴雨", "居民"]),
     )
-    choices = ["--weights", "sqrt_tf_idf", "--bits", "128", "--tokens", "words_with_neighbours", "--hash", "jenkins"]
-    choices += ["--digest", "sha1", "--idf", "idf.txt", "--stop-words", "stop.txt"]
+    choices = ["--weights", "tf_idf", "--bits", "128", "--hash", "jenkins"]
+    choices += ["--digest", "sha256", "--idf", "idf.txt", "--stop-words", "stop.txt"]
     [shown] = es_simhash("fingerprint", STORM, *choices, "--json", cwd=tmp_path).json
     theirs = ours.fingerprint(STORM)
     assert (shown["fingerprint"], shown["digest"]) == (theirs.hex, theirs.digest)
@@ -52,8 +52,8 @@ def test_fingerprints_can_use_the_table_and_their_scheme_names_it(tmp_path: Path
 
 def test_several_fields_are_joined_and_tokens_can_be_chosen(tmp_path: Path) -> None:
     data = line(1, "暴雨", title="预警") + line(2, "停课")
-    done = es_simhash("idf", "--text-field", "title, text", "--tokens", "characters", cwd=tmp_path, stdin=data)
-    assert done.out.splitlines() == list(idf_table(["预警\n暴雨", "停课"], "characters").lines())
+    done = es_simhash("idf", "--text-field", "title, text", "--tokens", "han_characters", cwd=tmp_path, stdin=data)
+    assert done.out.splitlines() == list(idf_table(["预警\n暴雨", "停课"], "han_characters").lines())
 
 
 def test_a_bad_line_is_reported_with_its_place_and_skipped(tmp_path: Path) -> None:
@@ -88,12 +88,12 @@ def test_input_without_words_is_an_error(tmp_path: Path, data: bytes, problem: s
     ("options", "data", "problem"),
     [
         (
-            ["--weights", "idf", "--idf", "table.txt"],
+            ["--weights", "tf_idf", "--idf", "table.txt"],
             b"word\n",
             "table.txt:1: the line has 1 instead of 2 columns: write a word, a space and its IDF, such as '暴雨 7.25'",
         ),
         (
-            ["--weights", "idf", "--idf", "table.txt"],
+            ["--weights", "tf_idf", "--idf", "table.txt"],
             b"word nan\n",
             "table.txt:1: the IDF nan is not a positive finite number: correct or remove it",
         ),
@@ -102,8 +102,7 @@ def test_input_without_words_is_an_error(tmp_path: Path, data: bytes, problem: s
         (
             ["--idf", "table.txt"],
             b"word 1\n",
-            "Scheme.idf names a custom table, but Scheme.weights 'sqrt_tf' use no IDF: "
-            "use the weights tf_idf, sqrt_tf_idf, idf",
+            "Scheme.idf names a custom table, but Scheme.weights 'sqrt_tf' use no IDF: use the weights tf_idf",
         ),
         (
             ["--bits", "128", "--hash", "fnv1a_64"],

@@ -15,7 +15,7 @@ from rapidfuzz.distance import Indel
 
 from es_simhash.fingerprinting.markup import text_of_html
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import tokenize
+from es_simhash.fingerprinting.tokens import words_in_order
 from es_simhash.fingerprinting.word_segmenters import segmenter
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _shown(text: str, scheme: Scheme) -> str:
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     end = 0
-    for word in tokenize(text, segmenter(), "words_with_neighbours"):
+    for word in words_in_order(text, segmenter()):
         start = text.index(word, end)
         end = start + len(word)
         yield start, end

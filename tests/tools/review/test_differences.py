@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from es_simhash import Scheme
 from es_simhash.fingerprinting.normalisation import normalise
-from es_simhash.fingerprinting.tokens import tokenize
+from es_simhash.fingerprinting.tokens import words_in_order
 from es_simhash.fingerprinting.word_segmenters import segmenter
 from es_simhash.tools.review.differences import LONGEST, Part, differences, shortened
 
@@ -17,7 +17,7 @@ TEXTS = st.one_of(WORDS.map("".join), WORDS.map(" ".join), st.text(max_size=12))
 
 
 def words_of(text: str) -> list[str]:
-    return [normalise(word, "simplified") for word in tokenize(text, segmenter(), "words_with_neighbours")]
+    return [normalise(word, "simplified") for word in words_in_order(text, segmenter())]
 
 
 def longest_common(a: list[str], b: list[str]) -> int:

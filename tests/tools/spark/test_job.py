@@ -58,7 +58,7 @@ def test_texts_are_fingerprinted_as_the_library_does(spark: Any) -> None:
     from es_simhash.tools.spark.documents import Input
 
     texts = ["", *random_texts(4, 40, 3)]
-    for scheme in (DEFAULT, Scheme(bits=128, tokens="characters", digest="sha256")):
+    for scheme in (DEFAULT, Scheme(bits=128, tokens="han_characters", digest="sha256")):
         fingerprinter = Fingerprinter(scheme)
         frame = spark.createDataFrame([(n, text) for n, text in enumerate(texts)], "id int, body string")
         rows = Input(frame, fingerprinter, ("body",), "id").read().orderBy("position").collect()

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting import script
-from es_simhash.fingerprinting.script import fold_script
+from es_simhash.fingerprinting import characters
+from es_simhash.fingerprinting.characters import fold_script
 
-LINES = Path(script.__file__).with_name("script_1.txt").read_text(encoding="utf-8").splitlines()
+LINES = Path(characters.__file__).with_name("script_1.txt").read_text(encoding="utf-8").splitlines()
 TABLE = {form: line[0] for line in LINES for form in line[1:]}
 
 texts = st.text(st.sampled_from(sorted(TABLE)) | st.sampled_from(sorted(TABLE.values())) | st.characters(codec="utf-8"))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.units import to_decimal, to_units
+from es_simhash.fingerprinting.features import to_decimal, to_units
 
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False) | st.fractions(Fraction(1, 10**9))
 
