@@ -26,7 +26,7 @@ class SeenVerbs:
 
     :param config: the numbers that the caller chose; None stands for the store's own.
     :param name: of the store, for messages.
-    :param deadline: seconds for which a change is tried while other writers are faster.
+    :param deadline: seconds for which a change is retried after version conflicts.
     :param embedded: the store belongs to this program alone.
     :raises InputError: for a number out of range.
     """
@@ -56,7 +56,7 @@ class SeenVerbs:
         """Add items to what a user has seen. Items that are stored already are not written again.
 
         :returns: how many of them were not seen before.
-        :raises ConflictError: if other writers were faster until the deadline. Nothing was stored then.
+        :raises ConflictError: if there were version conflicts until the deadline. Nothing was stored then.
         :raises InputError: for an item of another type. Nothing was stored then.
         """
         return _single(self.add_many({user: items}))
