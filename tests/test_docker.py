@@ -197,3 +197,12 @@ def test_the_image_of_the_command_runs_it_as_a_user_without_rights_and_copies_wh
     ignored = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     assert set(copied) == {line[1:] for line in ignored if line.startswith("!")}
     assert all((FOLDER.parent / name).exists() for name in copied)
+
+
+def test_the_image_installs_extras_that_the_package_has() -> None:
+    project = (FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8")
+    section = project.split("[project.optional-dependencies]")[1].split("\n\n")[0]
+    extras = set(re.findall(r"^(\w+) =", section, re.MULTILINE))
+    named = re.findall(r"\[([\w,]+)\]'", (FOLDER / "Dockerfile").read_text(encoding="utf-8"))
+    assert named, "no extras"
+    assert {extra for names in named for extra in names.split(",")} <= extras

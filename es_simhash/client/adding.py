@@ -191,7 +191,7 @@ class Adding:
     def _count_writes(self, waiting: Iterable[_Item], at_work: Sequence[Sequence[_Item]]) -> int:
         """Return how many of the first documents can be added by one request, while others are written.
 
-        A document waits for one that is written, and for its outcome, if it depends on it.
+        If two documents may be duplicates, the second waits for the first.
         """
         written = [item for group in at_work for item in group]
         if not written:

@@ -64,7 +64,7 @@ class SeenItems(SyncClient):
     :param generations: filters that are kept for a user. With more than one, ``rotate`` drops old items.
     :param period: seconds after which an add starts a new generation; 0: only ``rotate`` starts one. The store keeps
         these four numbers. Leave one out to use the store's own.
-    :param deadline: seconds for which a change is tried again while other writers are faster, and for which each
+    :param deadline: seconds for which a change is retried after version conflicts, and for which each
         request is retried while the store is busy or away, as for Documents.
     :raises InputError: if the address or a number cannot be used. Nothing is sent before the first request.
     """

@@ -19,7 +19,8 @@ class Row:
     :param digest: of the normalised text; empty if the document was never fingerprinted.
     :param group: id of the group's head; the document's own id if it stands alone.
     :param duplicate_of: id of the original that this document duplicates.
-    :param written: the write order: when this text was written, in microseconds since 1970, or any number that grows.
+    :param written: the write order, a sort key: larger is later. It is the time when this text was written, in
+        microseconds since 1970, or one more than that of a document that must come before it.
         A small change of the text (a near-duplicate of the former text) keeps it. A change of the links keeps it.
     :param version: version of the stored document, in a form of the store's own. Every write changes it.
     :param keys: keyword keys of the document (:mod:`es_simhash.search.keys`), all different, in any order. A Row that

@@ -10,7 +10,7 @@ Three clauses find everything within max_distance. They differ in what they cost
   fingerprints one query looks for. It needs an index with block keys, and a max_distance of at most 3.
 
 Measured on Elasticsearch 9.5.3, one shard, random fingerprints, k = 3. Times are lower quartiles in ms. An empty search
-is the floor. Rates are look-ups a second, medians; the machine was busy, so only their ratios count:
+is the floor. docs/measurements.md has the rates:
 
 ===========  ===========================  =====  ====  ======
 documents    what                         plain  plan  blocks
@@ -19,8 +19,6 @@ documents    what                         plain  plan  blocks
 60,000       one, empty search 1.30 ms    1.76   1.92  1.44
 130,000      one, empty search 1.48 ms    2.12   2.30  1.66
 200,000      one, empty search 0.92 ms    1.56   1.57  1.05
-1,000,000    one, a second                204    309   436
-1,000,000    batches of 100, a second     249    2,623 9,953
 1,000,000    chance candidates of each    61     .05   .2
 ===========  ===========================  =====  ====  ======
 

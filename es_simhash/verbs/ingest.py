@@ -4,8 +4,8 @@ The rule for the original is in ``neighbours``. The outcomes do not depend on th
 compared with the store as the documents before it in the run left it, whether or not search finds those yet.
 
 A batch is looked up (its stored versions, and all candidates at once), then decided, then written. At last the links
-that led to former texts are changed. The next batch may be looked up before this one is written. What it misses then
-is in the memory of the run.
+that led to former texts are changed. The next batch may be looked up before this one is written. The memory of the
+run adds the documents that it could not see yet.
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ class Neighbours:
         """Return the original of a document of the batch.
 
         :param decided_rows: by id, the Rows of the documents of the batch that are decided already.
-        :param before: only documents with a smaller write order count.
+        :param before: ignore documents with this write order or a larger one.
         :param without: ids of the batch that do not count.
         :param strict: a neighbour without a text raises; else it does not count.
         :raises InputError: if ``strict``, naming a neighbour whose text is not in the store.

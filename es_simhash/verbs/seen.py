@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from es_simhash.contract import Store
 
 SEEN_DEADLINE = 30.0
-"""Seconds for which a change is tried while other writers are faster."""
+"""Seconds for which a change is tried after version conflicts."""
 USERS = 500
 """Users in one request."""
 
@@ -323,12 +323,13 @@ def _refused(user: str, reason: str) -> StoreError:
 
 
 def _unavailable(user: str, error: StoreUnavailable) -> StoreUnavailable:
-    return type(error)(f"the seen items of user {user!r} were not changed, or no answer says so: {error}")
+    return type(error)(f"the seen items of user {user!r} were perhaps not changed: {error}")
 
 
 def _conflict(user: str, seconds: float) -> ConflictError:
     return ConflictError(
-        f"the seen items of user {user!r} were not stored: other writers were faster for {seconds:g} s; try again later"
+        f"the seen items of user {user!r} were not stored: gave up after {seconds:g} s of version conflicts; "
+        "try again later"
     )
 
 

@@ -129,7 +129,7 @@ def test_a_storm_past_the_deadline_is_an_error_that_names_the_user(store: Store,
     report = SeenItems(stormed(store, ann, times=-1), deadline=0.1).add_many({ann: ["ours"]})
     error = report.failed[ann]
     assert (report.results, type(error), error.retryable) == ({}, ConflictError, True)
-    assert f"user '{ann}' were not stored: other writers were faster for 0.1 s; try again" in str(error)
+    assert f"user '{ann}' were not stored: gave up after 0.1 s of version conflicts; try again" in str(error)
 
 
 def test_after_a_storm_past_the_deadline_nothing_is_half_written(store: Store, ann: str) -> None:

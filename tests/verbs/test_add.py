@@ -497,8 +497,8 @@ def test_an_iterator_that_loses_something_says_it(
         caplog.clear()
         next(documents.ingest(DOCUMENTS, batch_size=10))
         assert caplog.messages == [
-            "ingest() was left before its end: 9 outcomes of documents that are done were not taken, and documents "
-            "that were not read are not stored: iterate to the end, or use add_many()"
+            "ingest() was stopped early: 9 outcomes were not reported, and documents that were not read are not "
+            "stored: iterate to the end, or use add_many()"
         ]
         caplog.clear()
         for outcome in documents.ingest(DOCUMENTS[20:], batch_size=10, workers=1):

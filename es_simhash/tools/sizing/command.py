@@ -112,7 +112,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: float) -> f
     type=click.Choice(list(TEXTS)),
     default="newswire",
     show_default=True,
-    help="How alike documents are that are no duplicates. Measured on reviews, on stories of a newswire, and on pages "
+    help="How similar unrelated documents are. Measured on reviews, on stories of a newswire, and on pages "
     "of few templates.",
 )
 @click.option(
@@ -195,7 +195,7 @@ def _show(found: Size, rate: float) -> None:
         if each >= 0.5:
             _row(name, f"{each:,.0f}", indent=4)
     _row("on disk, with replicas", _bytes(found.disk_bytes))
-    _row("of it read by look-ups and writes", _bytes(found.cache_bytes))
+    _row("working set", _bytes(found.cache_bytes))
     _row("shards", f"{found.shards:,}")
     _row("Lucene segments of a shard", f"{found.lucene_segments:,.0f}")
     echo("cluster")
@@ -206,7 +206,7 @@ def _show(found: Size, rate: float) -> None:
     echo("time, and memory of the command")
     _row("ingest by one process", f"{_time(found.load_seconds)}, {_bytes(found.ingest_bytes)}")
     _row("group", f"{_time(found.group_seconds)}, {_bytes(found.group_bytes)}")
-    echo("other widths of keys, random fingerprints: keys of a document, bits, candidates by chance")
+    echo("other widths of keys, random fingerprints: keys of a document, bits, false candidates")
     for name, keys, narrowest, widest, candidates in found.key_widths:
         bits = str(narrowest) if narrowest == widest else f"{narrowest}-{widest}"
         echo(f"  {name:<36}{keys:>4}{bits:>7}{number(candidates):>16}")
@@ -215,13 +215,13 @@ def _show(found: Size, rate: float) -> None:
 def _show_work(work: Work, indent: int = 2) -> None:
     _row("terms", number(work.terms), indent)
     _row("postings", number(work.postings), indent)
-    _row("candidates by chance", number(work.candidates), indent)
+    _row("false candidates", number(work.candidates), indent)
 
 
 def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     """Yield what the figures assume, a line each."""
     documents, keys, hot = arguments["documents"], arguments["keys"], arguments["hot"]
-    yield f"{count_of(documents, 'document')} of {arguments['bits']} bits, texts as alike as: {arguments['texts']}"
+    yield f"{count_of(documents, 'document')} of {arguments['bits']} bits, texts as similar as: {arguments['texts']}"
     yield f"{_documents(arguments['rate'])} a second are looked up and written"
     if hot:
         yield f"{count_of(hot, 'document')} with the same hot segment, also that share of the look-ups"
@@ -232,7 +232,7 @@ def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     if BLOCKS in keys and arguments["max_distance"] > LARGEST_DISTANCE:
         yield f"block keys are not used, because max_distance is above {LARGEST_DISTANCE}"
     yield f"{arguments['source_bytes']:,} bytes of your own fields, and ids of few characters"
-    confirm = "with the candidates by chance" if SHINGLES in keys else "without --confirm"
+    confirm = "with the false candidates" if SHINGLES in keys else "without --confirm"
     yield f"memory of group: as measured with ids of 13 characters and 64 bits, {confirm}"
     yield f"a node: {CORES} cores, half of them busy at the rate; {_bytes(MEMORY)} of memory, half of it for files"
     yield f"  and {_bytes(DISK)} of disk, {FULL:.0%} full at most"
