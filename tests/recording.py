@@ -127,7 +127,7 @@ class Wire:
             case "_mapping":
                 return {INDEX: {"mappings": self.mapping}} if sent.method == "GET" else {"acknowledged": True}
             case "_bulk":
-                items = self._bulk(sent.json)
+                items = self._bulk(sent)
                 return {"errors": any("error" in result for item in items for result in item.values()), "items": items}
             case "_mget":
                 return {"docs": [self.documents.get(id, {"_id": id, "found": False}) for id in sent.json["ids"]]}
@@ -141,9 +141,10 @@ class Wire:
                 return {"id": "pit", "pit_id": "pit", "_shards": SHARDS}
         return {INDEX: {"settings": {}}} if "/_settings" in sent.path else {"_shards": SHARDS}
 
-    def _bulk(self, lines: list[Any]) -> list[dict[str, Any]]:
+    def _bulk(self, sent: Sent) -> list[dict[str, Any]]:
         items = []
-        rest = iter(lines)
+        rest = iter(sent.json)
+        routing = sent.parameters.get("routing")
         for line in rest:
             ((kind, target),) = line.items()
             source = None if kind == "delete" else next(rest)
@@ -156,13 +157,16 @@ class Wire:
                 items.append({kind: {"_index": INDEX, "_id": id, "status": 409, "error": error}})
                 continue
             if kind == "update":
-                self.put(id, _merged(stored["_source"] if stored else {}, source["doc"]))
+                self.put(id, _merged(stored["_source"] if stored else {}, source["doc"]), routing)
             elif kind != "delete":
-                self.put(id, source)
-            elif stored:
-                del self.documents[id]
-            result = {"delete": "deleted", "update": "updated"}.get(kind, "created")
-            items.append({kind: {"_index": INDEX, "_id": id, "status": 200, "result": result}})
+                self.put(id, source, routing)
+            else:
+                self.documents.pop(id, None)
+            result = "created" if stored is None else {"delete": "deleted"}.get(kind, "updated")
+            if kind == "delete" and stored is None:
+                result = "not_found"
+            status = 404 if result == "not_found" else 200
+            items.append({kind: {"_index": INDEX, "_id": id, "status": status, "result": result}})
         return items
 
 
