@@ -1,8 +1,8 @@
 """A transport for the official clients that records what goes over the wire, and answers without a server.
 
 The clients are real, sync and async, of Elasticsearch and OpenSearch. Only the class of their connections is ours. The
-answers are those of an index that keeps documents by their ids, with sequence numbers. Its search finds nothing: a test
-that needs hits gives an ``answer`` of its own.
+answers are those of an index that keeps documents by their ids, with sequence numbers. Its searches find the hits that
+the test names, as if the index were never refreshed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from es_simhash.bloom.seen import SeenConfig
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, SEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 INDEX = "news"
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
@@ -78,6 +78,8 @@ class Wire:
         self.sent: list[Sent] = []
         self.documents: dict[str, dict[str, Any]] = {}
         """What a get returns, by id."""
+        self.hits: list[dict[str, Any]] = []
+        """What searches find by a digest or by an id."""
         documents, seen = DOCUMENTS.mapping(Scheme()), SEEN.mapping(SeenConfig())
         self.mapping: dict[str, Any] = {
             "properties": {**documents["properties"], **seen["properties"]},
@@ -132,14 +134,26 @@ class Wire:
             case "_mget":
                 return {"docs": [self.documents.get(id, {"_id": id, "found": False}) for id in sent.json["ids"]]}
             case "_msearch":
-                return {"responses": [found() | {"status": 200} for _ in sent.json[::2]]}
-            case "_search" if sent.method == "POST":
-                return found()
+                return {"responses": [self._search(body) | {"status": 200} for body in sent.json[1::2]]}
+            case "_search":
+                return self._search(sent.json)
             case "_count":
                 return {"count": len(self.documents), "_shards": SHARDS}
             case "_pit" | "point_in_time":
                 return {"id": "pit", "pit_id": "pit", "_shards": SHARDS}
         return {INDEX: {"settings": {}}} if "/_settings" in sent.path else {"_shards": SHARDS}
+
+    def _search(self, search: dict[str, Any]) -> dict[str, Any]:
+        query = search.get("query", {})
+        without = {id for each in clauses(query, "must_not") for id in _named(each, "_id")}
+        ids, digests = set(_named(query, "_id")) - without, set(_named(query, "simhash.digest"))
+        return found(
+            *(
+                hit
+                for hit in self.hits
+                if hit["_id"] in ids or (digests & {*hit["fields"]["simhash.digest"]} and hit["_id"] not in without)
+            )
+        )
 
     def _bulk(self, sent: Sent) -> list[dict[str, Any]]:
         items = []
@@ -168,6 +182,24 @@ class Wire:
             status = 404 if result == "not_found" else 200
             items.append({kind: {"_index": INDEX, "_id": id, "status": status, "result": result}})
         return items
+
+
+def clauses(query: Any, kind: str) -> Iterator[Any]:
+    """Yield all clauses of a kind in a query, such as ``terms``."""
+    if isinstance(query, dict):
+        for name, value in query.items():
+            if name == kind:
+                yield value
+            yield from clauses(value, kind)
+    elif isinstance(query, list):
+        for each in query:
+            yield from clauses(each, kind)
+
+
+def _named(query: Any, field: str) -> Iterator[str]:
+    """Yield the values of a field in the ``terms`` of a query."""
+    for terms in clauses(query, "terms"):
+        yield from terms.get(field, ())
 
 
 def found(*hits: dict[str, Any]) -> dict[str, Any]:
