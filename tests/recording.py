@@ -78,6 +78,7 @@ class Wire:
         self.sent: list[Sent] = []
         self.documents: dict[str, dict[str, Any]] = {}
         """What a get returns, by id."""
+        self.writes = 0
         self.hits: list[dict[str, Any]] = []
         """What searches find by a digest or by an id."""
         documents, seen = DOCUMENTS.mapping(Scheme()), SEEN.mapping(SeenConfig())
@@ -89,8 +90,8 @@ class Wire:
 
     def put(self, id: str, source: dict[str, Any], routing: str | None = None) -> None:
         """Store a document. It gets the next sequence number."""
-        numbers = [document["_seq_no"] for document in self.documents.values()]
-        version = {"_seq_no": max(numbers, default=-1) + 1, "_primary_term": 3}
+        self.writes += 1
+        version = {"_seq_no": self.writes - 1, "_primary_term": 3}
         named = {} if routing is None else {"_routing": routing}
         self.documents[id] = {"_index": INDEX, "_id": id, "found": True, **version, **named, "_source": source}
 
@@ -134,16 +135,17 @@ class Wire:
             case "_mget":
                 return {"docs": [self.documents.get(id, {"_id": id, "found": False}) for id in sent.json["ids"]]}
             case "_msearch":
-                return {"responses": [self._search(body) | {"status": 200} for body in sent.json[1::2]]}
+                return {"responses": [self.search(body) | {"status": 200} for body in sent.json[1::2]]}
             case "_search":
-                return self._search(sent.json)
+                return self.search(sent.json)
             case "_count":
                 return {"count": len(self.documents), "_shards": SHARDS}
             case "_pit" | "point_in_time":
                 return {"id": "pit", "pit_id": "pit", "_shards": SHARDS}
         return {INDEX: {"settings": {}}} if "/_settings" in sent.path else {"_shards": SHARDS}
 
-    def _search(self, search: dict[str, Any]) -> dict[str, Any]:
+    def search(self, search: dict[str, Any]) -> dict[str, Any]:
+        """Return the body of the response to a search."""
         query = search.get("query", {})
         without = {id for each in clauses(query, "must_not") for id in _named(each, "_id")}
         ids, digests = set(_named(query, "_id")) - without, set(_named(query, "simhash.digest"))

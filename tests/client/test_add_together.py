@@ -72,6 +72,24 @@ def test_a_copy_of_a_document_that_is_being_written_waits_for_it(product: str, t
 
 
 @products
+def test_a_near_duplicate_of_a_document_that_is_being_written_waits_for_it(product: str) -> None:
+    wire = Held(product, "a")
+    one, other = wire.add({"id": "a", "text": STORM}, {"id": "b", "text": STORM.replace("部分", "多处")})
+    assert (one.outcome, other.outcome, other.duplicate_of) == ("new", "near_duplicate", "a")
+    assert wire.written == ["first of all", "a", "b"]
+
+
+@products
+def test_an_update_waits_for_each_document_that_is_being_written(product: str) -> None:
+    wire = Held(product, "b")
+    wire.put("a", {"simhash": simhash_of("a", HARVEST), "text": HARVEST})
+    wire.hits = [hit("a", HARVEST, seq_no=0)]
+    one, other = wire.add({"id": "b", "text": METRO}, {"id": "a", "text": STORM})
+    assert (one.outcome, other.outcome) == ("new", "updated")
+    assert wire.written == ["first of all", "b", "a"]
+
+
+@products
 def test_another_text_does_not_wait(product: str) -> None:
     wire = Held(product, "a")
     one, other = wire.add({"id": "a", "text": STORM}, {"id": "b", "text": METRO})

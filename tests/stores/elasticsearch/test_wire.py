@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -326,6 +327,43 @@ def test_each_request_on_documents_names_the_routing_and_each_search_has_a_filte
     assert checked == (routed | {"_doc"}) - {"point_in_time" if product == "elasticsearch" else "_pit"}
     for search in searches(sent):
         assert {"term": {"_routing": "acme"}} in search["query"]["bool"]["filter"], search
+
+
+# --- fingerprints in memory ------------------------------------------------------------------------------------------
+
+
+def test_an_ingest_finds_what_search_finds_later_than_documents_with_higher_sequence_numbers() -> None:
+    """Another program's write is in flight when the fingerprints are read for the first time.
+
+    They are read when the run has written 20,000 documents since the last refresh, and read on after 20,000 more.
+    """
+    wire = Wire("elasticsearch")
+    theirs = hit("theirs", STORM, seq_no=19_000, sort=[19_000])
+    wire.hits = [theirs]
+    readings: list[int] = []
+
+    def search(body: dict[str, Any]) -> dict[str, Any] | None:
+        if body.get("sort") == [{"_seq_no": "desc"}]:
+            readings.append(wire.writes)
+            return found(hit("last", METRO, sort=[wire.writes - 1]))
+        if body.get("sort") == [{"_seq_no": "asc"}]:
+            ((above, to),) = ((each["_seq_no"]["gt"], each["_seq_no"]["lte"]) for each in clauses(body, "range"))
+            return found(*[theirs] * (len(readings) > 1 and above < 19_000 <= to))
+        return None
+
+    def answer(sent: Sent) -> Any:
+        if sent.action != "POST _msearch":
+            return None
+        bodies = [search(body) or wire.search(body) for body in sent.json[1::2]]
+        return {"responses": [body | {"status": 200} for body in bodies]}
+
+    wire.answer = answer
+    documents = ({"id": number, "text": f"短{number}"} for number in range(40_000))
+    with wire.client() as client, Documents(client, index=INDEX) as opened:
+        outcomes = opened.ingest(chain(documents, [{"id": "ours", "text": STORM}]), batch_size=2_000)
+        last = list(outcomes)[-1]
+    assert readings == [20_000, 40_000]
+    assert (last.outcome, last.duplicate_of) == ("exact_duplicate", "theirs")
 
 
 # --- seen items ----------------------------------------------------------------------------------------------------
