@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.drive import Patience, Pause, arun, pauses, pauses_after_conflicts, run, with_retries
 
 from es_simhash import drive
-from es_simhash.drive import Patience, Pause, arun, pauses, pauses_after_conflicts, run, with_retries
 from es_simhash.errors import StoreError, StoreUnavailable, StoreUnreachable
 
 if TYPE_CHECKING:

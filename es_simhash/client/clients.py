@@ -166,8 +166,8 @@ class _Watch:
         """Warn that the iterator is left, and results of its last batch were not taken. A signal needs no warning."""
         if self._verb is not None and results and not is_interrupted(error):
             _log.warning(
-                "%s(): you stopped early: %d stored documents were not reported, and documents that were not read are "
-                "not stored: iterate to the end, or use add_many()",
+                "%s() was stopped early: %d outcomes were not reported, and documents that were not read are not "
+                "stored: iterate to the end, or use add_many()",
                 self._verb,
                 results,
             )

@@ -118,7 +118,7 @@ def es_simhash(values: NDArray[np.uint64], bench: Bench) -> Contender:
 
     def search(queries: Sequence[int]) -> Found:
         probes = tuple(Probe(query, None) for query in queries)
-        rows = store.perform(Candidates(probes, K, 64)).rows
+        rows = store.candidates(Candidates(probes, K, 64)).rows
         if len(queries) == 1:
             query = queries[0]
             return [{int(row.id) for row in rows if row.fingerprint and (row.fingerprint ^ query).bit_count() <= K}]
@@ -134,10 +134,10 @@ def fill(store: Any, values: Sequence[int], kinds: tuple[str, ...] = ()) -> None
     :param kinds: of keys; with block keys the documents have theirs.
     """
     from es_simhash import Scheme
-    from es_simhash.contract import Entry, Refresh, Row, SetUp, Write
+    from es_simhash.contract import Entry, Row
     from es_simhash.search.blocks import block_keys
 
-    store.perform(SetUp(Scheme(), kinds))
+    store.set_up(Scheme(), kinds)
     for start in range(0, len(values), CHUNK):
         some = values[start : start + CHUNK]
         keys = block_keys(some, 64) if kinds else [()] * len(some)
@@ -145,10 +145,10 @@ def fill(store: Any, values: Sequence[int], kinds: tuple[str, ...] = ()) -> None
             Row(str(n), value, f"{n:032x}", str(n), None, n + 1, None, of_value)
             for n, (value, of_value) in enumerate(zip(some, keys, strict=True), start)
         )
-        written = store.perform(Write(tuple(Entry(row, '{"n": 1}') for row in rows), 64))
+        written = store.write(tuple(Entry(row, '{"n": 1}') for row in rows), 64)
         if written.refused or written.busy:
             raise RuntimeError(f"the store did not take all documents: {dict(written.refused)} {written.busy}")
-    store.perform(Refresh())
+    store.refresh()
 
 
 def duckdb_scan(values: NDArray[np.uint64], bench: Bench) -> Contender | None:

@@ -11,7 +11,6 @@ from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 from bench import in_own_process, latencies, peak_megabytes, seconds_of
-from es_simhash.contract import Describe
 from es_simhash.search.minhash import BANDS
 from es_simhash.stores.address import open_store
 from es_simhash.tools.sizing.chances import TEXTS
@@ -82,7 +81,7 @@ def model(bench: Bench) -> None:
 def check_bits(bench: Bench, index: str) -> None:
     """Stop if the fingerprints of an index have not 64 bits, as those have that are looked up."""
     with closing(open_store(f"{bench.store}/{index}")) as store:
-        scheme = store.perform(Describe())
+        scheme = store.describe()
     if scheme is None or scheme.bits != 64:
         found = "is not set up" if scheme is None else f"has fingerprints of {scheme.bits} bits"
         sys.exit(f"the index {index} {found}: name one with fingerprints of 64 bits (--index)")

@@ -201,7 +201,7 @@ def by_store(store: Any, queries: Sequence[int], k: int, *, blocks: bool) -> Fou
     from es_simhash.contract import Candidates, Probe
 
     probes = tuple(Probe(query, None) for query in queries)
-    return [{row.fingerprint for row in store.perform(Candidates(probes, k, 64, blocks=blocks)).rows}]
+    return [{row.fingerprint for row in store.candidates(Candidates(probes, k, 64, blocks=blocks)).rows}]
 
 
 def plain(server: Server, index: str, queries: Sequence[int]) -> Found:

@@ -33,7 +33,7 @@ from tqdm import tqdm
 
 import corpora
 from es_simhash import Documents, Fingerprinter
-from es_simhash.contract import Entry, Row, Write
+from es_simhash.contract import Entry, Row
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.search.keys import SHORT, text_keys
 from es_simhash.stores.sqlite.store import SqliteStore
@@ -99,7 +99,7 @@ def in_sqlite(_, texts, queries):
         store, seconds = SqliteStore(str(path)), 0.0
         for chunk in chunks(texts):
             started = time.perf_counter()
-            store.perform(Write(tuple(chunk), 64))
+            store.write(tuple(chunk), 64)
             seconds += time.perf_counter() - started
         store.close()
         print(f"- written: {len(texts) / seconds:,.0f} documents a second")

@@ -17,7 +17,7 @@ from es_simhash import BloomFilter, SeenItems
 from es_simhash.bloom.seen import MAX_FORGOTTEN
 from es_simhash.cli import main
 from es_simhash.cli.seen import lines
-from es_simhash.contract import ChangeUsers, UserState
+from es_simhash.contract import UserState
 from es_simhash.stores.address import open_store
 from tests.cli import COMMAND, Done, complaint, environment, es_simhash
 
@@ -512,7 +512,7 @@ def spoil(folder: Path, user: str, value: bytes = b"what is this", newest: int =
     with SeenItems(address(folder)) as items_client:
         items_client.remove(user)
     store = open_store(address(folder))
-    store.perform(ChangeUsers({user: UserState((value,), newest)}))
+    store.change_users({user: UserState((value,), newest)})
     store.close()
 
 

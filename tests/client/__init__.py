@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from elasticsearch import Elasticsearch
 
 from es_simhash import SeenItems
-from es_simhash.contract import ChangeUsers, FetchUsers, ListUsers, UserState
+from es_simhash.contract import UserState
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import pytest
 
     from es_simhash import AsyncSeenItems
-    from es_simhash.contract import Request, Store
+    from es_simhash.contract import Store
 
 # False positives so rare that each answer is the only right one.
 CONFIG: dict[str, Any] = {"capacity": 100, "error_rate": 1e-6, "generations": 3}
@@ -95,17 +96,17 @@ class Watched:
         self._store = store
         self.name, self.embedded = store.name, store.embedded
         self.happens, self.times = happens, times
-        self.asked: list[Request[Any]] = []
+        self.asked: list[StoreCall] = []
 
-    def perform(self, op: Request[Any]) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         self.asked.append(op)
-        assert sum(isinstance(each, ListUsers) for each in self.asked) < 50, "users are listed for ever"
-        if isinstance(op, ChangeUsers) and self.happens and self.times:
+        assert sum(each.method == "list_users" for each in self.asked) < 50, "users are listed for ever"
+        if op.method == "change_users" and self.happens and self.times:
             self.times -= 1
             self.happens()
         return self._store.perform(op)
 
-    def count(self, kind: type[Request[Any]]) -> int:
+    def count(self, kind: str) -> int:
         return sum(isinstance(op, kind) for op in self.asked)
 
     def close(self) -> None: ...
@@ -113,7 +114,7 @@ class Watched:
 
 def state_of(store: Store, user: str) -> UserState | None:
     """What the store holds of a user, its version too."""
-    return store.perform(FetchUsers((user,))).get(user)
+    return store.fetch_users((user,)).get(user)
 
 
 class Source:
@@ -138,7 +139,7 @@ def spoil(store: Store, user: str) -> None:
     """Put bytes that are no filter in the place of a user's."""
     state = state_of(store, user)
     assert state is not None
-    store.perform(ChangeUsers({user: UserState((b"what is this",), state.newest, {}, state.version)}))
+    store.change_users({user: UserState((b"what is this",), state.newest, {}, state.version)})
 
 
 def memory(added: set[int]) -> SeenItems:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
+from tests.contract.watched import StoreCall, WatchedStore
 from es_simhash.client.review_verbs import ReviewVerbs
 from es_simhash.errors import InputError
 from tests.contract import LinearStore
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Request
 
 
 class Unused(LinearStore):
     """A store that must not be asked."""
 
-    def perform(self, request: Request[Any]) -> Any:
+    def perform(self, request: StoreCall) -> Any:
         raise AssertionError(f"the store was asked: {request}")
 
 
@@ -30,7 +30,7 @@ class AsyncUnused:
 
     embedded, name = True, "memory"
 
-    async def perform(self, request: Request[Any]) -> Any:
+    async def perform(self, request: StoreCall) -> Any:
         raise AssertionError(f"the store was asked: {request}")
 
     async def close(self) -> None: ...

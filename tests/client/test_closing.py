@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, drive
-from es_simhash.contract import Fetch
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest import run as run_module
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from es_simhash.contract import Request
 
 BATCH = 5
 DEADLINE = 20.0
@@ -34,8 +33,8 @@ class Away(LinearStore):
         self._left = after
         self.away = threading.Event()
 
-    def perform(self, request: Request[Any]) -> Any:
-        if isinstance(request, Fetch):
+    def perform(self, request: StoreCall) -> Any:
+        if request.method == "fetch":
             self._left -= 1
             if self._left < 0:
                 self.away.set()
@@ -56,7 +55,7 @@ class AsyncAway:
         self._silent = silent
         self.away = self._store.away
 
-    async def perform(self, request: Request[Any]) -> Any:
+    async def perform(self, request: StoreCall) -> Any:
         try:
             return self._store.perform(request)
         except StoreUnavailable:
@@ -155,7 +154,7 @@ def test_every_cancelled_iteration_ends_while_the_store_does_not_answer(verb: st
     class Silent:
         embedded, name = True, "memory"
 
-        async def perform(self, request: Request[Any]) -> Any:
+        async def perform(self, request: StoreCall) -> Any:
             await asyncio.sleep(1_000)
 
         async def close(self) -> None: ...

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, fingerprint
-from es_simhash.contract import Describe, SetUp
 from es_simhash.errors import InputError, NotSetUp, SchemeError, SchemeMismatch
 from es_simhash.fingerprinting.tables import StopWords
 from es_simhash.tools.evaluation.sample import sample_pairs
@@ -36,7 +35,7 @@ def linear(scheme: Scheme | None = None) -> Any:
     """A store that keeps what it was asked."""
     store = LinearStore()
     if scheme is not None:
-        store.perform(SetUp(scheme))
+        store.set_up(scheme)
     return Watched(store)
 
 
@@ -102,7 +101,7 @@ def test_a_new_store_gets_the_default() -> None:
     for verb in (lambda documents: documents.setup(), lambda documents: list(documents.ingest(DOCUMENTS))):
         store = linear()
         verb(Documents(store))
-        assert store.perform(Describe()) == Scheme()
+        assert store.describe() == Scheme()
 
 
 def test_a_store_that_is_set_up_later_is_followed_then() -> None:
@@ -111,7 +110,7 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     assert documents.fingerprinter().scheme == Scheme()
     with pytest.raises(NotSetUp):
         documents.similar(STORM)
-    store.perform(SetUp(LONG))
+    store.set_up(LONG)
     assert documents.similar(STORM, max_distance=15) == []
     assert documents.fingerprinter().scheme == LONG
 
@@ -119,7 +118,7 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
 def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:
     store = linear()
     outcomes = Documents(store).ingest(DOCUMENTS)
-    store.perform(SetUp(LONG))
+    store.set_up(LONG)
     assert all(outcome.stored for outcome in outcomes)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     assert {row.id: row.fingerprint for row in Documents(store).export()} == expected
@@ -128,7 +127,7 @@ def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used(
 def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
     store = linear()
     outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS)
-    store.perform(SetUp(LONG))
+    store.set_up(LONG)
     with pytest.raises(SchemeMismatch):
         next(outcomes)
     assert list(Documents(store).export()) == []
@@ -141,8 +140,8 @@ class Raced(LinearStore):
     """Another program sets the store up at the same moment, and is faster."""
 
     def perform(self, request: Any) -> Any:
-        if isinstance(request, SetUp):
-            super().perform(SetUp(LONG))
+        if request.method == "set_up":
+            super().set_up(LONG)
         return super().perform(request)
 
 

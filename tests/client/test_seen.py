@@ -12,7 +12,7 @@ import pytest
 
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems
 from es_simhash.bloom.seen import MAX_FORGOTTEN, SeenConfig
-from es_simhash.contract import ChangeUsers, FetchUsers, UserState
+from es_simhash.contract import UserState
 from es_simhash.errors import (
     FilterFormatError,
     FilterMismatch,
@@ -259,7 +259,7 @@ def test_a_user_who_can_t_be_rotated_is_named_and_the_others_are(store: Store, a
     seen = SeenItems(watched)
     seen.add_many({user: ["a"] for user in users[:2]})
     # The last one is listed, by its time, and has no generation; that is to end, too.
-    store.perform(ChangeUsers({users[2]: UserState((), clock.now)}))
+    store.change_users({users[2]: UserState((), clock.now)})
     spoil(store, ann)
     clock.now += 1
     report = seen.rotate()
@@ -332,7 +332,7 @@ def test_another_configuration_is_refused_by_every_method(store: Store, ann: str
 
 def put_filter(store: Store, user: str, filter: BloomFilter) -> None:
     filter.add("a")
-    store.perform(ChangeUsers({user: UserState((filter.to_bytes(),), filter.generation)}))
+    store.change_users({user: UserState((filter.to_bytes(),), filter.generation)})
 
 
 def test_a_filter_of_another_configuration_is_named_and_the_other_users_are_stored(store: Store, ann: str) -> None:

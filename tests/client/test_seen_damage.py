@@ -11,7 +11,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import BloomFilter, SeenItems
-from es_simhash.contract import ChangeUsers, UserState
+from es_simhash.contract import UserState
 from es_simhash.errors import (
     FilterFormatError,
     FilterMismatch,
@@ -115,7 +115,7 @@ def test_a_filter_with_a_flipped_bit_is_named_and_never_answers(store: Store, an
     filter.add("a")
     value = bytearray(filter.to_bytes())
     value[bit] ^= 1
-    store.perform(ChangeUsers({ann: UserState((bytes(value),), 5)}))
+    store.change_users({ann: UserState((bytes(value),), 5)})
     assert_unreadable(SeenItems(store), ann)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import SeenItems
-from es_simhash.contract import ChangeUsers
 from es_simhash.errors import (
     ConflictError,
     StoreError,

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Annotate, Candidates, Fetch, Link, Probe, Refresh, Relink
+from es_simhash.contract import Candidates, Link, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.search.blocks import LARGEST_DISTANCE, block_keys
 from es_simhash.search.keys import KeyQuery
@@ -48,7 +48,7 @@ class BlocksContract(Suite):
             with_blocks("blocks", 1),
             entry("text", FAR, keys=("m0",), length=1),
         )
-        rows = store.perform(Fetch(("both", "blocks", "text")))
+        rows = store.fetch(("both", "blocks", "text"))
         of_blocks = set(block_keys([1], 64)[0])
         assert {id: (set(row.keys), row.length) for id, row in rows.items()} == {
             "both": ({"m0", "g暴雨", *of_blocks}, 4),
@@ -65,19 +65,19 @@ class BlocksContract(Suite):
         write(store, with_blocks("a", 1), with_blocks("b", 1))
         write(store, with_blocks("a", FAR))
         assert (near(store, [1, OTHER], 3), near(store, [FAR, OTHER], 3)) == ({"b"}, {"a"})
-        stored = store.perform(Fetch(("a", "b")))
+        stored = store.fetch(("a", "b"))
         changed = (
             replace(stored["a"], fingerprint=2, keys=block_keys([2], 64)[0]),
             replace(stored["b"], keys=()),
         )
-        assert not store.perform(Annotate(changed, DEFAULT.bits)).conflicts
-        store.perform(Refresh())
-        assert set(store.perform(Fetch(("a",)))["a"].keys) == set(block_keys([2], 64)[0])
-        assert store.perform(Fetch(("b",)))["b"].keys == ()
+        assert not store.annotate(changed, DEFAULT.bits).conflicts
+        store.refresh()
+        assert set(store.fetch(("a",))["a"].keys) == set(block_keys([2], 64)[0])
+        assert store.fetch(("b",))["b"].keys == ()
         assert near(store, [2, OTHER], 0) == {"a"}
         [row] = [row for row in scan(store) if row.id == "a"]
-        assert store.perform(Relink({"a": Link("g", "o", row.version)})) == set()
-        store.perform(Refresh())
+        assert store.relink({"a": Link("g", "o", row.version)}) == set()
+        store.refresh()
         assert near(store, [2, OTHER], 0) == {"a"}
 
     def test_random_requests_by_block_keys_have_the_replies_of_the_reference_implementation(self) -> None:

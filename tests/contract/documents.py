@@ -13,11 +13,9 @@ from es_simhash.contract import (
     Found,
     Probe,
     ReadFingerprints,
-    Refresh,
     Row,
     Scan,
     Store,
-    Write,
     Written,
 )
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -57,8 +55,8 @@ def entry(
 
 def write(store: Store, *entries: Entry, bits: int = DEFAULT.bits) -> Written:
     """Write documents, and make them visible to searches."""
-    written = store.perform(Write(entries, bits))
-    store.perform(Refresh())
+    written = store.write(entries, bits)
+    store.refresh()
     return written
 
 
@@ -66,13 +64,13 @@ def candidates(
     store: Store, probes: Sequence[Probe], max_distance: int, *, bits: int = DEFAULT.bits, **options: Any
 ) -> list[Row]:
     """Return the candidates for some Probes."""
-    return store.perform(Candidates(tuple(probes), max_distance, bits, **options)).rows
+    return store.candidates(Candidates(tuple(probes), max_distance, bits, **options)).rows
 
 
 def find_by_keys(store: Store, *probes: Probe | KeyQuery, max_distance: int = -1, **options: Any) -> Found:
     """Return the candidates for some Probes and KeyQueries. A KeyQuery stands for a Probe with this query alone."""
     each = tuple(probe if isinstance(probe, Probe) else Probe(None, None, (probe,)) for probe in probes)
-    return store.perform(Candidates(each, max_distance, DEFAULT.bits, **options))
+    return store.candidates(Candidates(each, max_distance, DEFAULT.bits, **options))
 
 
 def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:
@@ -83,10 +81,10 @@ def near(store: Store, fingerprint: int, max_distance: int) -> list[Row]:
 
 def scan(store: Store, **options: Any) -> list[Row]:
     """Return all documents that Scan returns, page by page."""
-    page = store.perform(Scan(**options))
+    page = store.scan(Scan(**options))
     rows = list(page.rows)
     while page.after is not None:
-        page = store.perform(Scan(page.after, **options))
+        page = store.scan(Scan(page.after, **options))
         rows += page.rows
     return rows
 
@@ -99,7 +97,7 @@ def fingerprints(store: Store, request: ReadFingerprints) -> tuple[set[int], Any
         values.update(page.values)
         if not page.more:
             return values, page.after
-        page = store.perform(ReadFingerprints(page.after))
+        page = store.read_fingerprints(page.after)
     return values, None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from es_simhash.contract import Annotate, Fetch, FetchFields, Link, Probe, Refresh, Relink, Remove, Write
+from es_simhash.contract import Link, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract.documents import candidates, entry, near, scan, write
 from tests.contract.suite import Suite
@@ -16,19 +16,19 @@ class DocumentsContract(Suite):
     def test_what_was_written_is_fetched_at_once(self) -> None:
         store = self.ready()
         assert write(store, entry("a", 5, digest="d", group="g", duplicate_of="o")).refused == {}
-        row = store.perform(Fetch(("a", "b")))["a"]
+        row = store.fetch(("a", "b"))["a"]
         assert (row.id, row.fingerprint, row.digest, row.group, row.duplicate_of) == ("a", 5, "d", "g", "o")
 
     def test_ids_that_do_not_exist_are_left_out(self) -> None:
         store = self.ready()
-        assert store.perform(Fetch(("a",))) == {}
-        assert store.perform(Fetch(())) == {}
+        assert store.fetch(("a",)) == {}
+        assert store.fetch(()) == {}
 
     def test_every_fingerprint_comes_back_as_it_was(self) -> None:
         store = self.ready()
         values = [0, 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 0x0001_0010_0100_1000, None]
         write(store, *(entry(f"id{i}", value) for i, value in enumerate(values)))
-        rows = store.perform(Fetch(tuple(f"id{i}" for i in range(len(values)))))
+        rows = store.fetch(tuple(f"id{i}" for i in range(len(values))))
         assert [rows[f"id{i}"].fingerprint for i in range(len(values))] == values
         for value in values:
             if value is not None:
@@ -38,17 +38,17 @@ class DocumentsContract(Suite):
         store = self.ready()
         ids = ("新闻 1", "a/b?c=d&e", "'\"\\", "_x", "%20", "x" * 512, "💡", "1", "01", " 1 ", "null")
         write(store, *(entry(id, fingerprint) for fingerprint, id in enumerate(ids)))
-        rows = store.perform(Fetch(ids))
+        rows = store.fetch(ids)
         assert set(rows) == set(ids)
         assert {row.id for row in near(store, 0, 7)} == set(ids)
-        assert store.perform(Remove(ids)) == set(ids)
+        assert store.remove(ids) == set(ids)
 
     def test_writing_an_id_again_replaces_it(self) -> None:
         store = self.ready()
         write(store, entry("a", 1, digest="d", duplicate_of="x"), entry("b", 2))
-        before = store.perform(Fetch(("a", "b")))
+        before = store.fetch(("a", "b"))
         write(store, entry("a", 1 << 40, digest="e"))
-        after = store.perform(Fetch(("a",)))["a"]
+        after = store.fetch(("a",))["a"]
         assert (after.fingerprint, after.digest, after.duplicate_of) == (1 << 40, "e", None)
         assert after.written > max(row.written for row in before.values())
         assert {row.id for row in near(store, 1, 0)} == set()
@@ -59,19 +59,19 @@ class DocumentsContract(Suite):
         store = self.ready()
         write(store, entry("a", 1))
         entries = (entry("a", 2), entry("b", 3), entry("c", 4))
-        written = store.perform(Write(entries, DEFAULT.bits, create=frozenset("ab")))
+        written = store.write(entries, DEFAULT.bits, create=frozenset("ab"))
         assert written.conflicts == {"a"}
-        rows = store.perform(Fetch(("a", "b", "c")))
+        rows = store.fetch(("a", "b", "c"))
         assert {id: row.fingerprint for id, row in rows.items()} == {"a": 1, "b": 3, "c": 4}
 
     def test_fields_of_documents_are_fetched_as_last_written(self) -> None:
         store = self.ready()
         write(store, entry("a", 5, text="旧", n=1), entry("b", None, n=2))
         write(store, entry("a", 6, text="新", n=3))
-        fields = store.perform(FetchFields(("a", "b", "c"), ("text", "title")))
+        fields = store.fetch_fields(("a", "b", "c"), ("text", "title"))
         assert fields == {"a": {"text": "新"}, "b": {}}
-        assert store.perform(FetchFields((), ("text",))) == {}
-        whole = store.perform(FetchFields(("a", "b", "c"), None))
+        assert store.fetch_fields((), ("text",)) == {}
+        whole = store.fetch_fields(("a", "b", "c"), None)
         assert {
             id: {name: source[name] for name in ("text", "n") if name in source} for id, source in whole.items()
         } == {
@@ -85,14 +85,14 @@ class DocumentsContract(Suite):
         write(store, entry("a", 1, lang="zh", text="old"), entry("b", 2, duplicate_of="a"), entry("c", 3))
         rows = {row.id: row for row in scan(store)}
         write(store, entry("b", 4))
-        store.perform(Remove(("c",)))
+        store.remove(("c",))
         changed = [replace(row, fingerprint=None, digest="new") for row in rows.values()]
-        written = store.perform(Annotate((*changed, replace(rows["a"], id="never written")), DEFAULT.bits))
+        written = store.annotate((*changed, replace(rows["a"], id="never written")), DEFAULT.bits)
         assert written.conflicts == {"b", "c", "never written"}
         assert not written.refused
         assert not written.busy
-        store.perform(Refresh())
-        after = store.perform(Fetch(("a", "b", "c", "never written")))
+        store.refresh()
+        after = store.fetch(("a", "b", "c", "never written"))
         assert {row.id: (row.fingerprint, row.digest) for row in after.values()} == {
             "a": (None, "new"),
             "b": (4, "digest of b"),
@@ -102,13 +102,13 @@ class DocumentsContract(Suite):
     def test_annotate_changes_the_row_and_keeps_the_other_fields(self) -> None:
         store = self.ready()
         write(store, entry("a", 1, lang="zh", deep={"er": [1, None]}), entry("b", None))
-        row = store.perform(Fetch(("a",)))["a"]
+        row = store.fetch(("a",))["a"]
         changed = replace(row, fingerprint=2, digest="e", group="g", duplicate_of="o")
-        assert store.perform(Annotate((changed,), DEFAULT.bits)).conflicts == frozenset()
-        store.perform(Refresh())
-        after = store.perform(Fetch(("a",)))["a"]
+        assert store.annotate((changed,), DEFAULT.bits).conflicts == frozenset()
+        store.refresh()
+        after = store.fetch(("a",))["a"]
         assert after == changed
-        assert store.perform(FetchFields(("a",), ("lang", "deep")))["a"] == {"lang": "zh", "deep": {"er": [1, None]}}
+        assert store.fetch_fields(("a",), ("lang", "deep"))["a"] == {"lang": "zh", "deep": {"er": [1, None]}}
         assert [row.id for row in scan(store, filter={"term": {"lang": "zh"}})] == ["a"]
         assert [row.id for row in near(store, 2, 0)] == ["a"]
         assert near(store, 1, 0) == []
@@ -116,44 +116,44 @@ class DocumentsContract(Suite):
     def test_annotate_changes_the_version(self) -> None:
         store = self.ready()
         write(store, entry("a", 1), entry("b", 2))
-        row = store.perform(Fetch(("a",)))["a"]
+        row = store.fetch(("a",))["a"]
         first, second = replace(row, group="g"), replace(row, group="h")
-        assert store.perform(Annotate((first,), DEFAULT.bits)).conflicts == frozenset()
-        assert store.perform(Annotate((second,), DEFAULT.bits)).conflicts == {"a"}
-        assert store.perform(Fetch(("a",)))["a"].group == "g"
+        assert store.annotate((first,), DEFAULT.bits).conflicts == frozenset()
+        assert store.annotate((second,), DEFAULT.bits).conflicts == {"a"}
+        assert store.fetch(("a",))["a"].group == "g"
 
     def test_what_was_removed_is_gone(self) -> None:
         store = self.ready()
         write(store, entry("a", 1), entry("b", 1))
-        assert store.perform(Remove(("a", "nothing"))) == {"a"}
-        store.perform(Refresh())
-        rows = store.perform(Fetch(("a", "b")))
+        assert store.remove(("a", "nothing")) == {"a"}
+        store.refresh()
+        rows = store.fetch(("a", "b"))
         assert set(rows) == {"b"}
         assert {row.id for row in near(store, 1, 3)} == {"b"}
-        assert store.perform(Remove(())) == set()
+        assert store.remove(()) == set()
 
     def test_a_document_is_removed_only_if_it_still_has_the_version(self) -> None:
         store = self.ready()
         write(store, entry("a", 1), entry("b", 2))
         versions = {row.id: row.version for row in scan(store)}
         write(store, entry("a", 3))
-        assert store.perform(Remove(("a", "b", "c"), versions)) == {"b"}
-        assert store.perform(Remove(("a",))) == {"a"}
+        assert store.remove(("a", "b", "c"), versions) == {"b"}
+        assert store.remove(("a",)) == {"a"}
 
     def test_links_change_only_in_documents_that_still_have_the_version(self) -> None:
         store = self.ready()
         write(store, entry("a", 1), entry("b", 2), entry("c", 3, duplicate_of="a", lang="zh"), entry("d", 4))
         rows = {row.id: row for row in scan(store)}
         write(store, entry("b", 2))
-        assert store.perform(Remove(("a",))) == {"a"}
+        assert store.remove(("a",)) == {"a"}
         links = {id: Link("g", "o", row.version) for id, row in rows.items()}
-        assert store.perform(Relink({**links, "c": Link("c", None, rows["c"].version)})) == {"a", "b"}
-        store.perform(Refresh())
-        after = store.perform(Fetch(("a", "b", "c", "d")))
+        assert store.relink({**links, "c": Link("c", None, rows["c"].version)}) == {"a", "b"}
+        store.refresh()
+        after = store.fetch(("a", "b", "c", "d"))
         found = {id: (row.group, row.duplicate_of) for id, row in after.items()}
         assert found == {"b": ("b", None), "c": ("c", None), "d": ("g", "o")}
         assert {id: row.written for id, row in after.items() if id != "b"} == {id: rows[id].written for id in "cd"}
         assert [row.id for row in candidates(store, [Probe(3, None)], 0, filter={"term": {"lang": "zh"}})] == ["c"]
         # A change of the links changes the version.
-        assert store.perform(Relink({"d": Link("x", None, rows["d"].version)})) == {"d"}
-        assert store.perform(Relink({"d": Link("x", None, after["d"].version)})) == set()
+        assert store.relink({"d": Link("x", None, rows["d"].version)}) == {"d"}
+        assert store.relink({"d": Link("x", None, after["d"].version)}) == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from es_simhash.contract import CountKeys, Examine, Locate, MeasureSpace, SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract.documents import entry, write
 from tests.contract.suite import Suite
@@ -13,13 +12,13 @@ class HealthContract(Suite):
 
     def test_a_store_is_located_and_examined_before_and_after_set_up_and_nothing_is_made(self) -> None:
         store = self.make_store()
-        store.perform(Locate())
-        assert store.perform(Examine())
-        assert store.perform(SetUp(DEFAULT)) == "created", "so nothing was made before"
-        assert (store.perform(Locate()).exists, store.perform(Locate()).documents) == (True, 0)
+        store.locate()
+        assert store.examine()
+        assert store.set_up(DEFAULT) == "created", "so nothing was made before"
+        assert (store.locate().exists, store.locate().documents) == (True, 0)
         write(store, entry("a", 1), entry("b", None))
-        assert store.perform(Locate()).documents == 2
-        checks = store.perform(Examine())
+        assert store.locate().documents == 2
+        checks = store.examine()
         assert [check for check in checks if check.status == "problem"] == []
         assert len({check.name for check in checks}) == len(checks)
         assert all(check.text and "\n" not in check.text for check in checks)
@@ -30,7 +29,7 @@ class HealthContract(Suite):
         store = self.ready()
         written = [entry("a", 1, keys=["m1", "m2", "b1"]), entry("b", 2, keys=["m2", "b1"]), entry("c", 3, keys=["m2"])]
         write(store, *written)
-        assert store.perform(CountKeys(10)) == (("m2", 3), ("m1", 1))
-        assert store.perform(CountKeys(1)) == (("m2", 3),)
-        space = store.perform(MeasureSpace())
+        assert store.count_keys(10) == (("m2", 3), ("m1", 1))
+        assert store.count_keys(1) == (("m2", 3),)
+        space = store.measure_space()
         assert space.reason or (space.total and sum(space.fields.values()) > 0)

@@ -9,23 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.contract import (
-    Annotate,
-    CompleteKeys,
-    Describe,
-    DescribeKeys,
-    DescribeSeen,
-    Fetch,
-    KeysState,
-    Link,
-    Probe,
-    Refresh,
-    Relink,
-    Remove,
-    SetUp,
-    SetUpKeys,
-    SetUpSeen,
-)
+from es_simhash.contract import KeysState, Link, Probe
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.keys import KeyQuery
@@ -33,11 +17,12 @@ from tests.contract.documents import candidates, entry, find_by_keys, plain, sca
 from tests.contract.linear import LinearStore
 from tests.contract.set_up_contract import at_the_same_moment
 from tests.contract.suite import Suite
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from es_simhash.contract import Entry, Found, Request, Row, Store
+    from es_simhash.contract import Entry, Found, Row, Store
 
 SOME = tuple(f"m{n}" for n in range(6))
 """Keys for the tests."""
@@ -52,7 +37,7 @@ class KeysContract(Suite):
         store = self.ready()
         written = {"a": ("m1", "m0"), "b": ("g暴雨", 'g"\\ ', "💡", "m-_"), "empty": ()}
         write(store, *(entry(id, 1, keys=keys, length=len(id)) for id, keys in written.items()), entry("none", 1))
-        rows = store.perform(Fetch((*written, "none")))
+        rows = store.fetch((*written, "none"))
         assert {id: (set(row.keys), row.length) for id, row in rows.items()} == {
             **{id: (set(keys), len(id)) for id, keys in written.items()},
             "none": (set(), None),
@@ -210,20 +195,20 @@ class KeysContract(Suite):
         write(store, entry("a", 1))
         assert ids(find_by_keys(store, KeyQuery(SOME, 1))) == {"b"}
         write(store, entry("a", 1, keys=("m5",), length=1))
-        assert store.perform(Remove(("a", "b"))) == {"a", "b"}
+        assert store.remove(("a", "b")) == {"a", "b"}
         write(store, entry("c", 1))
         assert ids(find_by_keys(store, KeyQuery(SOME, 1))) == set()
 
     def test_annotate_replaces_the_keys_and_changes_the_version(self) -> None:
         store = self.ready()
         write(store, entry("a", 1, lang="zh"), entry("b", 1, keys=("m0",), length=1), entry("c", 1))
-        before = store.perform(Fetch(("a", "b")))
+        before = store.fetch(("a", "b"))
         changed = (
             replace(before["a"], keys=("m1", "m2"), length=2),
             replace(before["b"], keys=("m2", "m3"), length=3),
         )
-        assert store.perform(Annotate(changed, DEFAULT.bits)).conflicts == frozenset()
-        store.perform(Refresh())
+        assert store.annotate(changed, DEFAULT.bits).conflicts == frozenset()
+        store.refresh()
         found = find_by_keys(store, *(KeyQuery((key,), 1) for key in SOME))
         assert {row.id: (set(row.keys), row.length) for row in found.rows} == {
             "a": ({"m1", "m2"}, 2),
@@ -232,21 +217,21 @@ class KeysContract(Suite):
         assert ids(find_by_keys(store, KeyQuery(("m0",), 1))) == set()
         assert ids(find_by_keys(store, KeyQuery(("m2",), 1), filter={"term": {"lang": "zh"}})) == {"a"}
         again = replace(before["a"], keys=("m5",), length=1)
-        assert store.perform(Annotate((again,), DEFAULT.bits)).conflicts == {"a"}
-        after = store.perform(Fetch(("b",)))["b"]
+        assert store.annotate((again,), DEFAULT.bits).conflicts == {"a"}
+        after = store.fetch(("b",))["b"]
         without = replace(after, keys=(), length=None)
-        assert store.perform(Annotate((without,), DEFAULT.bits)).conflicts == frozenset()
-        store.perform(Refresh())
+        assert store.annotate((without,), DEFAULT.bits).conflicts == frozenset()
+        store.refresh()
         assert ids(find_by_keys(store, KeyQuery(SOME, 1))) == {"a"}
-        row = store.perform(Fetch(("b",)))["b"]
+        row = store.fetch(("b",))["b"]
         assert (row.keys, row.length) == ((), None)
 
     def test_a_change_of_the_links_keeps_the_keys(self) -> None:
         store = self.ready()
         write(store, entry("a", 1, keys=("m0", "m1"), length=2))
         version = scan(store)[0].version
-        assert store.perform(Relink({"a": Link("g", "o", version)})) == set()
-        store.perform(Refresh())
+        assert store.relink({"a": Link("g", "o", version)}) == set()
+        store.refresh()
         [row] = find_by_keys(store, KeyQuery(("m1",), 1, (2, 2))).rows
         assert (row.group, row.duplicate_of, set(row.keys), row.length) == ("g", "o", {"m0", "m1"}, 2)
 
@@ -264,16 +249,16 @@ class KeysContract(Suite):
             if kind == "write":
                 write(each, *entries)
             elif kind == "remove":
-                each.perform(Remove(tuple(some)))
+                each.remove(tuple(some))
             elif kind == "annotate":
-                stored = each.perform(Fetch(tuple(some)))
+                stored = each.fetch(tuple(some))
                 rows = tuple(
                     replace(new.row, version=stored[new.row.id].version, written=stored[new.row.id].written)
                     for new in entries
                     if new.row.id in stored
                 )
-                assert not each.perform(Annotate(rows, DEFAULT.bits)).conflicts
-            each.perform(Refresh())
+                assert not each.annotate(rows, DEFAULT.bits).conflicts
+            each.refresh()
         probes = [_random_probe(rng) for _ in range(3)]
         options: dict[str, Any] = {
             "max_distance": rng.choice([-1, 2]),
@@ -291,92 +276,92 @@ class KeysContract(Suite):
             assert ids(few) <= ids(ours)
             assert few.left_out.keys() == expected.left_out.keys()
             assert all(few.left_out[index] >= number for index, number in expected.left_out.items())
-        fetched = (each.perform(Fetch(tuple(some))).values() for each in (store, reference))
+        fetched = (each.fetch(tuple(some)).values() for each in (store, reference))
         assert _values(next(fetched)) == _values(next(fetched))
 
     # --- which keys a store has ------------------------------------------------------------------------------------
 
     def test_a_new_store_has_no_keys(self) -> None:
         store = self.make_store()
-        assert store.perform(DescribeKeys()) == KeysState()
-        store.perform(SetUp(DEFAULT))
-        assert store.perform(DescribeKeys()) == KeysState()
+        assert store.describe_keys() == KeysState()
+        store.set_up(DEFAULT)
+        assert store.describe_keys() == KeysState()
 
     def test_a_store_that_is_set_up_with_keys_has_them_from_the_start(self) -> None:
         store = self.make_store()
-        assert [store.perform(SetUp(DEFAULT, ("shingles", "other"))) for _ in range(2)] == ["created", "unchanged"]
-        assert store.perform(DescribeKeys()) == KeysState(("other", "shingles"), complete=True)
-        assert store.perform(SetUp(DEFAULT, ("more",))) == "unchanged"
-        assert store.perform(DescribeKeys()) == KeysState(("other", "shingles"), complete=True)
+        assert [store.set_up(DEFAULT, ("shingles", "other")) for _ in range(2)] == ["created", "unchanged"]
+        assert store.describe_keys() == KeysState(("other", "shingles"), complete=True)
+        assert store.set_up(DEFAULT, ("more",)) == "unchanged"
+        assert store.describe_keys() == KeysState(("other", "shingles"), complete=True)
 
     def test_a_store_that_was_set_up_without_keys_gets_none_by_another_set_up(self) -> None:
         store = self.ready()
         write(store, entry("a", 1))
-        assert store.perform(SetUp(DEFAULT, ("shingles",))) == "unchanged"
-        assert store.perform(DescribeKeys()) == KeysState()
+        assert store.set_up(DEFAULT, ("shingles",)) == "unchanged"
+        assert store.describe_keys() == KeysState()
 
     def test_of_two_programs_that_set_up_with_keys_at_the_same_moment_both_find_the_keys(self) -> None:
         store = self.make_store()
         at_the_same_moment([store, self.open_again(store)], [SetUp(DEFAULT, ("shingles",))] * 2)
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+        assert store.describe_keys() == KeysState(("shingles",), complete=True)
 
     def test_a_store_must_be_set_up_before_its_keys(self) -> None:
         store = self.make_store()
-        requests: list[Request[Any]] = [SetUpKeys(("shingles",)), CompleteKeys()]
+        requests: list[StoreCall] = [SetUpKeys(("shingles",)), CompleteKeys()]
         for request in requests:
             with pytest.raises(NotSetUp):
                 store.perform(request)
-        assert store.perform(Describe()) is None
+        assert store.describe() is None
 
     def test_keys_of_a_store_without_documents_are_complete(self) -> None:
         store = self.ready()
-        assert [store.perform(SetUpKeys(("shingles",))) for _ in range(2)] == ["added", "unchanged"]
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
-        assert self.open_again(store).perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+        assert [store.set_up_keys(("shingles",)) for _ in range(2)] == ["added", "unchanged"]
+        assert store.describe_keys() == KeysState(("shingles",), complete=True)
+        assert self.open_again(store).describe_keys() == KeysState(("shingles",), complete=True)
         write(store, entry("a", 1, keys=SOME, length=9))
-        assert store.perform(SetUpKeys(("shingles",))) == "unchanged"
-        assert store.perform(DescribeKeys()).complete
-        assert store.perform(Describe()) == DEFAULT
-        assert store.perform(SetUp(DEFAULT)) == "unchanged"
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+        assert store.set_up_keys(("shingles",)) == "unchanged"
+        assert store.describe_keys().complete
+        assert store.describe() == DEFAULT
+        assert store.set_up(DEFAULT) == "unchanged"
+        assert store.describe_keys() == KeysState(("shingles",), complete=True)
 
     def test_keys_of_a_store_with_documents_are_incomplete_until_they_are_completed(self) -> None:
         store = self.ready()
         write(store, entry("a", None))
         for _ in range(2):
-            store.perform(SetUpKeys(("shingles",)))
-            assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=False)
-        store.perform(CompleteKeys())
-        assert store.perform(SetUpKeys(("shingles",))) == "unchanged"
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
-        assert store.perform(SetUpKeys(("other",))) == "added"
-        assert store.perform(DescribeKeys()) == KeysState(("other", "shingles"), complete=False)
-        assert store.perform(SetUpKeys(("shingles",))) == "unchanged"
-        assert store.perform(Describe()) == DEFAULT
+            store.set_up_keys(("shingles",))
+            assert store.describe_keys() == KeysState(("shingles",), complete=False)
+        store.complete_keys()
+        assert store.set_up_keys(("shingles",)) == "unchanged"
+        assert store.describe_keys() == KeysState(("shingles",), complete=True)
+        assert store.set_up_keys(("other",)) == "added"
+        assert store.describe_keys() == KeysState(("other", "shingles"), complete=False)
+        assert store.set_up_keys(("shingles",)) == "unchanged"
+        assert store.describe() == DEFAULT
 
     def test_a_store_without_kinds_of_keys_has_none_to_complete(self) -> None:
         store = self.ready()
         write(store, entry("a", 1))
-        assert store.perform(SetUpKeys(())) == "unchanged"
-        store.perform(CompleteKeys())
-        assert store.perform(DescribeKeys()) == KeysState()
+        assert store.set_up_keys(()) == "unchanged"
+        store.complete_keys()
+        assert store.describe_keys() == KeysState()
 
     def test_keys_and_seen_items_keep_each_other(self) -> None:
         store = self.ready()
-        store.perform(SetUpKeys(("shingles",)))
-        store.perform(SetUpSeen(SeenConfig()))
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",))
-        assert store.perform(SetUpKeys(("other",))) == "added"
-        assert store.perform(DescribeSeen()) == SeenConfig()
-        assert store.perform(Describe()) == DEFAULT
+        store.set_up_keys(("shingles",))
+        store.set_up_seen(SeenConfig())
+        assert store.describe_keys() == KeysState(("shingles",))
+        assert store.set_up_keys(("other",)) == "added"
+        assert store.describe_seen() == SeenConfig()
+        assert store.describe() == DEFAULT
 
     def test_two_programs_may_set_up_the_same_keys_at_the_same_moment(self) -> None:
         store = self.ready()
         replies = at_the_same_moment([store, self.open_again(store)], [SetUpKeys(("shingles",))] * 2)
         assert set(replies) <= {"added", "unchanged"}
         assert "added" in replies
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",))
-        assert store.perform(Describe()) == DEFAULT
+        assert store.describe_keys() == KeysState(("shingles",))
+        assert store.describe() == DEFAULT
 
 
 def ids(found: Found) -> set[str]:

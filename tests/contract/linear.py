@@ -7,56 +7,25 @@ import threading
 import zlib
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from es_simhash.contract import (
-    Annotate,
-    Candidates,
     Changed,
-    ChangeUsers,
     Check,
-    CheckTimeField,
-    CompleteKeys,
-    Count,
-    CountKeys,
-    Dependents,
-    Describe,
-    DescribeKeys,
-    DescribeSeen,
-    Examine,
-    Fetch,
-    FetchFields,
-    FetchUsers,
     FingerprintPage,
     Found,
     KeysState,
-    ListUsers,
-    Locate,
     Location,
-    MeasureSpace,
-    Probe,
-    ReadFingerprints,
-    Refresh,
-    Relink,
-    Remove,
-    RemoveUsers,
-    Request,
-    Row,
-    Scan,
     ScanPage,
-    SetUp,
-    SetUpKeys,
-    SetUpSeen,
     Space,
-    UserState,
-    Write,
     Written,
-    handler_of,
     scheme_mismatch,
     seen_mismatch,
 )
+from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import NotSetUp, Unsupported
 from es_simhash.search.blocks import KIND, block_keys
 from es_simhash.search.filters import matches, parse_filter
@@ -66,13 +35,27 @@ from es_simhash.search.times import time_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TypeAlias
 
     from es_simhash.bloom.seen import SeenConfig
-    from es_simhash.contract import Link
+    from es_simhash.contract import Candidates, Entry, Link, Probe, Row, Scan, UserState
     from es_simhash.fingerprinting.scheme import Scheme
 
+P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def _locked(method: Callable[Concatenate[LinearStore, P], R]) -> Callable[Concatenate[LinearStore, P], R]:
+    """Let one thread at a time call a method. Unless the store lags, searches see at once what was written."""
+
+    @wraps(method)
+    def locked(self: LinearStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self.lock:
+            result = method(self, *args, **kwargs)
+            if not self.lagging:
+                self.searchable = dict(self.rows)
+            return result
+
+    return locked
 
 
 class LinearStore:
@@ -85,126 +68,133 @@ class LinearStore:
     name = "memory"
 
     def __init__(self, *, lagging: bool = False) -> None:
-        self._lagging = lagging
-        self._lock = threading.RLock()
+        self.lagging = lagging
+        self.lock = threading.RLock()
         self._scheme: Scheme | None = None
         self._keys = KeysState()
         self._last_version = 0
-        self._rows: dict[str, tuple[Row, str]] = {}
-        self._searchable: dict[str, tuple[Row, str]] = {}
+        self.rows: dict[str, tuple[Row, str]] = {}
+        self.searchable: dict[str, tuple[Row, str]] = {}
         self._config: SeenConfig | None = None
         self._users: dict[str, UserState] = {}
-
-    def perform(self, request: Request[R]) -> R:
-        """Return the reply to a request."""
-        with self._lock:
-            reply: R = handler_of(_HANDLERS, request, self.name)(self, request)
-            if not self._lagging:
-                self._searchable = dict(self._rows)
-            return reply
 
     def close(self) -> None:
         """Do nothing."""
 
     # --- set-up ----------------------------------------------------------------------------------------------------
 
-    def _describe(self, request: Describe) -> Scheme | None:
+    @_locked
+    def describe(self) -> Scheme | None:
         return self._scheme
 
-    def _set_up(self, request: SetUp) -> str:
-        if request.template:
+    @_locked
+    def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
+        if template:
             raise Unsupported(f"{self.name} does not roll over: leave the template out")
         if self._scheme is None:
-            self._scheme = request.scheme
-            self._keys = KeysState.of_new_store(request.keys)
+            self._scheme = scheme
+            self._keys = KeysState.of_new_store(keys)
             return "created"
-        if self._scheme != request.scheme:
-            raise scheme_mismatch(self._scheme, request.scheme, self.name)
+        if self._scheme != scheme:
+            raise scheme_mismatch(self._scheme, scheme, self.name)
         return "unchanged"
 
-    def _describe_keys(self, request: DescribeKeys) -> KeysState:
+    @_locked
+    def describe_keys(self) -> KeysState:
         return self._keys
 
-    def _set_up_keys(self, request: SetUpKeys) -> str:
+    @_locked
+    def set_up_keys(self, kinds: tuple[str, ...]) -> str:
         self._check_set_up()
         before = self._keys
-        self._keys = before.with_kinds(request.kinds, complete=not any(row.digest for row, _ in self._rows.values()))
+        self._keys = before.with_kinds(kinds, complete=not any(row.digest for row, _ in self.rows.values()))
         return "unchanged" if self._keys == before else "added"
 
-    def _complete_keys(self, request: CompleteKeys) -> None:
+    @_locked
+    def complete_keys(self) -> None:
         self._check_set_up()
         self._keys = replace(self._keys, complete=True)
 
     def _check_set_up(self) -> None:
         if self._scheme is None:
-            raise NotSetUp(f"{self.name} is not set up: perform SetUp first")
+            raise NotSetUp(f"{self.name} is not set up: call set_up first")
 
-    def _describe_seen(self, request: DescribeSeen) -> SeenConfig | None:
+    @_locked
+    def describe_seen(self) -> SeenConfig | None:
         return self._config
 
-    def _set_up_seen(self, request: SetUpSeen) -> str:
+    @_locked
+    def set_up_seen(self, config: SeenConfig) -> str:
         if self._config is None:
-            self._config = request.config
+            self._config = config
             return "created"
-        if self._config != request.config:
-            raise seen_mismatch(self._config, request.config.to_dict(), self.name)
+        if self._config != config:
+            raise seen_mismatch(self._config, config.to_dict(), self.name)
         return "unchanged"
 
     # --- documents by id -------------------------------------------------------------------------------------------
 
-    def _check_time_field(self, request: CheckTimeField) -> None:
+    @_locked
+    def check_time_field(self, field: str) -> None:
         """Do nothing: the time of a document is read from the document itself."""
 
-    def _fetch(self, request: Fetch) -> dict[str, Row]:
-        found = {id: self._rows[id] for id in request.ids if id in self._rows}
-        return {id: _with_time(row, source, request.time_field) for id, (row, source) in found.items()}
+    @_locked
+    def fetch(self, ids: tuple[str, ...], time_field: str | None = None) -> dict[str, Row]:
+        found = {id: self.rows[id] for id in ids if id in self.rows}
+        return {id: _with_time(row, source, time_field) for id, (row, source) in found.items()}
 
-    def _fetch_fields(self, request: FetchFields) -> dict[str, dict[str, Any]]:
-        found = {id: self._rows[id][1] for id in request.ids if id in self._rows}
-        return {id: _select_fields(source, request.fields) for id, source in found.items()}
+    @_locked
+    def fetch_fields(self, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
+        found = {id: self.rows[id][1] for id in ids if id in self.rows}
+        return {id: _select_fields(source, fields) for id, source in found.items()}
 
-    def _write(self, request: Write) -> Written:
-        conflicts = request.create & self._rows.keys()
-        for entry in request.entries:
+    @_locked
+    def write(
+        self, entries: tuple[Entry, ...], bits: int, pipeline: str | None = None, create: frozenset[str] = frozenset()
+    ) -> Written:
+        conflicts = create & self.rows.keys()
+        for entry in entries:
             if entry.row.id not in conflicts:
                 self._put(entry.row, entry.source)
-        return Written({}, searchable=not self._lagging, conflicts=conflicts)
+        return Written({}, searchable=not self.lagging, conflicts=conflicts)
 
-    def _annotate(self, request: Annotate) -> Written:
+    @_locked
+    def annotate(self, rows: tuple[Row, ...], bits: int) -> Written:
         conflicts = set()
-        for row in request.rows:
+        for row in rows:
             if self._has_version(row.id, row.version):
-                self._put(row, self._rows[row.id][1])
+                self._put(row, self.rows[row.id][1])
             else:
                 conflicts.add(row.id)
-        return Written({}, searchable=not self._lagging, conflicts=frozenset(conflicts))
+        return Written({}, searchable=not self.lagging, conflicts=frozenset(conflicts))
 
-    def _remove(self, request: Remove) -> set[str]:
-        versions = request.versions
-        removed = {
-            id for id in request.ids if id in self._rows and (id not in versions or self._has_version(id, versions[id]))
-        }
+    @_locked
+    def remove(self, ids: tuple[str, ...], versions: Mapping[str, Any] = NO_VERSIONS) -> set[str]:
+        versions = versions
+        removed = {id for id in ids if id in self.rows and (id not in versions or self._has_version(id, versions[id]))}
         for id in removed:
-            del self._rows[id]
+            del self.rows[id]
         return removed
 
-    def _relink(self, request: Relink) -> set[str]:
-        return {id for id, link in request.links.items() if not self._put_link(id, link)}
+    @_locked
+    def relink(self, links: Mapping[str, Link]) -> set[str]:
+        return {id for id, link in links.items() if not self._put_link(id, link)}
 
-    def _refresh(self, request: Refresh) -> None:
-        self._searchable = dict(self._rows)
+    @_locked
+    def refresh(self) -> None:
+        self.searchable = dict(self.rows)
 
     def _has_version(self, id: str, version: Any) -> bool:
-        return id in self._rows and self._rows[id][0].version == version
+        return id in self.rows and self.rows[id][0].version == version
 
     def _put(self, row: Row, source: str) -> None:
-        self._rows[row.id] = replace(row, version=self._next_version(), time=None), source
+        self.rows[row.id] = replace(row, version=self._next_version(), time=None), source
 
     def _put_link(self, id: str, link: Link) -> bool:
         """Change the links of a document, and return whether it still had the version."""
         if not self._has_version(id, link.version):
             return False
-        row, source = self._rows[id]
+        row, source = self.rows[id]
         self._put(replace(row, group=link.group, duplicate_of=link.duplicate_of), source)
         return True
 
@@ -214,19 +204,23 @@ class LinearStore:
 
     # --- search ----------------------------------------------------------------------------------------------------
 
-    def _read_fingerprints(self, request: ReadFingerprints) -> FingerprintPage | None:
-        if request.most is not None and len(self._searchable) > request.most:
+    @_locked
+    def read_fingerprints(
+        self, after: Any = None, own: int | None = None, most: int | None = None
+    ) -> FingerprintPage | None:
+        if most is not None and len(self.searchable) > most:
             return None
-        before = request.after or 0
-        rows = [row for row, _ in self._searchable.values() if row.version > before]
+        before = after or 0
+        rows = [row for row, _ in self.searchable.values() if row.version > before]
         last = max((row.version for row in rows), default=before)
-        others = 0 if request.after is None or request.own is None else last - before - request.own
-        if request.own is not None and not others:
+        others = 0 if after is None or own is None else last - before - own
+        if own is not None and not others:
             rows = []
         values = [row.fingerprint for row in rows if row.fingerprint is not None]
         return FingerprintPage(values, last, more=False, others=others)
 
-    def _candidates(self, request: Candidates) -> Found:
+    @_locked
+    def candidates(self, request: Candidates) -> Found:
         found: dict[str, Row] = {}
         left_out: dict[int, int] = {}
         for times in dict.fromkeys(probe.times for probe in request.probes):
@@ -235,11 +229,11 @@ class LinearStore:
             reply = self._candidates_in_times(replace(request, probes=probes), times)
             found |= {row.id: row if request.with_keys else _without_keys(row) for row in reply.rows}
             left_out |= {numbers[number]: count for number, count in reply.left_out.items()}
-        return Found(list(found.values()), left_out, frozenset(self._searchable.keys() & set(request.ids)))
+        return Found(list(found.values()), left_out, frozenset(self.searchable.keys() & set(request.ids)))
 
     def _candidates_in_times(self, request: Candidates, times: tuple[int, int] | None) -> Found:
         """Return the reply to a request whose Probes all have the same times."""
-        searchable = [_with_time(row, source, request.time_field) for row, source in self._searchable.values()]
+        searchable = [_with_time(row, source, request.time_field) for row, source in self.searchable.values()]
         every = sorted(searchable, key=_write_order)
         allowed = {row.id for row, _ in self._matching(request.filter)}.difference(request.without)
         allowed &= {row.id for row in every if _in_times(row, times)}
@@ -280,14 +274,16 @@ class LinearStore:
             return found, {}
         return found, request.left_out_of({value: count - most for value, count in crowds.items() if count > most})
 
-    def _dependents(self, request: Dependents) -> set[str]:
+    @_locked
+    def dependents(self, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
         return {
             row.id
-            for row, _ in self._searchable.values()
-            if row.duplicate_of in request.originals or (row.group in request.heads and row.group != row.id)
+            for row, _ in self.searchable.values()
+            if row.duplicate_of in originals or (row.group in heads and row.group != row.id)
         }
 
-    def _scan(self, request: Scan) -> ScanPage:
+    @_locked
+    def scan(self, request: Scan) -> ScanPage:
         found = [
             (row, source)
             for row, source in self._matching(request.filter)
@@ -300,12 +296,13 @@ class LinearStore:
             return ScanPage(rows, None, [])
         return ScanPage(rows, None, [_select_fields(source, request.fields) for _, source in found])
 
-    def _count(self, request: Count) -> int:
-        return len(self._scan(request.scan).rows)
+    @_locked
+    def count(self, scan: Scan) -> int:
+        return len(self.scan(scan).rows)
 
     def _matching(self, filter: Mapping[str, Any] | None) -> list[tuple[Row, str]]:
         """Return the Rows and sources of searchable documents that match a filter."""
-        searchable = list(self._searchable.values())
+        searchable = list(self.searchable.values())
         if filter is None:
             return searchable
         parse_filter(filter)  # raises for an invalid filter, even if there is no document
@@ -313,12 +310,14 @@ class LinearStore:
 
     # --- seen items ------------------------------------------------------------------------------------------------
 
-    def _fetch_users(self, request: FetchUsers) -> dict[str, UserState]:
-        return {user: self._users[user] for user in request.users if user in self._users}
+    @_locked
+    def fetch_users(self, users: tuple[str, ...]) -> dict[str, UserState]:
+        return {user: self._users[user] for user in users if user in self._users}
 
-    def _change_users(self, request: ChangeUsers) -> Changed:
+    @_locked
+    def change_users(self, states: Mapping[str, UserState]) -> Changed:
         conflicts = set()
-        for user, state in request.states.items():
+        for user, state in states.items():
             stored = self._users.get(user)
             if (stored.version if stored else None) == state.version:
                 self._users[user] = replace(state, version=self._next_version())
@@ -326,72 +325,32 @@ class LinearStore:
                 conflicts.add(user)
         return Changed(frozenset(conflicts), {})
 
-    def _remove_users(self, request: RemoveUsers) -> set[str]:
-        return {user for user in request.users if self._users.pop(user, None)}
+    @_locked
+    def remove_users(self, users: tuple[str, ...]) -> set[str]:
+        return {user for user in users if self._users.pop(user, None)}
 
-    def _list_users(self, request: ListUsers) -> list[str]:
-        return [
-            user
-            for user, state in self._users.items()
-            if 0 < state.newest < request.before and user not in request.without
-        ]
+    @_locked
+    def list_users(self, before: int, without: tuple[str, ...] = ()) -> list[str]:
+        return [user for user, state in self._users.items() if 0 < state.newest < before and user not in without]
 
     # --- the store itself ------------------------------------------------------------------------------------------
 
-    def _examine(self, request: Examine) -> tuple[Check, ...]:
-        return (Check("memory", "ok", f"{len(self._rows):,} documents"),)
+    @_locked
+    def examine(self) -> tuple[Check, ...]:
+        return (Check("memory", "ok", f"{len(self.rows):,} documents"),)
 
-    def _locate(self, request: Locate) -> Location:
-        return Location(self._scheme is not None or self._config is not None, len(self._rows))
+    @_locked
+    def locate(self) -> Location:
+        return Location(self._scheme is not None or self._config is not None, len(self.rows))
 
-    def _measure_space(self, request: MeasureSpace) -> Space:
+    @_locked
+    def measure_space(self) -> Space:
         return Space(reason="a store in memory has no files")
 
-    def _count_keys(self, request: CountKeys) -> tuple[tuple[str, int], ...]:
-        counts = Counter(key for row, _ in self._searchable.values() for key in row.keys if key[0] != KIND)
-        return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[: request.most])
-
-
-_Handler: TypeAlias = "Callable[[LinearStore, Any], Any]"
-
-
-def _handler(kind: type[Request[R]], method: Callable[[LinearStore, Any], R]) -> tuple[type[Request[Any]], _Handler]:
-    """Return an entry of the table. mypy checks that the method returns the reply that the request names."""
-    return kind, method
-
-
-_HANDLERS = dict(
-    [
-        _handler(Describe, LinearStore._describe),
-        _handler(SetUp, LinearStore._set_up),
-        _handler(DescribeKeys, LinearStore._describe_keys),
-        _handler(SetUpKeys, LinearStore._set_up_keys),
-        _handler(CompleteKeys, LinearStore._complete_keys),
-        _handler(CheckTimeField, LinearStore._check_time_field),
-        _handler(Fetch, LinearStore._fetch),
-        _handler(FetchFields, LinearStore._fetch_fields),
-        _handler(Write, LinearStore._write),
-        _handler(Annotate, LinearStore._annotate),
-        _handler(Remove, LinearStore._remove),
-        _handler(Relink, LinearStore._relink),
-        _handler(Refresh, LinearStore._refresh),
-        _handler(ReadFingerprints, LinearStore._read_fingerprints),
-        _handler(Candidates, LinearStore._candidates),
-        _handler(Dependents, LinearStore._dependents),
-        _handler(Scan, LinearStore._scan),
-        _handler(Count, LinearStore._count),
-        _handler(DescribeSeen, LinearStore._describe_seen),
-        _handler(SetUpSeen, LinearStore._set_up_seen),
-        _handler(FetchUsers, LinearStore._fetch_users),
-        _handler(ChangeUsers, LinearStore._change_users),
-        _handler(RemoveUsers, LinearStore._remove_users),
-        _handler(ListUsers, LinearStore._list_users),
-        _handler(Examine, LinearStore._examine),
-        _handler(Locate, LinearStore._locate),
-        _handler(MeasureSpace, LinearStore._measure_space),
-        _handler(CountKeys, LinearStore._count_keys),
-    ]
-)
+    @_locked
+    def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
+        counts = Counter(key for row, _ in self.searchable.values() for key in row.keys if key[0] != KIND)
+        return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
 
 
 def _blocks(probe: Probe, request: Candidates) -> frozenset[str] | None:

@@ -7,15 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import (
-    Annotate,
     Candidates,
-    Count,
-    Dependents,
-    Fetch,
     Probe,
     ReadFingerprints,
-    Refresh,
-    Remove,
     Scan,
 )
 from es_simhash.fingerprinting.scheme import Scheme
@@ -60,7 +54,7 @@ class SearchContract(Suite):
         }
         planted |= {f"across-{n}": flip(centres[0], range(56, 56 + n)) for n in range(1, 17)}
         write(store, *(entry(id, value) for id, value in planted.items()), entry("none", None), bits=128)
-        rows = store.perform(Fetch((*planted, "none")))
+        rows = store.fetch((*planted, "none"))
         assert {id: row.fingerprint for id, row in rows.items()} == {**planted, "none": None}
         for max_distance in (0, 3, 7, 8, 12, 15):
             for centre in centres:
@@ -71,8 +65,8 @@ class SearchContract(Suite):
         near = {i for i, v in planted.items() if any((v ^ centre).bit_count() <= 7 for centre in centres)}
         assert {row.id for row in together} >= near
         changed = replace(rows["none"], fingerprint=5)
-        assert store.perform(Annotate((changed,), 128)).conflicts == frozenset()
-        assert store.perform(Fetch(("none",)))["none"].fingerprint == 5
+        assert store.annotate((changed,), 128).conflicts == frozenset()
+        assert store.fetch(("none",))["none"].fingerprint == 5
 
     def test_a_search_says_which_ids_exist(self) -> None:
         store = self.ready()
@@ -133,7 +127,7 @@ class SearchContract(Suite):
         probes = (Probe(9, "9-500"), Probe(1 << 40, None), Probe(None, "8-7"))
 
         def found(**options: Any) -> tuple[set[str], Mapping[int, int]]:
-            reply = store.perform(Candidates(probes, 1, bits=64, **options))
+            reply = store.candidates(Candidates(probes, 1, bits=64, **options))
             return {row.id for row in reply.rows}, reply.left_out
 
         copies = {"9-1000", "9-1001", "8-14", "8-15"}
@@ -146,7 +140,7 @@ class SearchContract(Suite):
         assert ids == {f"{value}-{n}" for value in (8, 9, 1 << 40) for n in (0, 2, 4)} | {"9-1000", "8-14"}
         assert left_out.keys() == {0, 1}
         many = tuple(Probe(9, f"none-{n}") for n in range(150))
-        left_out = store.perform(Candidates(many, 0, bits=64, per_fingerprint=3)).left_out
+        left_out = store.candidates(Candidates(many, 0, bits=64, per_fingerprint=3)).left_out
         assert left_out == dict.fromkeys(range(150), 1_197)
         ids, _ = found(per_fingerprint=1, without=("9-0", "8-0", "8-14"))
         assert ids == {"9-1", "8-1", f"{1 << 40}-0"} | copies - {"8-14"}
@@ -154,7 +148,7 @@ class SearchContract(Suite):
     def test_an_id_with_a_zero_byte_is_that_of_no_document(self) -> None:
         store = self.ready()
         write(store, entry("a", 9), entry("b", 9))
-        assert store.perform(Fetch(("a\0b",))) == {}
+        assert store.fetch(("a\0b",)) == {}
         assert [row.id for row in scan(store, filter={"ids": {"values": ["a\0b", "b"]}})] == ["b"]
         assert {row.id for row in candidates(store, [Probe(9, None)], 0, without=("a\0b", "b"))} == {"a"}
 
@@ -203,15 +197,15 @@ class SearchContract(Suite):
             entry("c", 1, group="other", duplicate_of="a"),
             entry("alone", 1),
         )
-        assert store.perform(Dependents(("head",), ())) == {"a"}
-        assert store.perform(Dependents((), ("head",))) == {"a", "b"}
-        assert store.perform(Dependents(("a", "none"), ("other", "alone"))) == {"b", "c"}
-        assert store.perform(Dependents((), ())) == set()
+        assert store.dependents(("head",), ()) == {"a"}
+        assert store.dependents((), ("head",)) == {"a", "b"}
+        assert store.dependents(("a", "none"), ("other", "alone")) == {"b", "c"}
+        assert store.dependents((), ()) == set()
 
     def test_dependents_are_not_cut_short(self) -> None:
         store = self.ready()
         write(store, *(entry(f"id{n}", None, group="head") for n in range(2_500)))
-        assert len(store.perform(Dependents((), ("head",)))) == 2_500
+        assert len(store.dependents((), ("head",))) == 2_500
 
     def test_fingerprints_are_those_that_search_finds_since_the_former_reply(self) -> None:
         self._read_fingerprints(64)
@@ -224,7 +218,7 @@ class SearchContract(Suite):
         rng = random.Random(bits)
         values = {str(n): rng.getrandbits(bits) for n in range(30)}
         write(store, *(entry(id, value) for id, value in values.items()), entry("none", None), bits=bits)
-        assert store.perform(ReadFingerprints(most=30)) is None
+        assert store.read_fingerprints(most=30) is None
         found, after = fingerprints(store, ReadFingerprints(most=31))
         if after is None:
             return  # a store need not support it
@@ -239,8 +233,8 @@ class SearchContract(Suite):
         found, after = fingerprints(store, ReadFingerprints(after, own=1))
         assert found == {4, 5}
         write(store, entry("0", 6), bits=bits)
-        store.perform(Remove(("new",)))
-        store.perform(Refresh())
+        store.remove(("new",))
+        store.refresh()
         assert 6 in fingerprints(store, ReadFingerprints(after))[0]
 
     def test_a_scan_returns_every_document_once(self) -> None:
@@ -250,7 +244,7 @@ class SearchContract(Suite):
         assert sorted(row.id for row in scan(store)) == sorted(ids)
         rest = scan(store, filter={"range": {"n": {"gte": 11_990}}})
         assert sorted(row.id for row in rest) == sorted(ids[11_990:])
-        assert plain(rest) == plain(store.perform(Fetch(tuple(ids[11_990:]))).values())
+        assert plain(rest) == plain(store.fetch(tuple(ids[11_990:])).values())
 
     def test_slices_together_hold_every_document_once(self) -> None:
         store = self.ready()
@@ -259,17 +253,17 @@ class SearchContract(Suite):
         found = [[row.id for row in scan(store, slice=(part, 3), size=50)] for part in range(3)]
         assert sorted(id for part in found for id in part) == sorted(ids)
         assert all(found)
-        assert store.perform(Count(Scan())) == 300
+        assert store.count(Scan()) == 300
 
     def test_a_scan_returns_the_requested_fields(self) -> None:
         store = self.ready()
         write(store, entry("a", 1, title="x", text="y"), entry("b", None, text="z"))
-        page = store.perform(Scan(fields=("title", "text")))
+        page = store.scan(Scan(fields=("title", "text")))
         assert {row.id: source for row, source in zip(page.rows, page.sources, strict=True)} == {
             "a": {"title": "x", "text": "y"},
             "b": {"text": "z"},
         }
-        assert store.perform(Count(Scan(fields=("text",), missing=True))) == 0
+        assert store.count(Scan(fields=("text",), missing=True)) == 0
 
     def test_random_requests_have_the_replies_of_the_reference_implementation(self) -> None:
         store, reference = self.ready(), LinearStore()
@@ -286,8 +280,8 @@ class SearchContract(Suite):
             write(store, *entries)
             write(reference, *entries)
         elif kind == "remove":
-            assert store.perform(Remove(tuple(ids))) == reference.perform(Remove(tuple(ids)))
-        store.perform(Refresh())
+            assert store.remove(tuple(ids)) == reference.remove(tuple(ids))
+        store.refresh()
         max_distance = rng.randint(0, 7)
         probes = [
             Probe(flip(rng.choice(pool), rng.sample(range(64), 3)), f"digest{rng.randint(0, 9)}") for _ in range(3)
@@ -300,7 +294,7 @@ class SearchContract(Suite):
             expected = candidates(reference, probes, max_distance, **options)
             # A store may return more candidates than the near ones, and never fewer.
             assert plain(expected) == plain(row for row in ours if any(is_near(row, p, max_distance) for p in probes))
-        assert plain(store.perform(Fetch(tuple(ids))).values()) == plain(reference.perform(Fetch(tuple(ids))).values())
+        assert plain(store.fetch(tuple(ids)).values()) == plain(reference.fetch(tuple(ids)).values())
 
     @staticmethod
     def _random_entry(id: str, rng: random.Random, pool: list[int]) -> Entry:

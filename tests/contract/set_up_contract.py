@@ -10,28 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.contract import (
-    Annotate,
-    Candidates,
-    Count,
-    Describe,
-    DescribeSeen,
-    Fetch,
-    FetchUsers,
-    Probe,
-    Refresh,
-    Request,
-    Scan,
-    SetUp,
-    SetUpSeen,
-    UserState,
-    Write,
-)
+from es_simhash.contract import Candidates, Probe, Scan, UserState
 from es_simhash.errors import FilterMismatch, InputError, SchemeMismatch, SimhashError, Unsupported
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from tests.contract.documents import entry, near, write
 from tests.contract.seen_contract import change
 from tests.contract.suite import Suite
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,27 +40,27 @@ class SetUpContract(Suite):
     # --- documents -------------------------------------------------------------------------------------------------
 
     def test_a_new_store_has_no_scheme(self) -> None:
-        assert self.make_store().perform(Describe()) is None
+        assert self.make_store().describe() is None
 
     def test_a_store_keeps_its_scheme_and_a_second_set_up_changes_nothing(self) -> None:
         store = self.make_store()
         scheme = Scheme(weights="tf", digest="sha256")
-        assert [store.perform(SetUp(scheme)) for _ in range(2)] == ["created", "unchanged"]
-        assert store.perform(Describe()) == scheme
+        assert [store.set_up(scheme) for _ in range(2)] == ["created", "unchanged"]
+        assert store.describe() == scheme
 
     def test_another_scheme_is_an_error_and_changes_nothing(self) -> None:
         store = self.ready()
         write(store, entry("a", 5))
         for other in OTHER_SCHEMES:
             with pytest.raises(SchemeMismatch) as caught:
-                store.perform(SetUp(other))
+                store.set_up(other)
             assert store.name in str(caught.value)
             assert DEFAULT.version in str(caught.value)
             assert other.version in str(caught.value)
-        assert store.perform(Describe()) == DEFAULT
-        assert self.open_again(store).perform(Describe()) == DEFAULT
-        assert store.perform(SetUp(DEFAULT)) == "unchanged"
-        assert store.perform(Fetch(("a",)))["a"].fingerprint == 5
+        assert store.describe() == DEFAULT
+        assert self.open_again(store).describe() == DEFAULT
+        assert store.set_up(DEFAULT) == "unchanged"
+        assert store.fetch(("a",))["a"].fingerprint == 5
         write(store, entry("b", 6))
         assert {row.id for row in near(store, 5, 3)} == {"a", "b"}
 
@@ -85,7 +70,7 @@ class SetUpContract(Suite):
         replies = at_the_same_moment([store, self.open_again(store)], [SetUp(scheme) for scheme in schemes])
         (winner,) = [i for i, reply in enumerate(replies) if reply == "created"]
         assert isinstance(replies[1 - winner], SchemeMismatch)
-        assert store.perform(Describe()) == schemes[winner]
+        assert store.describe() == schemes[winner]
 
     def test_two_programs_may_set_up_with_the_same_scheme_at_the_same_moment(self) -> None:
         store = self.make_store()
@@ -96,23 +81,23 @@ class SetUpContract(Suite):
 
     def test_seen_items_keep_their_configuration_and_a_second_set_up_changes_nothing(self) -> None:
         store = self.make_store()
-        assert store.perform(DescribeSeen()) is None
+        assert store.describe_seen() is None
         config = SeenConfig(capacity=50, error_rate=0.001, generations=3, period=60)
-        assert [store.perform(SetUpSeen(config)) for _ in range(2)] == ["created", "unchanged"]
-        assert store.perform(DescribeSeen()) == config
+        assert [store.set_up_seen(config) for _ in range(2)] == ["created", "unchanged"]
+        assert store.describe_seen() == config
 
     def test_another_configuration_of_seen_items_is_an_error_and_changes_nothing(self) -> None:
         store = self.ready_for_users(SeenConfig())
         change(store, ann=UserState((b"1",), 1))
         for other in OTHER_CONFIGS:
             with pytest.raises(FilterMismatch) as caught:
-                store.perform(SetUpSeen(other))
+                store.set_up_seen(other)
             assert store.name in str(caught.value)
             assert str(other.to_dict()) in str(caught.value)
-        assert store.perform(DescribeSeen()) == SeenConfig()
-        assert self.open_again(store).perform(DescribeSeen()) == SeenConfig()
-        assert store.perform(SetUpSeen(SeenConfig())) == "unchanged"
-        assert store.perform(FetchUsers(("ann",)))["ann"].filters == (b"1",)
+        assert store.describe_seen() == SeenConfig()
+        assert self.open_again(store).describe_seen() == SeenConfig()
+        assert store.set_up_seen(SeenConfig()) == "unchanged"
+        assert store.fetch_users(("ann",))["ann"].filters == (b"1",)
 
     def test_of_two_programs_that_set_up_seen_items_differently_at_the_same_moment_one_gets_the_error(self) -> None:
         store = self.make_store()
@@ -120,19 +105,19 @@ class SetUpContract(Suite):
         replies = at_the_same_moment([store, self.open_again(store)], requests)
         (winner,) = [i for i, reply in enumerate(replies) if reply == "created"]
         assert isinstance(replies[1 - winner], FilterMismatch)
-        assert store.perform(DescribeSeen()) == OTHER_CONFIGS[winner]
+        assert store.describe_seen() == OTHER_CONFIGS[winner]
 
     def test_one_store_may_hold_documents_and_seen_items(self) -> None:
         store = self.ready()
-        assert store.perform(SetUpSeen(SeenConfig())) in ("added", "created")
-        assert store.perform(Describe()) == DEFAULT
-        assert store.perform(DescribeSeen()) == SeenConfig()
+        assert store.set_up_seen(SeenConfig()) in ("added", "created")
+        assert store.describe() == DEFAULT
+        assert store.describe_seen() == SeenConfig()
         with pytest.raises(SchemeMismatch):
-            store.perform(SetUp(OTHER_SCHEMES[0]))
+            store.set_up(OTHER_SCHEMES[0])
         with pytest.raises(FilterMismatch):
-            store.perform(SetUpSeen(OTHER_CONFIGS[0]))
-        assert store.perform(Describe()) == DEFAULT
-        assert store.perform(DescribeSeen()) == SeenConfig()
+            store.set_up_seen(OTHER_CONFIGS[0])
+        assert store.describe() == DEFAULT
+        assert store.describe_seen() == SeenConfig()
 
     # --- what a store may refuse -----------------------------------------------------------------------------------
 
@@ -147,7 +132,7 @@ class SetUpContract(Suite):
         store = self.ready()
         write(store, entry("a", 1))
         unknown: dict[str, Any] = {"nonsense": {}}
-        requests: list[Request[Any]] = [
+        requests: list[StoreCall] = [
             Candidates((Probe(1, None),), 0, DEFAULT.bits, filter=unknown),
             Scan(filter=unknown),
             Count(Scan(filter=unknown)),
@@ -166,15 +151,15 @@ class SetUpContract(Suite):
         assert all(written.refused.values()), "each has a reason"
         assert not written.busy
         assert not written.conflicts
-        assert store.perform(Fetch(("a", "b", "c"))).keys() == {"a", "b", "c"} - written.refused.keys()
+        assert store.fetch(("a", "b", "c")).keys() == {"a", "b", "c"} - written.refused.keys()
 
     def test_a_request_for_nothing_does_nothing(self) -> None:
         store = self.ready()
         for request in (Write((), DEFAULT.bits), Annotate((), DEFAULT.bits)):
             written = store.perform(request)
             assert (written.refused, written.busy, written.conflicts) == ({}, frozenset(), frozenset())
-        store.perform(Refresh())
-        assert store.perform(Count(Scan())) == 0
+        store.refresh()
+        assert store.count(Scan()) == 0
 
     # --- closing ---------------------------------------------------------------------------------------------------
 
@@ -184,11 +169,11 @@ class SetUpContract(Suite):
         store.close()
 
 
-def at_the_same_moment(stores: Sequence[Store], requests: Sequence[Request[R]]) -> list[Any]:
+def at_the_same_moment(stores: Sequence[Store], requests: Sequence[StoreCall]) -> list[Any]:
     """Perform a request on each store, all in threads that start together, and return the replies and errors."""
     together = Barrier(len(stores))
 
-    def perform(store: Store, request: Request[R]) -> Any:
+    def perform(store: Store, request: StoreCall) -> Any:
         together.wait()
         try:
             return store.perform(request)

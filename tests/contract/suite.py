@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import SetUp, SetUpSeen
 from es_simhash.fingerprinting.scheme import DEFAULT
 
 if TYPE_CHECKING:
@@ -32,11 +31,11 @@ class Suite:
     def ready(self, scheme: Scheme = DEFAULT) -> Store:
         """Return a new store that was set up for documents."""
         store = self.make_store()
-        store.perform(SetUp(scheme))
+        store.set_up(scheme)
         return store
 
     def ready_for_users(self, config: SeenConfig) -> Store:
         """Return a new store that was set up for seen items."""
         store = self.make_store()
-        store.perform(SetUpSeen(config))
+        store.set_up_seen(config)
         return store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import CheckTimeField, Fetch, Probe, Refresh, Remove, Scan
+from es_simhash.contract import Probe, Scan
 from es_simhash.search.keys import KeyQuery
 from tests.contract.documents import candidates, entry, find_by_keys, write
 from tests.contract.linear import LinearStore
@@ -25,13 +25,13 @@ class TimesContract(Suite):
     def test_rows_come_with_their_times_if_a_field_is_named(self) -> None:
         store = self.ready()
         write(store, _on_day("a", 1, 5), entry("none", 5), _on_day("c", 2, 5, keys=("k",), length=3))
-        store.perform(CheckTimeField(FIELD))
+        store.check_time_field(FIELD)
         expected = {"a": FIRST, "none": None, "c": FIRST + DAY}
         query = Probe(None, None, (KeyQuery(("k",), 1),))
         for field, times in ((FIELD, expected), (None, dict.fromkeys(expected))):
-            fetched = store.perform(Fetch(tuple(expected), field))
+            fetched = store.fetch(tuple(expected), field)
             assert {id: row.time for id, row in fetched.items()} == times
-            assert _times(store.perform(Scan(time_field=field)).rows) == times
+            assert _times(store.scan(Scan(time_field=field)).rows) == times
             assert _times(candidates(store, [Probe(5, None)], 3, time_field=field)) == times
             assert _times(find_by_keys(store, query, time_field=field).rows) == {"c": times["c"]}
 
@@ -40,8 +40,8 @@ class TimesContract(Suite):
         dates = {"a": "2024-05-01T08:00:00+08:00", "b": "2024-04-30T19:30:00.123456-04:30", "c": "1969-12-31"}
         write(store, *(entry(id, 5, meta={"date": date}) for id, date in dates.items()))
         expected = {"a": FIRST, "b": FIRST + 123, "c": -DAY}
-        assert _times(store.perform(Scan(time_field=FIELD)).rows) == expected
-        assert _times(store.perform(Fetch(tuple(dates), FIELD)).values()) == expected
+        assert _times(store.scan(Scan(time_field=FIELD)).rows) == expected
+        assert _times(store.fetch(tuple(dates), FIELD).values()) == expected
 
     def test_each_probe_finds_what_is_in_its_own_times_with_both_ends(self) -> None:
         store = self.ready()
@@ -89,8 +89,8 @@ class TimesContract(Suite):
         gone = tuple(f"doc{n}" for n in rng.sample(range(60), 3))
         for each in (store, reference):
             write(each, *entries)
-            each.perform(Remove(gone))
-            each.perform(Refresh())
+            each.remove(gone)
+            each.refresh()
         probes = tuple(_random_probe(rng) for _ in range(4))
         options: dict[str, Any] = {
             "max_distance": rng.choice([-1, 2]),
@@ -101,7 +101,7 @@ class TimesContract(Suite):
         }
         ours, expected = (find_by_keys(each, *probes, **options) for each in (store, reference))
         assert ours.left_out == expected.left_out
-        every = {row.id: row for row in reference.perform(Scan(fields=(), time_field=FIELD)).rows}
+        every = {row.id: row for row in reference.scan(Scan(fields=(), time_field=FIELD)).rows}
         for one_per_digest in (False, True):
             ours, expected = (
                 find_by_keys(each, *probes, **options, one_per_digest=one_per_digest) for each in (store, reference)

@@ -158,7 +158,7 @@ def _filtered() -> Documents:
 
 @cache
 def _sources() -> dict[str, dict[str, Any]]:
-    page = _filtered()._store.perform(Scan(fields=("id", "lang", "n", "who", "x", 'x"y', "text")))
+    page = _filtered()._store.scan(Scan(fields=("id", "lang", "n", "who", "x", 'x"y', "text")))
     return {row.id: source for row, source in zip(page.rows, page.sources, strict=True)}
 
 

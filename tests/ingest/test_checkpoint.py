@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.drive import DEADLINE
 
 from es_simhash import Documents
-from es_simhash.contract import Fetch, Remove, Write
-from es_simhash.drive import DEADLINE
 from es_simhash.errors import InputError, StoreError, StoreUnavailable
 from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.contract import Request
     from es_simhash.verbs.outcome import Outcome
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -40,7 +39,7 @@ class Mortal(LinearStore):
     dies_at, after, writes = 0, False, 0
 
     def perform(self, op: Any) -> Any:
-        if not isinstance(op, Write):
+        if op.method != "write":
             return super().perform(op)
         self.writes += 1
         if self.writes != self.dies_at:
@@ -170,11 +169,11 @@ def test_other_workers_and_batches_go_on_where_the_first_ended(path: Path, whole
 class Away(LinearStore):
     """A store with lagging search that is away at the n-th request of one type."""
 
-    def __init__(self, kind: type[Request[Any]], number: int) -> None:
+    def __init__(self, kind: str, number: int) -> None:
         super().__init__(lagging=True)
         self._kind, self._left = kind, number
 
-    def perform(self, request: Request[Any]) -> Any:
+    def perform(self, request: StoreCall) -> Any:
         self._left -= isinstance(request, self._kind)
         if isinstance(request, self._kind) and self._left == 0:
             raise StoreUnavailable("it is away")
@@ -343,7 +342,7 @@ def test_a_state_of_format_1_is_gone_on_from(path: Path, whole: list[Any]) -> No
     with pytest.raises(StoreError):
         ingest(store, path.with_name("other.state"))
     for entry_id in ("6", "7", "8"):  # as if nothing of the pending batch had been written
-        store.perform(Remove((entry_id,)))
+        store.remove((entry_id,))
     made_of(VECTORS / "ingest-state-1.sql", path)
     found = ingest(store, path)
     assert [outcome.outcome for outcome in found] == OUTCOMES[6:]

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents
-from es_simhash.contract import Scan, SetUp, Write
+from es_simhash.contract import Scan
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.filters import matches
@@ -100,8 +100,8 @@ def test_sqlite_finds_what_matches_the_filter_in_memory(
     documents: list[dict[str, Any]], filter: dict[str, Any]
 ) -> None:
     store = open_store("sqlite:///:memory:")
-    store.perform(SetUp(DEFAULT))
-    store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64))
+    store.set_up(DEFAULT)
+    store.write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64)
     assert {row.id for row in scan(store, filter=filter)} == in_memory(documents, filter)
     store.close()
 
@@ -116,8 +116,8 @@ def test_sqlite_and_memory_agree_on_odd_strings_numbers_and_names(
     documents: list[dict[str, Any]], filter: dict[str, Any]
 ) -> None:
     store = open_store("sqlite:///:memory:")
-    store.perform(SetUp(DEFAULT))
-    store.perform(Write(tuple(entry(str(n), n, doc=document) for n, document in enumerate(documents)), 64))
+    store.set_up(DEFAULT)
+    store.write(tuple(entry(str(n), n, doc=document) for n, document in enumerate(documents)), 64)
     inside = _inside(filter)
     assert {row.id for row in scan(store, filter=inside)} == in_memory([{"doc": each} for each in documents], inside)
     store.close()
@@ -154,9 +154,9 @@ LARGE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", LARGE)
 def test_sqlite_answers_a_deep_or_wide_filter_as_memory_does(name: str) -> None:
     store = open_store("sqlite:///:memory:")
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     documents = [{"n": n} for n in range(3)]
-    store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64))
+    store.write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64)
     assert {row.id for row in scan(store, filter=LARGE[name])} == in_memory(documents, LARGE[name])
     store.close()
 
@@ -195,16 +195,16 @@ def test_a_filter_that_no_store_can_take_is_refused_before_a_request(name: str, 
 @pytest.mark.parametrize("name", UNUSABLE)
 def test_sqlite_refuses_a_filter_that_it_cannot_take(name: str) -> None:
     store = open_store("sqlite:///:memory:")
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     with pytest.raises(InputError, match=UNUSABLE[name][1]):
-        store.perform(Scan(filter=UNUSABLE[name][0]))
+        store.scan(Scan(filter=UNUSABLE[name][0]))
     store.close()
 
 
 def test_a_stored_document_that_is_no_json_does_not_spoil_filters() -> None:
     store = open_store("sqlite:///:memory:")
-    store.perform(SetUp(DEFAULT))
-    store.perform(Write((entry("a", 1, n=1), entry("b", 2, n=1)), 64))
+    store.set_up(DEFAULT)
+    store.write((entry("a", 1, n=1), entry("b", 2, n=1)), 64)
     with store._database.use() as connection:  # type: ignore[attr-defined]
         connection.execute("UPDATE documents SET source = '{' WHERE id = 'a'")
     assert [row.id for row in scan(store, filter={"term": {"n": 1}})] == ["b"]
@@ -222,7 +222,7 @@ def test_elasticsearch_finds_what_matches_the_filter_in_memory(
     with Elasticsearch(elasticsearch_url) as client:
         client.indices.create(index=index, mappings={"dynamic": "strict", "properties": known})
     store = open_store(f"{elasticsearch_url}/{index}")
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
 
     # Elasticsearch converts a number to a keyword and a keyword to a number. Here each field is compared with its type.
     def typed(inner: st.SearchStrategy[Any], field: str) -> st.SearchStrategy[Any]:
@@ -254,11 +254,11 @@ def test_elasticsearch_finds_what_matches_the_filter_in_memory(
     @given(documents=st.lists(people, min_size=8, max_size=8), drawn=st.lists(nested, min_size=8, max_size=8))
     @settings(max_examples=15, deadline=None, derandomize=True)
     def law(documents: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> None:
-        store.perform(Write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64))
+        store.write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64)
         with Elasticsearch(elasticsearch_url) as client:
             client.indices.refresh(index=index)
         for filter in drawn:
-            found = {row.id for row in store.perform(Scan(filter=filter)).rows}
+            found = {row.id for row in store.scan(Scan(filter=filter)).rows}
             assert found == in_memory(documents, filter), filter
 
     law()
@@ -303,9 +303,9 @@ def test_a_malformed_filter_is_refused_whatever_the_document(filter: Any) -> Non
 @pytest.mark.parametrize("filter", MALFORMED, ids=json.dumps)
 def test_sqlite_refuses_a_malformed_filter_too(filter: Any) -> None:
     store = open_store("sqlite:///:memory:")
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     with pytest.raises(InputError, match="filter"):
-        store.perform(Scan(filter=filter))
+        store.scan(Scan(filter=filter))
     store.close()
 
 

@@ -9,12 +9,13 @@ import pytest
 
 from es_simhash.stores.address import open_async_store, open_store
 from tests.contract import LinearStore, StoreContract
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from es_simhash.contract import AsyncStore, Request, Store
+    from es_simhash.contract import Store
 
 R = TypeVar("R")
 
@@ -28,7 +29,7 @@ class Awaited:
         self.name = store.name
         self.embedded = store.embedded
 
-    def perform(self, request: Request[R]) -> R:
+    def perform(self, request: StoreCall) -> R:
         return self._loop.run_until_complete(self._store.perform(request))
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash.contract import SetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
@@ -26,6 +25,6 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     else:
         url, make_index = request.getfixturevalue("elasticsearch_url"), request.getfixturevalue("make_index")
         store = open_store(f"{url}/{make_index()}")
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     yield store
     store.close()

@@ -17,18 +17,18 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents
-from es_simhash.contract import Write, Written
+from es_simhash.contract import Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.address import open_store
 from es_simhash.verbs import add as flow
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 from tests.verbs.test_ingest import LONG, Refusing, text, texts
 from tests.verbs.test_ingest_filter import CLAUSE, Choosy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from es_simhash.contract import Request
 
 TEXT = text(*LONG)
 OTHER = "完全 不同 文章 关于 天气 预报 以及 城市 地铁 线路"
@@ -148,8 +148,8 @@ class Slow(LinearStore):
         super().__init__(lagging=True)
         self.performed: Counter[str] = Counter()
 
-    def perform(self, request: Request[Any]) -> Any:
-        self.performed[type(request).__name__] += 1
+    def perform(self, request: StoreCall) -> Any:
+        self.performed[request.method] += 1
         time.sleep(random.uniform(0, 0.004))
         return super().perform(request)
 
@@ -157,8 +157,8 @@ class Slow(LinearStore):
 class AsyncSlow(Slow):
     """:class:`Slow`, awaited."""
 
-    async def perform(self, request: Request[Any]) -> Any:  # type: ignore[override]
-        self.performed[type(request).__name__] += 1
+    async def perform(self, request: StoreCall) -> Any:  # type: ignore[override]
+        self.performed[request.method] += 1
         await asyncio.sleep(random.uniform(0, 0.004))
         return LinearStore.perform(self, request)
 
@@ -222,8 +222,8 @@ def test_what_a_cancelled_task_has_waiting_is_never_stored() -> None:
     class Held(AsyncSlow):
         gate, waits = asyncio.Event(), asyncio.Event()
 
-        async def perform(self, request: Request[Any]) -> Any:
-            if isinstance(request, Write):
+        async def perform(self, request: StoreCall) -> Any:
+            if request.method == "write":
                 self.waits.set()
                 await self.gate.wait()
             return await super().perform(request)
@@ -279,8 +279,8 @@ class Gated(LinearStore):
         self.gate, self.waits = threading.Event(), threading.Event()
         self._refuse = refuse
 
-    def perform(self, request: Request[Any]) -> Any:
-        if isinstance(request, Write) and any(each.row.id == "held" for each in request.entries):
+    def perform(self, request: StoreCall) -> Any:
+        if request.method == "write" and any(each.row.id == "held" for each in request.entries):
             self.waits.set()
             assert self.gate.wait(30)
             if self._refuse:
@@ -337,9 +337,9 @@ class LostReply(LinearStore):
 
     lost = False
 
-    def perform(self, request: Request[Any]) -> Any:
+    def perform(self, request: StoreCall) -> Any:
         reply = super().perform(request)
-        if isinstance(request, Write) and self.lost:
+        if request.method == "write" and self.lost:
             self.lost = False
             raise StoreUnavailable("the reply got lost")
         return reply
@@ -358,8 +358,8 @@ def test_after_an_error_it_is_known_what_the_store_wrote() -> None:
 
 def test_every_call_that_goes_together_gets_the_error() -> None:
     class Broken(Slow):
-        def perform(self, request: Request[Any]) -> Any:
-            if isinstance(request, Write):
+        def perform(self, request: StoreCall) -> Any:
+            if request.method == "write":
                 raise StoreError("broken")
             return super().perform(request)
 
@@ -552,13 +552,13 @@ def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_confli
     elasticsearch_url: str, index_name: str
 ) -> None:
     store = open_store(f"{elasticsearch_url}/{index_name}")
-    performed: list[Request[Any]] = []
+    performed: list[StoreCall] = []
     perform = store.perform
 
-    def lose_replies(request: Request[Any]) -> Any:
+    def lose_replies(request: StoreCall) -> Any:
         reply = perform(request)
         performed.append(request)
-        if isinstance(request, Write) and performed.count(request) == 1:
+        if request.method == "write" and performed.count(request) == 1:
             raise StoreUnavailable("the reply got lost")
         return reply
 
@@ -569,5 +569,5 @@ def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_confli
             "new",
             "new",
         ]
-    writes = [request for request in performed if isinstance(request, Write)]
+    writes = [request for request in performed if request.method == "write"]
     assert [len(request.create) for request in writes] == [0, 0, 1, 1]

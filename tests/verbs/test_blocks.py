@@ -9,16 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, NotSetUp, Scheme
-from es_simhash.contract import Candidates, DescribeKeys, Fetch, KeysState
+from es_simhash.contract import Candidates, KeysState
 from es_simhash.search.blocks import block_keys
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 from tests.verbs.test_keys import CONFIRM, LONG, SENTENCES, documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Request, Store
+    from es_simhash.contract import Store
 
 ITEMS = [{"id": f"d{n}", "text": LONG + "！" * n} for n in range(5)]
 """Documents with one fingerprint, and another digest each."""
@@ -31,8 +32,8 @@ class Recording(LinearStore):
         super().__init__(lagging=True)
         self.asked: list[Candidates] = []
 
-    def perform(self, request: Request[Any]) -> Any:
-        if isinstance(request, Candidates):
+    def perform(self, request: StoreCall) -> Any:
+        if request.method == "candidates":
             self.asked.append(request)
         return super().perform(request)
 
@@ -96,14 +97,14 @@ def test_block_keys_that_are_added_later_are_used_after_a_backfill_of_everything
         opened.setup(keys=["shingles"])
         list(opened.ingest(ITEMS, max_distance="digest"))
         assert opened.setup(keys=["blocks"]) == "added"
-        assert store.perform(DescribeKeys()) == KeysState(("blocks", "shingles"), complete=False)
+        assert store.describe_keys() == KeysState(("blocks", "shingles"), complete=False)
         assert len(opened.similar(LONG)) == len(ITEMS), "the fingerprints are found without the keys"
         assert not store.asked[-1].blocks
         with pytest.raises(NotSetUp, match="backfill --again"):
             opened.similar(LONG, confirm=CONFIRM)
         list(opened.backfill("text", again=True))
-        assert store.perform(DescribeKeys()).complete
-    for row in store.perform(Fetch(tuple(item["id"] for item in ITEMS))).values():
+        assert store.describe_keys().complete
+    for row in store.fetch(tuple(item["id"] for item in ITEMS)).values():
         assert row.fingerprint is not None
         assert set(row.keys) > set(block_keys([row.fingerprint], 64)[0])
     with Documents(store) as opened:
@@ -128,4 +129,4 @@ def test_a_text_that_is_too_short_for_a_fingerprint_has_no_block_keys() -> None:
             "exact_duplicate",
         ]
         assert [outcome.outcome for outcome in opened.ingest([{"id": "a", "text": "短"}])] == ["unchanged"]
-    assert store.perform(Fetch(("a",)))["a"].keys == ()
+    assert store.fetch(("a",))["a"].keys == ()

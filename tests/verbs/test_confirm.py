@@ -10,7 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
-from es_simhash.contract import FetchFields, Row
+from es_simhash.contract import Row
 from es_simhash.errors import InputError, Unsupported
 from es_simhash.similarity.measures import jaccard, similarity
 from es_simhash.verbs import memory
@@ -348,6 +348,6 @@ class Asked(LinearStore):
         self.texts: list[tuple[str, ...]] = []
 
     def perform(self, op: Any) -> Any:
-        if isinstance(op, FetchFields):
+        if op.method == "fetch_fields":
             self.texts.append(op.ids)
         return super().perform(op)

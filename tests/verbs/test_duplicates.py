@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Duplicate
-from es_simhash.contract import SetUp
 from es_simhash.errors import InputError, StoreError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -66,7 +65,7 @@ def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
     near: list[list[int]], copies: list[int], head: Any, max_distance: int, batch: int
 ) -> None:
     store = LinearStore()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, *(entry(f"{n}", flip(0, bits)) for n, bits in enumerate(near)))
     some = [(n, original) for n, original in enumerate(copies) if original < len(near)]
     write(store, *(entry(f"copy {n}", flip(0, near[of]), digest=f"digest of {of}") for n, of in some))
@@ -96,7 +95,7 @@ def is_near(head: Row, row: Row, max_distance: int) -> bool:
 
 def test_a_document_stays_if_it_or_its_head_changed_after_the_search() -> None:
     store = LinearStore()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, entry("a", 0), *(entry(id, 1, group="a", duplicate_of="a") for id in ("b", "c")))
     write(store, entry("x", 1 << 40 | 0xFF), entry("y", 1 << 40 | 0xFF, group="x", duplicate_of="x"))
     documents = Documents(store)
@@ -119,7 +118,7 @@ def test_texts_confirm_where_the_rule_says_so() -> None:
 
 def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_removed() -> None:
     store = LinearStore()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, entry("a", 0), *(entry(id, 1, group="a", duplicate_of="a") for id in ("b", "c", "d")))
     documents = Documents(store)
     calls: list[Any] = []

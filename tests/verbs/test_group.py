@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents
-from es_simhash.contract import Relink, Remove, SetUp, Write
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
@@ -17,11 +16,12 @@ from es_simhash.stores.address import open_store
 from es_simhash.verbs.group import BYTES
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Request, Store
+    from es_simhash.contract import Store
 
 
 def groups(store: Store) -> dict[str, str]:
@@ -88,7 +88,7 @@ def test_the_ten_largest_groups_are_reported_and_every_giant_one(
 ) -> None:
     monkeypatch.setattr("es_simhash.verbs.group.GIANT", giant)
     store = LinearStore()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, entry("alone", None))
     sizes = [2] + [3] * 11 + [4]
     write(store, *(entry(f"{n}-{m}", None, digest=f"d{n}") for n, size in enumerate(sizes) for m in range(size)))
@@ -161,7 +161,7 @@ def test_ingest_and_group_agree_on_simple_groups(store: Store) -> None:
 def test_async_group_and_export_are_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
     address = f"{elasticsearch_url}/{make_index()}"
     store = open_store(address)
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, entry("a", 0), entry("b", 1), entry("c", 1 << 63 | 0xFFFF))
 
     async def main() -> tuple[Any, Any]:
@@ -180,13 +180,13 @@ class Interrupting:
 
     embedded = True
 
-    def __init__(self, store: Store, meanwhile: Request[Any]) -> None:
+    def __init__(self, store: Store, meanwhile: StoreCall) -> None:
         self._store = store
-        self._meanwhile: Request[Any] | None = meanwhile
+        self._meanwhile: StoreCall | None = meanwhile
         self.name = store.name
 
-    def perform(self, op: Request[Any]) -> Any:
-        if isinstance(op, Relink) and self._meanwhile is not None:
+    def perform(self, op: StoreCall) -> Any:
+        if op.method == "relink" and self._meanwhile is not None:
             self._store.perform(self._meanwhile)
             self._meanwhile = None
         return self._store.perform(op)

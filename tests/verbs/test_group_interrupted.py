@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import Relink, SetUp, Write
 from es_simhash.errors import StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from es_simhash.verbs import group as flow
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
+from tests.contract.watched import StoreCall
 from tests.groups.test_links import reference_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from es_simhash.contract import Entry, Request, Store
+    from es_simhash.contract import Entry, Store
 
 
 class Breaking:
@@ -34,8 +34,8 @@ class Breaking:
         self._store, self._left, self._done = store, after, done
         self.name = store.name
 
-    def perform(self, op: Request[Any]) -> Any:
-        if isinstance(op, Relink):
+    def perform(self, op: StoreCall) -> Any:
+        if op.method == "relink":
             self._left -= 1
             if self._left < 0:
                 if self._done:
@@ -81,7 +81,7 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
 
     def filled() -> Store:
         store = make_store()
-        store.perform(SetUp(DEFAULT))
+        store.set_up(DEFAULT)
         write(store, *documents)
         return store
 
@@ -105,7 +105,7 @@ def test_broken_off_under_the_rule_kept_it_still_ends_with_a_head_for_each_group
 ) -> None:
     monkeypatch.setattr(flow, "BATCH", 10)
     store = LinearStore()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, *planted(90))
     with pytest.raises(StoreUnavailable):
         Documents(Breaking(store, 2, True), deadline=0).group(head="kept")
@@ -164,13 +164,13 @@ def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
 
 def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> None:
     store = LinearStore(lagging=True)
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, entry("a", 0), entry("b", 1), entry("c", 2))
 
     class Meanwhile(Breaking):
-        def perform(self, op: Request[Any]) -> Any:
-            if isinstance(op, Relink):
-                store.perform(Write((entry("b", 0xFFFF), entry("d", 0xFFFE)), 64))
+        def perform(self, op: StoreCall) -> Any:
+            if op.method == "relink":
+                store.write((entry("b", 0xFFFF), entry("d", 0xFFFE)), 64)
             return store.perform(op)
 
     report = Documents(Meanwhile(store, 0, False)).group()

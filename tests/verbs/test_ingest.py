@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
-from es_simhash.contract import Describe, Fetch, Write, Written
+from es_simhash.contract import Written
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.ingest import run as client_runs
 from es_simhash.search.hamming import FingerprintIndex
@@ -19,12 +19,12 @@ from es_simhash.verbs import ingest as flow
 from es_simhash.verbs import memory as flow_confirm
 from es_simhash.verbs import neighbours as flow_neighbours
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from es_simhash.contract import Request
 
 # Words that jieba keeps whole; texts that share most of them are near.
 WORDS = (
@@ -327,7 +327,7 @@ def test_nothing_duplicates_what_the_store_refused(
     for id, outcome in outcomes.items():
         assert outcome.duplicate_of is None or outcomes[outcome.duplicate_of].stored, (id, outcome)
         assert (outcome.outcome == "failed") <= (id in set(map(str, refused)))
-        row = store.perform(Fetch((str(id),))).get(str(id))
+        row = store.fetch((str(id),)).get(str(id))
         assert outcome.stored == (row is not None)
         if row:
             assert row.duplicate_of == outcome.duplicate_of
@@ -380,7 +380,7 @@ def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stor
     outcomes = memory.ingest([{"id": 1, "text": "x"}], max_distance=8)
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
         next(outcomes)
-    assert memory._store.perform(Describe()) is None
+    assert memory._store.describe() is None
 
 
 def test_a_distance_that_the_known_scheme_does_not_allow_raises_at_the_call() -> None:
@@ -399,8 +399,8 @@ class Counting(LinearStore):
 
     writes = 0
 
-    def perform(self, op: Request[Any]) -> Any:
-        self.writes += len(op.entries) if isinstance(op, Write) else 0
+    def perform(self, op: StoreCall) -> Any:
+        self.writes += len(op.entries) if op.method == "write" else 0
         return super().perform(op)
 
 
@@ -411,11 +411,11 @@ class Refusing(LinearStore):
         super().__init__()
         self._refused = ids
 
-    def perform(self, op: Request[Any]) -> Any:
-        if not isinstance(op, Write):
+    def perform(self, op: StoreCall) -> Any:
+        if op.method != "write":
             return super().perform(op)
         taken = tuple(entry for entry in op.entries if entry.row.id not in self._refused)
-        super().perform(Write(taken, op.bits))
+        super().write(taken, op.bits)
         return Written({entry.row.id: "too wide" for entry in op.entries if entry not in taken}, searchable=True)
 
 

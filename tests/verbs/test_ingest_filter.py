@@ -19,12 +19,12 @@ from es_simhash.errors import InputError
 from es_simhash.ingest import run as client_runs
 from es_simhash.verbs import ingest as flow
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 from tests.verbs.test_ingest import LONG, Plain, Refusing, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from es_simhash.contract import Request
 
 CLAUSE = {"bool": {"filter": [{"term": {"lang": "zh"}}], "must_not": {"ids": {"values": ["12"]}}}}
 
@@ -166,7 +166,7 @@ def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Call
 class LaggingRefusing(Refusing):
     """Takes all documents but some, and search finds them late."""
 
-    def perform(self, op: Request[Any]) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         self._lagging = True
         reply = super().perform(op)
         return replace(reply, searchable=False) if isinstance(reply, Written) else reply

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Fingerprinter, NotSetUp, Outcome
-from es_simhash.contract import DescribeKeys, KeysState
+from es_simhash.contract import KeysState
 from es_simhash.ingest import run as ingest_run
 from es_simhash.search.keys import KeyIndex, key_queries
 from es_simhash.similarity.confirm import Confirm
@@ -153,11 +153,11 @@ def test_keys_that_are_added_later_are_incomplete_until_a_backfill_of_everything
         opened.setup()
         list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": LONG[:-20]}]))
         assert opened.setup(keys=["shingles"]) == "added"
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=False)
+        assert store.describe_keys() == KeysState(("shingles",), complete=False)
         with pytest.raises(NotSetUp, match="backfill --again"):
             opened.similar(LONG, confirm=CONFIRM)
         list(opened.backfill("text", again=True))
-        assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+        assert store.describe_keys() == KeysState(("shingles",), complete=True)
         assert [match.id for match in opened.similar(LONG, confirm=CONFIRM)] == ["1", "2"]
 
 
@@ -165,7 +165,7 @@ def test_a_store_that_an_ingest_with_confirm_makes_has_keys() -> None:
     store = LinearStore()
     with Documents(store) as opened:
         list(opened.ingest([{"id": 1, "text": LONG}], confirm=CONFIRM))
-    assert store.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
+    assert store.describe_keys() == KeysState(("shingles",), complete=True)
 
 
 def test_when_the_original_is_edited_or_removed_its_duplicate_finds_another_by_keys() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
-from es_simhash.contract import Candidates
 from tests.contract import LinearStore
 from tests.verbs.test_ingest import Counting, Plain
 
@@ -166,7 +165,7 @@ class Asked(LinearStore):
         self.named = 0
 
     def perform(self, op: Any) -> Any:
-        if isinstance(op, Candidates):
+        if op.method == "candidates":
             self.named += len(op.without)
         return super().perform(op)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import Relink, SetUp
 from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 from tests.verbs.test_recrawl import OTHER
 from tests.verbs.test_remove import entry, found, linked_anew, write
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from es_simhash.contract import Request, Store
+    from es_simhash.contract import Store
 
 # Each fingerprint is 3 bits from the next and 6 from the one after: a chain of links in one group.
 CHAIN = linked_anew([entry(f"id{n}", (1 << (3 * n)) - 1) for n in range(7)])
@@ -37,8 +37,8 @@ class Crashing:
         self._store, self._left, self._done = store, number, done
         self.name = store.name
 
-    def perform(self, request: Request[Any]) -> Any:
-        if not isinstance(request, Relink):
+    def perform(self, request: StoreCall) -> Any:
+        if request.method != "relink":
             return self._store.perform(request)
         self._left -= 1
         if self._left:
@@ -74,7 +74,7 @@ def test_after_a_crash_between_two_writes_of_links_the_next_run_changes_the_rest
 ) -> None:
     monkeypatch.setattr("es_simhash.verbs.relink.BATCH", 1)
     store = make_store()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, *CHAIN)
     assert {group for group, _ in found(store).values()} == {"id0"}
     with pytest.raises(StoreError, match="it crashed"):

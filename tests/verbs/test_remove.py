@@ -11,18 +11,19 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, SeenItems
-from es_simhash.contract import Count, Fetch, Relink, Remove, RemoveUsers, Scan, SetUp
+from es_simhash.contract import Scan
 from es_simhash.errors import ConflictError, StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from es_simhash.contract import Entry, Request, Row, Store
+    from es_simhash.contract import Entry, Row, Store
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,7 @@ def new_store(request: pytest.FixtureRequest, kind: str) -> Store:
         with Elasticsearch(url) as client:
             client.indices.create(index=name, settings={"number_of_shards": 3})
         store = open_store(f"{url}/{name}")
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     return store
 
 
@@ -200,11 +201,11 @@ class Meanwhile:
 
     embedded = True
 
-    def __init__(self, store: Store, kind: type[Request[Any]], happens: Callable[[], Any]) -> None:
+    def __init__(self, store: Store, kind: str, happens: Callable[[], Any]) -> None:
         self._store, self._kind, self._happens = store, kind, happens
         self.name = store.name
 
-    def perform(self, op: Request[Any]) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         if isinstance(op, self._kind):
             happens, self._happens = self._happens, lambda: None
             happens()
@@ -217,7 +218,7 @@ class Meanwhile:
 class LosesResponses(Meanwhile):
     """The first response to a kind of request gets lost."""
 
-    def perform(self, op: Request[Any]) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         reply = self._store.perform(op)
         if isinstance(op, self._kind):
             happens, self._happens = self._happens, lambda: None
@@ -253,8 +254,8 @@ def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monke
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
 
     class Busy(Meanwhile):
-        def perform(self, op: Request[Any]) -> Any:
-            if isinstance(op, Remove):
+        def perform(self, op: StoreCall) -> Any:
+            if op.method == "remove":
                 write(store, entry("id2", random.getrandbits(64), lang="en"))
             return self._store.perform(op)
 
@@ -304,8 +305,8 @@ def test_what_matches_is_removed_with_or_without_a_fingerprint(store: Store) -> 
     for n, lang in enumerate(["en", "zh", "en"]):
         write_without_fingerprint(store, f"old{n}", lang=lang)
     assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 4
-    assert store.perform(Count(Scan(fields=()))) == 2
-    assert store.perform(Fetch(("id1", "old1"))).keys() == {"id1", "old1"}
+    assert store.count(Scan(fields=())) == 2
+    assert store.fetch(("id1", "old1")).keys() == {"id1", "old1"}
     assert Documents(store).remove(["old1"]) == {"old1"}
 
 
@@ -375,7 +376,7 @@ def test_async_removal_leaves_the_same(elasticsearch_url: str, make_index: Calla
     entries = planted(60, 5)
     address = f"{elasticsearch_url}/{make_index()}"
     store = open_store(address)
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     write(store, *entries)
     reference = LinearStore()
     write(reference, *entries)
@@ -387,7 +388,7 @@ def test_async_removal_leaves_the_same(elasticsearch_url: str, make_index: Calla
             )
 
     removed = asyncio.run(main())
-    reference.perform(SetUp(DEFAULT))
+    reference.set_up(DEFAULT)
     with Documents(reference) as documents:
         assert removed == (documents.remove([entries[0].row.id]), documents.remove_matching({"term": {"lang": "en"}}))
     assert found(store) == found(reference)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, fingerprint
-from es_simhash.contract import Candidates, ReadFingerprints
 from es_simhash.errors import StoreError
 from es_simhash.stores.address import open_store
 from es_simhash.verbs import ingest as flow
 from es_simhash.verbs import stored_fingerprints
 from tests.contract import LinearStore
 from tests.contract.documents import entry, write
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_simhash.contract import Request, Store
+    from es_simhash.contract import Store
 
 WORDS = "北京 上海 经济 增长 市场 投资 企业 发展 政府 改革 教育 医院 学校 火车 飞机 天气 暴雨 足球 比赛 电影".split()  # noqa: SIM905
 BATCH = 4
@@ -40,11 +40,11 @@ class Recording:
         self.looked_up: list[int] = []
         self.read = 0
 
-    def perform(self, request: Request[Any]) -> Any:
-        if isinstance(request, Candidates):
+    def perform(self, request: StoreCall) -> Any:
+        if request.method == "candidates":
             self.looked_up += [probe.fingerprint for probe in request.probes if probe.fingerprint is not None]
         reply = self.store.perform(request)
-        if isinstance(request, ReadFingerprints) and reply is not None:
+        if request.method == "read_fingerprints" and reply is not None:
             self.read += len(reply.values)
         return reply
 
@@ -124,8 +124,8 @@ def test_what_another_program_writes_is_found(
 class Refusing(Recording):
     """A store that cannot read fingerprints."""
 
-    def perform(self, request: Request[Any]) -> Any:
-        if isinstance(request, ReadFingerprints):
+    def perform(self, request: StoreCall) -> Any:
+        if request.method == "read_fingerprints":
             raise StoreError("no such thing")
         return super().perform(request)
 

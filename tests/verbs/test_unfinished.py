@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, SeenItems
-from es_simhash.contract import Annotate, ListUsers, Relink, Remove, Request, Scan, Write
+from es_simhash.contract import Scan
 from es_simhash.errors import StoreUnavailable
 from es_simhash.stores.address import open_store
+from tests.contract.watched import StoreCall
 from tests.faults import MAX_DISTANCE, contents_of, news
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ class Away:
     def __init__(self) -> None:
         self._store = open_store("sqlite:///:memory:")
         self.name, self.embedded = "away", True
-        self.kind: type[Request[Any]] | None = None
+        self.kind: str | None = None
         self.left = 0
 
-    def perform(self, request: Request[Any]) -> Any:
+    def perform(self, request: StoreCall) -> Any:
         if self.kind is not None and isinstance(request, self.kind):
             self.left -= 1
             if self.left < 0:
@@ -39,7 +40,7 @@ class Away:
         self._store.close()
 
 
-VERBS: dict[str, tuple[type[Request[Any]], Callable[[Documents], Any], str]] = {
+VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
     "group": (
         Relink,
         lambda documents: documents.group(max_distance=MAX_DISTANCE),

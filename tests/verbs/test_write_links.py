@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, SchemeMismatch
-from es_simhash.contract import Link, Relink, Remove, SetUp
+from es_simhash.contract import Link
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract import LinearStore
@@ -66,7 +66,7 @@ def test_a_document_that_was_changed_since_stays_and_links_to_it_are_repaired(st
 
 def test_a_document_that_was_removed_since_is_a_conflict(store: Store) -> None:
     links = chain(store)
-    store.perform(Remove(("a",)))
+    store.remove(("a",))
     report = Documents(store).write_links(links, max_distance=2)
     assert (report.changed, report.conflicts) == (2, 1)
     assert stored_links(store) == {"b": ("b", None), "c": ("b", "b"), "far": ("far", None)}
@@ -92,7 +92,7 @@ def test_a_link_that_cannot_be_used_is_named_before_anything_is_written(
     change: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     store = LinearStore()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     links = chain(store)
     before = stored_links(store)
     with pytest.raises(error, match=message):
@@ -110,7 +110,7 @@ def test_a_document_that_another_program_changes_while_links_are_written_stays(
     changed = [entry("c", 1 << 40 | 0xFF0000, digest="another text")]
 
     def other_program_first(request: Any) -> Any:
-        if isinstance(request, Relink) and changed:
+        if request.method == "relink" and changed:
             write(store, changed.pop())
         return perform(request)
 
@@ -124,7 +124,7 @@ def test_a_call_that_was_interrupted_before_the_repair_is_repeated(store: Store)
     links = chain(store)
     write(store, entry("b", 1 << 40 | 0xFF0000, digest="another text"))
     relinked = {"c": Link("a", "b", next(row.version for row in scan(store) if row.id == "c"))}
-    assert not store.perform(Relink(relinked))
+    assert not store.relink(relinked)
     report = Documents(store).write_links(links, max_distance=2)
     assert (report.changed, report.conflicts) == (0, 1)
     assert stored_links(store)["c"] == ("c", None)

@@ -10,10 +10,9 @@ from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Scan
+from es_simhash.contract import Scan, pages
 from es_simhash.lines import Line
 from es_simhash.temporary import temporary_database, temporary_file
-from es_simhash.contract import pages
 from es_simhash.values import value
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import numpy as np
 from es_simhash.contract import (
     Scan,
     Space,
+    pages,
 )
 from es_simhash.fingerprinting.encoding import columns, to_array
 from es_simhash.search.hamming import paired_distances
-from es_simhash.contract import pages
 from es_simhash.tools.stats.seen_figures import SeenFigures, seen_figures
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
+from es_simhash.stores.elasticsearch.handlers import steps
 
 from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
-from es_simhash.contract import Candidates, CompleteKeys, Describe, DescribeKeys, KeysState, Probe, SetUp, SetUpKeys
+from es_simhash.contract import Candidates, KeysState, Probe
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch import search
 from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
-from es_simhash.stores.elasticsearch.handlers import steps
 from es_simhash.stores.elasticsearch.responses import check_complete
 from tests.contract.documents import candidates, entry, find_by_keys, flip, near, write
 
@@ -113,7 +113,7 @@ def test_an_index_without_the_fields_of_keys_gets_them(client: Elasticsearch, in
         del mappings["properties"]["simhash"]["properties"][field]
     client.indices.create(index=index_name, mappings=mappings)
     store = Documents(client, index=index_name)._store
-    assert [store.perform(SetUp(Scheme())), store.perform(SetUpKeys(("shingles",)))] == ["added", "added"]
+    assert [store.set_up(Scheme()), store.set_up_keys(("shingles",))] == ["added", "added"]
     write(store, entry("a", 1, keys=("m0",), length=1))
     assert [row.id for row in find_by_keys(store, KeyQuery(("m0",), 1, (1, 1))).rows] == ["a"]
 
@@ -124,16 +124,16 @@ def test_the_indices_of_an_alias_have_the_same_keys(client: Elasticsearch, make_
         Documents(client, index=index).setup()
         client.indices.put_alias(index=index, name=alias)
     one, both = Documents(client, index=indices[0])._store, Documents(client, index=alias)._store
-    one.perform(SetUpKeys(("shingles",)))
+    one.set_up_keys(("shingles",))
     with pytest.raises(NotSetUp, match=rf"{indices[1]}: none") as caught:
-        both.perform(DescribeKeys())
+        both.describe_keys()
     assert alias in str(caught.value)
     write(one, entry("a", 1))
-    assert [both.perform(SetUpKeys(("shingles",))) for _ in range(2)] == ["added", "unchanged"]
-    assert both.perform(DescribeKeys()) == KeysState(("shingles",), complete=False)
-    both.perform(CompleteKeys())
-    assert both.perform(DescribeKeys()) == one.perform(DescribeKeys()) == KeysState(("shingles",), complete=True)
-    assert both.perform(Describe()) == Scheme()
+    assert [both.set_up_keys(("shingles",)) for _ in range(2)] == ["added", "unchanged"]
+    assert both.describe_keys() == KeysState(("shingles",), complete=False)
+    both.complete_keys()
+    assert both.describe_keys() == one.describe_keys() == KeysState(("shingles",), complete=True)
+    assert both.describe() == Scheme()
 
 
 def test_documents_with_the_most_keys_are_found_on_several_shards(client: Elasticsearch, index_name: str) -> None:

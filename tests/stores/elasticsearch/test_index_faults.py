@@ -8,7 +8,8 @@ import pytest
 from elastic_transport import ApiResponseMeta, HttpHeaders, NodeConfig
 from elasticsearch import AuthorizationException
 
-from es_simhash.contract import Annotate, ChangeUsers, Link, Relink, Remove, UserState, Write
+from es_simhash.contract import Link, UserState
+from tests.contract.watched import StoreCall, WatchedStore
 from es_simhash.drive import run
 from es_simhash.errors import AccessDenied, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.elasticsearch.calls import Index
@@ -17,7 +18,6 @@ from es_simhash.stores.elasticsearch.handlers import steps
 from tests.contract.documents import entry
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Request
 
 INDEX = Index("news", "http://here/news", ELASTICSEARCH)
 DENIED = {
@@ -43,7 +43,7 @@ FAULTS = [
     ),
     pytest.param(404, {"type": "index_not_found_exception", "reason": "no such index"}, NotSetUp, "init", id="gone"),
 ]
-REQUESTS: list[tuple[str, Request[Any]]] = [
+REQUESTS: list[tuple[str, StoreCall]] = [
     ("index", Write((entry("a", 5), entry("b", 6)), 64)),
     ("update", Annotate((entry("a", 5).row, entry("b", 6).row), 64)),
     ("delete", Remove(("a", "b"))),
@@ -55,7 +55,7 @@ REQUESTS: list[tuple[str, Request[Any]]] = [
 @pytest.mark.parametrize(("operation", "request_"), REQUESTS, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize(("status", "error", "kind", "message"), FAULTS)
 def test_an_item_with_a_fault_of_the_index_is_an_error_of_the_request(
-    operation: str, request_: Request[Any], status: int, error: Any, kind: type[StoreError], message: str
+    operation: str, request_: StoreCall, status: int, error: Any, kind: type[StoreError], message: str
 ) -> None:
     good = {operation: {"_id": "a", "status": 200, "result": "updated"}}
     bad = {operation: {"_id": "b", "status": status, "error": error}}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, Scheme
-from es_simhash.contract import DescribeKeys, KeysState
+from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from tests.stores.elasticsearch.recorder import INFO, set_up
@@ -85,7 +85,7 @@ def test_a_user_who_may_not_ask_for_the_version_gets_one_warning(
         recorder.answers["GET /news/_mapping"] = (200, {"news": {"mappings": mapping}})
         caplog.clear()
         with Documents(recorder.address, deadline=0) as documents:
-            replies = [documents._store.perform(DescribeKeys()) for _ in range(2)]
+            replies = [documents._store.describe_keys() for _ in range(2)]
         assert [reply.kinds for reply in replies] == [("shingles",)] * 2
         said = [record.getMessage() for record in caplog.records if record.name == "es_simhash"]
         assert [each.endswith("give the user the permission cluster:monitor/main") for each in said] == [

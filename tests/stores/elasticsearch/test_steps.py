@@ -6,27 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from es_simhash.drive import run
+from es_simhash.stores.elasticsearch.handlers import steps
 
 from es_simhash import Scheme
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.contract import (
-    Annotate,
-    Candidates,
-    ChangeUsers,
-    Link,
-    Probe,
-    Refresh,
-    Relink,
-    Remove,
-    RemoveUsers,
-    Scan,
-    SetUp,
-    SetUpKeys,
-    SetUpSeen,
-    UserState,
-    Write,
-)
-from es_simhash.drive import run
+from es_simhash.contract import Candidates, Link, Probe, Scan, UserState
 from es_simhash.errors import (
     FilterMismatch,
     IncompleteAnswer,
@@ -43,12 +28,11 @@ from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.failures import ShardsAway
-from es_simhash.stores.elasticsearch.handlers import steps
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, SEEN
 from tests.contract.documents import entry
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
-    from es_simhash.contract import Request
     from es_simhash.stores.elasticsearch.calls import Call
 
 
@@ -56,7 +40,7 @@ def new_index() -> Index:
     return Index("news", "http://here/news", ELASTICSEARCH)
 
 
-def performed(request: Request[Any], *responses: Any, index: Index | None = None) -> tuple[list[Call], Any]:
+def performed(request: StoreCall, *responses: Any, index: Index | None = None) -> tuple[list[Call], Any]:
     """Return the Calls of a request and its reply. A response that is an error is raised.
 
     :param index: by default one that was not asked before.
@@ -98,7 +82,7 @@ def test_a_point_in_time_that_no_reply_has_is_closed_after_an_error(
 ) -> None:
     calls: list[Call] = []
     given: list[Any] = [{"id": "pit"}, error, {}]
-    request = request_of if isinstance(request_of, Scan) else Scan(fields=())
+    request = request_of if request_of.method == "scan" else Scan(fields=())
     if request_of == "the page after a reopening":
         hits = [{"_index": "news", "_id": id, "_seq_no": 1, "_primary_term": 1, "sort": [0]} for id in "ab"]
         page = {"timed_out": False, "_shards": SHARDS, "pit_id": "old", "hits": {"hits": hits}}

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from es_simhash.contract import FetchUsers, Relink, Remove, RemoveUsers
 from es_simhash.drive import Pause, run
+from es_simhash.stores.elasticsearch.handlers import steps
+
 from es_simhash.errors import ConflictError, StoreUnavailable
 from es_simhash.stores.elasticsearch import users
 from es_simhash.stores.elasticsearch.calls import Call, Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
-from es_simhash.stores.elasticsearch.handlers import steps
 
 INDEX = Index("users", "http://es.example:9200/users", ELASTICSEARCH)
 

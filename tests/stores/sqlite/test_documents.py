@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import Annotate, Candidates, Fetch, Probe, Remove, SetUp
+from es_simhash.contract import Candidates, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def store() -> Iterator[Store]:
     store = open_store("sqlite:///:memory:")
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     yield store
     store.close()
 
@@ -62,12 +62,12 @@ def test_the_table_of_keys_holds_the_keys_of_stored_documents_and_nothing_else(s
     assert keys() == {("m0", 1_000), ("m1", 1_000), ("m0", 2_000)}
     write(store, at(3_000, entry("a", 1, keys=("m1", "m2"), length=2)))
     assert keys() == {("m0", 2_000), ("m1", 3_000), ("m2", 3_000)}
-    row = replace(store.perform(Fetch(("a",)))["a"], keys=("m3",))
-    store.perform(Annotate((row,), DEFAULT.bits))
+    row = replace(store.fetch(("a",))["a"], keys=("m3",))
+    store.annotate((row,), DEFAULT.bits)
     assert keys() == {("m0", 2_000), ("m3", 3_000)}
     write(store, at(4_000, entry("b", 1)))
     assert keys() == {("m3", 3_000)}
-    store.perform(Remove(("a", "b")))
+    store.remove(("a", "b"))
     assert keys() == set()
 
 
@@ -79,7 +79,7 @@ def test_fingerprints_that_many_documents_share_are_found_page_by_page(
     monkeypatch.setattr("es_simhash.stores.sqlite.fingerprints._MANY", many)
     rng = random.Random(many)
     linear = LinearStore()
-    linear.perform(SetUp(DEFAULT))
+    linear.set_up(DEFAULT)
     values = [rng.getrandbits(64) for _ in range(4)]
     values += [value ^ 1 << rng.randrange(64) for value in values for _ in range(3)]
     values += [values[0] & (1 << 64) - (1 << 32) | rng.getrandbits(32) for _ in range(20)]  # one pair in common

@@ -12,11 +12,11 @@ from es_simhash.errors import InputError, NotSetUp
 from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.contract import Request
     from es_simhash.tools.evaluation.sample import SampledPair
 
 TEXTS = {
@@ -123,7 +123,7 @@ def test_a_store_that_was_not_set_up_is_an_error() -> None:
 
 def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
     class Removing(LinearStore):
-        def perform(self, op: Request[Any]) -> Any:
+        def perform(self, op: StoreCall) -> Any:
             if getattr(op, "fields", None):
                 self._rows.pop("copy", None)
                 self._searchable.pop("copy", None)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from es_simhash import Documents
-from es_simhash.contract import SetUp
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.tools.review import groups, members, review
@@ -38,7 +37,7 @@ def test_a_group_has_its_members_by_distance_and_a_summary(store: Store) -> None
 
 def test_near_misses_are_the_pairs_just_outside_the_rule_in_different_groups() -> None:
     store = LinearStore()
-    store.perform(SetUp(DEFAULT))
+    store.set_up(DEFAULT)
     values = {"a": 0, "within": 0b111, "just outside": 0xF0, "farther": 0x1F00, "far": (1 << 64) - 1}
     write(store, *(entry(id, value) for id, value in values.items()))
     documents = Documents(store)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, read_file
-from es_simhash.contract import SetUp
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.address import open_store
 from tests.contract.documents import entry, flip, write
@@ -85,7 +84,7 @@ def make_store() -> Iterator[Callable[[int], Store]]:
 
         def make(bits: int) -> Store:
             store = stores.enter_context(closing(open_store("sqlite:///:memory:")))
-            store.perform(SetUp(Scheme(bits=bits)))
+            store.set_up(Scheme(bits=bits))
             return store
 
         yield make

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Scheme, SeenItems
-from es_simhash.contract import Entry, Row, SetUp, Write
+from es_simhash.contract import Entry, Row
 from es_simhash.errors import NotSetUp
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.tools.stats import stats
@@ -45,8 +45,8 @@ def documents_of(bits: int) -> st.SearchStrategy[list[Row]]:
 def test_stats_are_what_a_slow_count_finds(bits: int, data: Any) -> None:
     rows = data.draw(documents_of(bits))
     store = LinearStore()
-    store.perform(SetUp(Scheme(bits=bits), ("shingles",)))
-    store.perform(Write(tuple(Entry(row, "{}") for row in rows), bits))
+    store.set_up(Scheme(bits=bits), ("shingles",))
+    store.write(tuple(Entry(row, "{}") for row in rows), bits)
     found = stats(Documents(store)).documents
     assert found is not None
     known = [row for row in rows if row.digest]
@@ -80,9 +80,9 @@ def test_stats_are_what_a_slow_count_finds(bits: int, data: Any) -> None:
 
 def test_what_many_documents_share_is_hot() -> None:
     store = LinearStore()
-    store.perform(SetUp(Scheme()))
+    store.set_up(Scheme())
     rows = [Row(f"{n}", 7 if n < 501 else 8 << 16, "x", "0", "0" if n else None, n) for n in range(1001)]
-    store.perform(Write(tuple(Entry(row, "{}") for row in rows), 64))
+    store.write(tuple(Entry(row, "{}") for row in rows), 64)
     found = stats(Documents(store)).documents
     assert found is not None
     assert found.fingerprints.values == (("0000000000000007", 501), ("0000000000080000", 500))

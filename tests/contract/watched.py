@@ -1,0 +1,75 @@
+"""A store whose calls a test watches, delays or lets fail."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Store
+from es_simhash.retries import Retrying, retried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+METHODS = {name: inspect.signature(method) for name, method in inspect.getmembers(Store, inspect.isfunction)}
+"""The methods of the Store protocol."""
+
+
+@dataclass(frozen=True)
+class StoreCall:
+    """A call of a method of a store. Its arguments are attributes; so are those of a Candidates or a Scan.
+
+    :param method: name of the method.
+    :param do: does it, and returns what it returns.
+    """
+
+    method: str
+    arguments: Mapping[str, Any]
+    do: Callable[[], Any]
+
+    def __getattr__(self, name: str) -> Any:
+        arguments = self.__dict__["arguments"]
+        if name in arguments:
+            return arguments[name]
+        for value in arguments.values():
+            if hasattr(value, name):
+                return getattr(value, name)
+        raise AttributeError(name)
+
+
+class WatchedStore(Retrying):
+    """A store that hands each call of a method to :meth:`perform`, and retries it as every store does.
+
+    :param watched: the store that does the work.
+    """
+
+    def __init__(self, watched: Store) -> None:
+        super().__init__()
+        self.watched = watched
+        self.name, self.embedded = watched.name, watched.embedded
+
+    def perform(self, call: StoreCall) -> Any:
+        """Do what was called. Override it to watch, delay or fail."""
+        return call.do()
+
+    def close(self) -> None:
+        self.watched.close()
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.__dict__["watched"], name)
+        if name not in METHODS:
+            return method
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            bound = METHODS[name].bind(None, *args, **kwargs)
+            bound.apply_defaults()
+            arguments = {key: value for key, value in bound.arguments.items() if key != "self"}
+            return _retried(self, StoreCall(name, arguments, lambda: method(*args, **kwargs)))
+
+        return called
+
+
+@retried
+def _retried(store: WatchedStore, call: StoreCall) -> Any:
+    return store.perform(call)
