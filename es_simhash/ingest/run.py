@@ -17,7 +17,6 @@ from es_simhash.ingest.pipeline import Pipeline
 from es_simhash.ingest.reader import MAX_TEXT, Reader, StoredReader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.ingest.workers import Workers
-from es_simhash.verbs.backfill import Backfill
 from es_simhash.verbs.ingest import ON_DUPLICATE, Ingest
 from es_simhash.verbs.rule import NO_KEYS, resolve
 
@@ -124,7 +123,7 @@ def backfill(
     try:
         while scan is not None:
             store.refresh()
-            operation = Backfill(store, rule, options.filter, deadline)
+            operation = Ingest(store, rule, "index", options.filter, deadline, stored=True)
             source = Source(stored_lines(store, scan, stop), options.batch_size, from_caller=False)
             yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)

@@ -19,17 +19,17 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Entry, Probe
+from es_simhash.contract import Candidates, Probe
 from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
 from es_simhash.retries import pause
 from es_simhash.search.filters import matches
-from es_simhash.verbs.batch_look_up import LookedUp, candidates_request
+from es_simhash.verbs.batch_look_up import LookedUp, candidates_query
 from es_simhash.verbs.ingest import Ingest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Row, Store, Written
+    from es_simhash.contract import Row, Store
     from es_simhash.verbs.ingest import OnDuplicate
     from es_simhash.verbs.memory import Memory
     from es_simhash.verbs.outcome import Document, Outcome
@@ -73,7 +73,7 @@ class Searched:
     left_out: int
 
 
-class Adder(Ingest):
+class Adder:
     """Adds documents, a few at a time, and remembers what search does not find yet.
 
     Batches that do not depend on each other may be added at the same time: their documents are not near each other,
@@ -83,15 +83,10 @@ class Adder(Ingest):
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     """
 
-    _holds_fingerprints = False  # between two documents, others may write
-    _ends_if_refused = False  # each caller gets the reason of its own document
-
     def __init__(self, store: Store, options: AddOptions, deadline: float) -> None:
-        super().__init__(store, options.rule, options.on_duplicate, options.filter, deadline, self._write_documents)
+        self._ingest = Ingest(store, options.rule, options.on_duplicate, options.filter, deadline, single=True)
+        self._store = store
         self._options = options
-        self._create: set[str] = set()
-        self._searchable = False
-        """Search finds at once what is written. So each write empties the memory, and makes a search out of date."""
         self._sources: dict[str, str] = {}
         self._characters = 0
         self._since: float | None = None
@@ -101,7 +96,7 @@ class Adder(Ingest):
     @property
     def remembers(self) -> bool:
         """It wrote documents that search may not find yet."""
-        return self._writer.unrefreshed
+        return self._ingest.writer.unrefreshed
 
     def search(self, store: Store, documents: Sequence[Document], options: AddOptions) -> list[Searched | None]:
         """Ask search about documents, before it is their turn to be added. Other ones may be added meanwhile.
@@ -109,12 +104,13 @@ class Adder(Ingest):
         :param store: asked without the lock of the writes.
         :returns: what search finds for each; None if that would be of no use.
         """
-        if self._searchable or self.is_refresh_due(options):
+        # If search finds at once what is written, each write makes a search out of date.
+        if self._ingest.writer.searchable or self.is_refresh_due(options):
             return [None] * len(documents)
-        memory = self._memory
-        request = candidates_request(documents, options.rule, options.filter)
+        memory = self._ingest.memory
+        query = candidates_query(documents, options.rule, options.filter)
         try:
-            found = store.candidates(replace(request, ids=tuple(document.id for document in documents)))
+            found = store.candidates(replace(query, ids=tuple(document.id for document in documents)))
         except (TooManyCandidates, TooLarge):  # perhaps because of one of them
             return [None] * len(documents)
         rows = {row.id: row for row in found.rows}
@@ -132,23 +128,29 @@ class Adder(Ingest):
         :returns: None for a document that another program has stored since then. Add it again, without ``searched``.
         :raises StoreError: if the store fails for longer than the deadline. It may have written some of the documents.
         """
-        done = False
+        ingest, done = self._ingest, False
         try:
             if self.is_refresh_due(options):
-                self._refresh()
+                ingest.refresh()
                 self.outdated = False
+                self._forget()
             self._use(options)
             looked_up = self._from_search(documents, searched)
             if looked_up is not None:
-                self._create |= looked_up.left_out.keys()
-            looked_up = looked_up or (self.look_up(documents))
-            decisions = self.decide(looked_up)
-            outcomes = self.write(looked_up, decisions)
+                ingest.writer.create |= looked_up.left_out.keys()
+            looked_up = looked_up or ingest.look_up(documents)
+            decisions = ingest.decide(looked_up)
+            memory = ingest.memory
+            outcomes = ingest.write(looked_up, decisions)
+            if ingest.memory is memory:
+                self._remember(documents, outcomes)
+            else:  # search finds everything
+                self._forget()
             done = True
         finally:
             self.outdated |= not done
-            self._create.difference_update(document.id for document in documents)
-            self.conflicts.clear()
+            ingest.writer.create.difference_update(document.id for document in documents)
+            ingest.conflicts.clear()
         outcome_of = {outcome.id: outcome for outcome in outcomes}
         return [outcome_of.get(document.id) for document in documents]
 
@@ -157,7 +159,7 @@ class Adder(Ingest):
 
         Search found other documents as they are now, or as the memory knows them.
         """
-        memory = self._memory
+        memory = self._ingest.memory
         return (
             searched is not None
             and searched.memory is memory  # otherwise there was a refresh
@@ -176,52 +178,45 @@ class Adder(Ingest):
             left_out[document.id] = each.left_out
         if not rows.keys().isdisjoint(left_out):  # another program has stored one of them
             return None
-        return LookedUp(documents, {}, list(rows.values()), self._memory, left_out)
+        return LookedUp(documents, {}, list(rows.values()), self._ingest.memory, left_out)
 
     def is_refresh_due(self, options: AddOptions) -> bool:
         """Return whether the store must be refreshed before documents are added."""
         if self.outdated:
             return True
-        if not self._writer.unrefreshed:
+        if not self._ingest.writer.unrefreshed:
             return False
         return (
-            len(self._memory) >= MOST
+            len(self._ingest.memory) >= MOST
             or self._characters >= MOST_CHARACTERS
             or (self._since is not None and time.monotonic() - self._since >= OLDEST)
             or options.rule.time_field != self._options.rule.time_field
         )
 
     def _use(self, options: AddOptions) -> None:
+        ingest = self._ingest
         if options.filter != self._options.filter:
-            self._memory.outside = set() if options.filter is None else _Outside(self._sources, options.filter)
+            ingest.memory.outside = set() if options.filter is None else _Outside(self._sources, options.filter)
         self._options = options
-        self._rule, self.on_duplicate, self._filter = options.rule, options.on_duplicate, options.filter
+        ingest.rule, ingest.on_duplicate, ingest.filter = options.rule, options.on_duplicate, options.filter
+        ingest.writer.pipeline = options.pipeline
 
-    def _write_documents(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Written:
-        entries = tuple(Entry(row, documents[row.id].source) for row in rows)
-        create = frozenset(row.id for row in rows if row.id in self._create)
-        reply = self._store.write(entries, self._rule.bits, self._options.pipeline, create)
-        self._searchable = reply.searchable
-        self._create -= create - reply.busy  # they may be written again, with another link
-        return reply
-
-    def _remember(
-        self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], resumed: bool
-    ) -> None:
-        for id in rows:
-            self._characters += len(documents[id].source) - len(self._sources.get(id, ""))
-            self._sources[id] = documents[id].source
-        if self._since is None and rows:
+    def _remember(self, documents: Sequence[Document], outcomes: Sequence[Outcome]) -> None:
+        """Remember the sources of documents that were written. The filters of later documents look at them."""
+        written = {outcome.id for outcome in outcomes if outcome.stored and outcome.outcome != "unchanged"}
+        for document in documents:
+            if document.id in written:
+                self._characters += len(document.source) - len(self._sources.get(document.id, ""))
+                self._sources[document.id] = document.source
+        if self._since is None and written:
             self._since = time.monotonic()
-        super()._remember(batch, documents, rows, resumed)
 
     def _forget(self) -> None:
-        super()._forget()
         self._sources.clear()
         self._characters = 0
         self._since = None
-        if self._filter is not None:
-            self._memory.outside = _Outside(self._sources, self._filter)
+        if self._options.filter is not None:
+            self._ingest.memory.outside = _Outside(self._sources, self._options.filter)
 
 
 class _Outside(set[str]):

@@ -103,11 +103,11 @@ class BatchLookUp:
         """Return the candidates for documents. If there are too many for one request, each half is asked for alone."""
         if not documents:
             return _Candidates([], {}, {})
-        request = candidates_request(documents, self.rule, self.filter)
+        query = candidates_query(documents, self.rule, self.filter)
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self.filter is not None
         try:
-            found = candidates_without_stale(self.store, request, hidden, keep_stale=keep_stale)
+            found = candidates_without_stale(self.store, query, hidden, keep_stale=keep_stale)
             return _Candidates(found.rows, {documents[index].id: n for index, n in found.left_out.items()}, {})
         except (TooManyCandidates, TooLarge) as error:
             if len(documents) == 1:
@@ -119,10 +119,8 @@ class BatchLookUp:
         return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
 
 
-def candidates_request(
-    documents: Sequence[Document], rule: ResolvedRule, filter: Mapping[str, Any] | None
-) -> Candidates:
-    """Return the request for what may be near documents."""
+def candidates_query(documents: Sequence[Document], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Candidates:
+    """Return the query for what may be near documents."""
     probes = tuple(
         rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
         for each in documents

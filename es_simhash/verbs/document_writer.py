@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from es_simhash.contract import Entry
 from es_simhash.errors import StoreError
 from es_simhash.retries import Waits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import TypeAlias
+    from collections.abc import Mapping, Sequence
 
-    from es_simhash.contract import Row, Written
+    from es_simhash.contract import Row, Store, Written
     from es_simhash.verbs.outcome import Document
-
-    WriteRequest: TypeAlias = Callable[[Sequence[Row], Mapping[str, Document]], Written]
 
 REFUSED_ALIKE = 20
 """If the store refuses the first documents of a run for one reason, and writes none, the run ends after this many."""
@@ -23,17 +21,26 @@ REFUSED_ALIKE = 20
 class DocumentWriter:
     """Writes the documents of one run, and knows whether search finds them.
 
-    :param request: does one write. It takes the Rows, and by id their documents.
+    :param bits: width of the fingerprints.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
+    :param stored: our fields are written into stored documents; else whole documents are written.
     :param ends_if_refused: the run ends if the store refuses its first documents for one reason.
     """
 
-    def __init__(self, request: WriteRequest, deadline: float, *, ends_if_refused: bool = True) -> None:
+    def __init__(self, store: Store, bits: int, deadline: float, *, stored: bool, ends_if_refused: bool) -> None:
+        self.pipeline: str | None = None
+        """Name of the ingest pipeline of the server that whole documents go through; None for the index's own."""
+        self.create: set[str] = set()
+        """Ids that no document should have. A document with one of them is written only if that is so."""
+        self.searchable = False
+        """Search finds at once what is written."""
         self.writes = 0
         """How many documents were written since the last refresh."""
         self.unrefreshed = False
         """Search may not find all that was written."""
-        self._request = request
+        self._store = store
+        self._bits = bits
+        self._stored = stored
         self._deadline = deadline
         self._ends_if_refused = ends_if_refused
         self._wrote_any = False
@@ -51,7 +58,8 @@ class DocumentWriter:
         conflicts: frozenset[str] = frozenset()
         waits = Waits(self._deadline)
         while rows:
-            reply = self._request(rows, documents)
+            reply = self._write_once(rows, documents)
+            self.searchable = reply.searchable
             self.unrefreshed |= not reply.searchable
             refused |= reply.refused
             conflicts |= reply.conflicts
@@ -64,6 +72,15 @@ class DocumentWriter:
                 reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
                 return refused | {row.id: reason for row in rows}, conflicts
         return refused, conflicts
+
+    def _write_once(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Written:
+        if self._stored:
+            return self._store.annotate(tuple(rows), self._bits)
+        entries = tuple(Entry(row, documents[row.id].source) for row in rows)
+        create = frozenset(row.id for row in rows if row.id in self.create)
+        written = self._store.write(entries, self._bits, self.pipeline, create)
+        self.create -= create - written.busy  # they may be written again, with another link
+        return written
 
     def _check_refused(self, reply: Written, written: int) -> None:
         """Check that the store does not refuse every document, for example because of the mapping of its index.

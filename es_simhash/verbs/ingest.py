@@ -13,12 +13,11 @@ from __future__ import annotations
 import json
 import time
 from collections import ChainMap
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
-from es_simhash.contract import Entry, Row
+from es_simhash.contract import Row
 from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.retries import DEADLINE
 from es_simhash.search.filters import matches
@@ -27,15 +26,14 @@ from es_simhash.verbs.batch_look_up import BatchLookUp, LookedUp, differs
 from es_simhash.verbs.document_writer import DocumentWriter
 from es_simhash.verbs.memory import Memory, RecentSources
 from es_simhash.verbs.neighbours import Neighbours, Original
-from es_simhash.verbs.outcome import Document, Outcome, as_failed, failed, with_document
+from es_simhash.verbs.outcome import Document, Outcome, StoredDocument, as_failed, failed, with_document
 from es_simhash.verbs.relink import relink
 from es_simhash.verbs.stored_fingerprints import StoredFingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from es_simhash.contract import Store, Written
-    from es_simhash.verbs.document_writer import WriteRequest
+    from es_simhash.contract import Store
     from es_simhash.verbs.outcome import OutcomeName
     from es_simhash.verbs.rule import ResolvedRule
 
@@ -81,15 +79,12 @@ class Ingest:
         original), ``skip`` (do not write it) or ``fail`` (end the run before it). An update is always written.
     :param filter: only documents that match it become originals.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
-    :param request: does one write. By default whole documents are written.
+    :param stored: a backfill: the documents are StoredDocuments, which the filter has selected. Our fields are written
+        into those that nobody changed in the meantime, also if their fields are damaged.
+    :param single: documents come from several callers, a few at a time. Others may write between two of them, so the
+        fingerprints of the store are not held in memory. Each caller gets the reason of its own document, so the run
+        does not end if the store refuses the first ones.
     """
-
-    _repairs = False
-    """A document is written although the stored one is damaged."""
-    _holds_fingerprints = True
-    """A large run holds the fingerprints of the store."""
-    _ends_if_refused = True
-    """A run ends if the store refuses its first documents for one reason."""
 
     def __init__(
         self,
@@ -98,21 +93,22 @@ class Ingest:
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         deadline: float = DEADLINE,
-        request: WriteRequest | None = None,
+        *,
+        stored: bool = False,
+        single: bool = False,
     ) -> None:
         self._store = store
         self.on_duplicate = on_duplicate
         self.stopped: DuplicateFound | None = None
         self.conflicts: list[str] = []
         """Ids of documents that other writers changed before they were written. They have no outcome."""
-        self._rule = rule
-        self._filter = filter
-        self._writer = DocumentWriter(
-            request or partial(_write_documents, store, rule.bits), deadline, ends_if_refused=self._ends_if_refused
-        )
-        self._memory = Memory()
+        self.rule = rule
+        self.filter = filter
+        self.writer = DocumentWriter(store, rule.bits, deadline, stored=stored, ends_if_refused=not single)
+        self.memory = Memory()
+        self._stored = stored
         self._recent = RecentSources()
-        self._fingerprints = StoredFingerprints(store, rule) if self._holds_fingerprints else None
+        self._fingerprints = None if single else StoredFingerprints(store, rule)
         self._clock = 0
 
     # --- look up -------------------------------------------------------------------------------------------
@@ -123,10 +119,8 @@ class Ingest:
         :param items: Documents, and the Outcomes of those that were rejected before.
         :param unwritten: the batch before, if it is not written yet.
         """
-        hidden = self._memory.hidden | (unwritten.replaced if unwritten else {})
-        return BatchLookUp(self._store, self._rule, self._filter, self._fingerprints).look_up(
-            items, self._memory, hidden
-        )
+        hidden = self.memory.hidden | (unwritten.replaced if unwritten else {})
+        return BatchLookUp(self._store, self.rule, self.filter, self._fingerprints).look_up(items, self.memory, hidden)
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -136,18 +130,18 @@ class Ingest:
         return self._decide(batch, neighbours, batch.documents, {})
 
     def _neighbours(self, batch: LookedUp) -> Neighbours:
-        rule = self._rule
+        rule = self.rule
         alone = [self._alone(document) for document in batch.documents]
         stored = {row.id: row for row in batch.candidates}
-        if batch.memory is not self._memory:
+        if batch.memory is not self.memory:
             stored = batch.memory.over(stored, alone, rule)
-        stored = self._memory.over(stored, alone, rule)
+        stored = self.memory.over(stored, alone, rule)
         queries = [rule.queries(document.keys) for document in batch.documents]
-        unsearched = ChainMap(self._memory.rows, batch.memory.rows)
+        unsearched = ChainMap(self.memory.rows, batch.memory.rows)
         neighbours = Neighbours(alone, stored.values(), rule, queries, batch.left_out, unsearched)
-        if self._rule.texts is not None:
+        if self.rule.texts is not None:
             sources = [document.source for document in batch.documents]
-            neighbours.confirm_new(self._store, self._rule.texts, sources, self._recent)
+            neighbours.confirm_new(self._store, self.rule.texts, sources, self._recent)
         return neighbours
 
     def _alone(self, document: Document) -> Row:
@@ -167,8 +161,8 @@ class Ingest:
         """
         decided_rows = dict(decided_rows)
         decisions: dict[str, Decision] = {}
-        outside = {d.id for d in batch.documents if not self._matches_filter(d)} if self._filter is not None else set()
-        memories = self._memory, batch.memory
+        outside = {d.id for d in batch.documents if not self._matches_filter(d)} if self.filter is not None else set()
+        memories = self.memory, batch.memory
         latest = {id: memories[0].get(id) or memories[1].get(id) or row for id, row in batch.stored.items()}
         known = _Known(batch.stored, latest, neighbours, outside)
         for document in documents:
@@ -193,7 +187,7 @@ class Ingest:
         fingerprint = document.fingerprint
         about: dict[str, Any] = {"fingerprinted": fingerprint.value is not None, "place": document.place}
         before = known.latest[document.id] if document.id in known.stored else None
-        if before is not None and before.damaged and not self._repairs:
+        if before is not None and before.damaged and not self._stored:
             return Decision(failed(document, before.damaged))
         if before is not None and not differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
@@ -209,7 +203,8 @@ class Ingest:
         if found is not None and original is not None:
             outcome = "exact_duplicate" if original.digest == fingerprint.digest else "near_duplicate"
             about |= {"duplicate_of": original.id, "distance": found.distance, "similarity": found.similarity}
-        if before is not None and self._is_update(before):
+        # A stored document without a fingerprint gets its first outcome.
+        if before is not None and (before.digest or not self._stored):
             outcome = "updated"
         elif found is not None and self.on_duplicate != "index":
             self._check_duplicate(document, found)
@@ -220,10 +215,6 @@ class Ingest:
             duplicate_of=original.id if original else None,
             write_order=self._tick(original) if kept is None else kept,
         )
-
-    def _is_update(self, before: Row) -> bool:
-        """Return whether the document is an update of this stored Row."""
-        return True
 
     def _check_duplicate(self, document: Document, found: Original) -> None:
         if self.on_duplicate == "fail":
@@ -239,7 +230,7 @@ class Ingest:
         """Return the write order that a document keeps because its text changes little; else None."""
         if before is None or not before.written:
             return None
-        return before.written if self._rule.are_near(before, self._alone(document)) else None
+        return before.written if self.rule.are_near(before, self._alone(document)) else None
 
     def _tick(self, original: Row | None) -> int:
         """Return the write order for now: after all of this run, and after the original.
@@ -250,7 +241,9 @@ class Ingest:
         return self._clock
 
     def _matches_filter(self, document: Document) -> bool:
-        return self._filter is None or matches(json.loads(document.source), document.id, self._filter)
+        if self.filter is None or self._stored:
+            return True
+        return matches(json.loads(document.source), document.id, self.filter)
 
     # --- write ---------------------------------------------------------------------------------------------
 
@@ -274,7 +267,7 @@ class Ingest:
             new = self._with_new_versions(new, sent)
             sent |= new
             rows |= new
-            refused, lost = self._writer.write(list(new.values()), documents)
+            refused, lost = self.writer.write(list(new.values()), documents)
             conflicts |= lost
             for id in [*refused, *lost]:
                 del rows[id]
@@ -298,13 +291,20 @@ class Ingest:
     def _row(self, document: Document, decision: Decision) -> Row:
         """Return the Row to write for a document."""
         assert decision.group is not None
-        return _row_of(
+        row = _row_of(
             document, document.fingerprint.digest, decision.group, decision.duplicate_of, decision.write_order
         )
+        return replace(row, version=document.version) if isinstance(document, StoredDocument) else row
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> dict[str, Row]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
-        return rows
+        again = tuple(sorted(rows.keys() & sent.keys())) if self._stored else ()
+        if not again:
+            return rows
+        stored = self._store.fetch(again)
+        # A store may move the write order of a Row, so it is not compared.
+        ours = {id: row.version for id, row in stored.items() if replace(row, written=sent[id].written) == sent[id]}
+        return {id: replace(row, version=ours.get(id, row.version)) for id, row in rows.items()}
 
     def _undecided(
         self, batch: LookedUp, decisions: dict[str, Decision], rows: dict[str, Row], not_written: set[str]
@@ -336,16 +336,16 @@ class Ingest:
         self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], resumed: bool
     ) -> None:
         """Remember what was written, and change the links that led to former texts."""
-        memory = self._memory
+        memory = self.memory
         for id, row in rows.items():
             memory.keep(row, replaces=batch.stored.get(id))
-            if self._rule.texts is not None:
+            if self.rule.texts is not None:
                 self._recent.keep(id, row.digest, documents[id].source)
             if self._matches_filter(documents[id]):
                 memory.outside.discard(id)  # a former state may not have matched
             else:
                 memory.outside.add(id)
-        if self._filter is None:
+        if self.filter is None:
             for id in batch.replaced - rows.keys():  # not written after all; search results leave it out
                 memory.keep(batch.stored[id])
         changed = [id for id in rows if id in batch.stored and batch.stored[id].digest]
@@ -353,36 +353,29 @@ class Ingest:
             # A head that stays a head keeps its members. After a resume the former state is unknown.
             stay = [id for id in changed if rows[id].group == id and batch.stored[id].written == rows[id].written]
             heads = set(changed) - set(() if resumed else stay)
-            relink(self._store, changed, memory, self._rule, heads=heads, filter=self._filter)
-        if not self._writer.unrefreshed:
+            relink(self._store, changed, memory, self.rule, heads=heads, filter=self.filter)
+        if not self.writer.unrefreshed:
             self._forget()  # search finds at once what is written
         elif len(memory) >= WINDOW:
-            writes = self._writer.writes
-            self._refresh()
+            writes = self.writer.writes
+            self.refresh()
             if self._fingerprints is not None:
                 self._fingerprints.refreshed(memory.rows.values(), writes)
 
     def finish(self) -> None:
         """Make everything that was written visible to search."""
-        if self._writer.unrefreshed:
-            self._refresh()
+        if self.writer.unrefreshed:
+            self.refresh()
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
+        """Make everything that was written visible to search, and forget it."""
         self._store.refresh()
         self._forget()
-        self._writer.refreshed()
+        self.writer.refreshed()
 
     def _forget(self) -> None:
         # A new object: a batch that is being looked up holds the old one.
-        self._memory = Memory()
-
-
-def _write_documents(store: Store, bits: int, rows: Sequence[Row], documents: Mapping[str, Document]) -> Written:
-    """Write whole documents.
-
-    :param bits: width of the fingerprints.
-    """
-    return store.write(tuple(Entry(row, documents[row.id].source) for row in rows), bits)
+        self.memory = Memory()
 
 
 def _row_of(document: Document, digest: str, group: str, duplicate_of: str | None, write_order: int) -> Row:
