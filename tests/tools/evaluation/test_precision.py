@@ -17,8 +17,8 @@ from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.compare import compare
 from es_simhash.similarity.measures import similarity
 from es_simhash.similarity.text_decision import TextDecision
-from es_simhash.tools.evaluation import evaluate as module
-from es_simhash.tools.evaluation.evaluate import LabelledPair, evaluate, labelled
+from es_simhash.tools.evaluation import precision as module
+from es_simhash.tools.evaluation.precision import LabelledPair, evaluate, labelled
 from tests.cli import STORM
 from tests.similarity.test_compare import LIKE, LONG, texts
 
