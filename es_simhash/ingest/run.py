@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import Scan
+from es_simhash.deciding.ingest import ON_DUPLICATE, Ingest
+from es_simhash.deciding.rule import NO_KEYS, resolve
 from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import BATCH, Source
@@ -17,18 +19,16 @@ from es_simhash.ingest.pipeline import Pipeline
 from es_simhash.ingest.reader import MAX_TEXT, Reader, StoredReader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.ingest.workers import Workers
-from es_simhash.verbs.ingest import ON_DUPLICATE, Ingest
-from es_simhash.verbs.rule import NO_KEYS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_simhash.contract import KeysState, Store
+    from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.outcome import Outcome
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.outcome import Outcome
 
 _log = logging.getLogger("es_simhash")
 

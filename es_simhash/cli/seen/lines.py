@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from es_simhash.bloom import Item
     from es_simhash.console.input import Input
     from es_simhash.lines import Line
-    from es_simhash.verbs.seen import SeenReport
+    from es_simhash.seen.changes import SeenReport
 
     Batch = dict[str, list[Item]]
 

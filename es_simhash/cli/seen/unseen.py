@@ -15,7 +15,7 @@ from es_simhash.console.options import client_options, json_option, store_option
 from es_simhash.console.output import echo, print_json
 from es_simhash.errors import FilterFormatError
 from es_simhash.lines import parsed
-from es_simhash.verbs.seen import USERS
+from es_simhash.seen.changes import USERS
 
 if TYPE_CHECKING:
     from es_simhash.bloom import Item

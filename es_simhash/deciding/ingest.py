@@ -18,24 +18,24 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.contract import Row
+from es_simhash.deciding.candidates import BatchLookUp, LookedUp, differs
+from es_simhash.deciding.memory import Memory, RecentSources
+from es_simhash.deciding.original import Neighbours, Original
+from es_simhash.deciding.outcome import Document, Outcome, StoredDocument, as_failed, failed, with_document
+from es_simhash.deciding.relink import relink
+from es_simhash.deciding.stored_fingerprints import StoredFingerprints
+from es_simhash.deciding.write import DocumentWriter
 from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.retries import DEADLINE
 from es_simhash.search.filters import matches
 from es_simhash.values import value
-from es_simhash.verbs.batch_look_up import BatchLookUp, LookedUp, differs
-from es_simhash.verbs.document_writer import DocumentWriter
-from es_simhash.verbs.memory import Memory, RecentSources
-from es_simhash.verbs.neighbours import Neighbours, Original
-from es_simhash.verbs.outcome import Document, Outcome, StoredDocument, as_failed, failed, with_document
-from es_simhash.verbs.relink import relink
-from es_simhash.verbs.stored_fingerprints import StoredFingerprints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Store
-    from es_simhash.verbs.outcome import OutcomeName
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.deciding.outcome import OutcomeName
+    from es_simhash.deciding.rule import ResolvedRule
 
 WINDOW = 20_000
 """The largest number of written documents that are compared in memory. Then the store makes them searchable."""

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from es_simhash.deciding.memory import RecentSources
+from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex, hamming_distance
 from es_simhash.search.keys import KeyIndex
 from es_simhash.search.times import TimeRanges
 from es_simhash.similarity.confirm import MOST_TEXTS
-from es_simhash.verbs.memory import RecentSources
-from es_simhash.verbs.texts import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.contract import Row, Store
+    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.texts import StoredText, Texts
     from es_simhash.search.keys import KeyQuery
-    from es_simhash.verbs.rule import ResolvedRule
-    from es_simhash.verbs.texts import StoredText, Texts
 
 
 _NO_TIME = 1 << 61

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import KeysState, Probe
+from es_simhash.deciding.texts import Texts
+from es_simhash.errors import InputError
 from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import BLOCKS, SHINGLES, key_queries
+from es_simhash.search.times import time_of
 from es_simhash.similarity.confirm import MOST_TEXTS, Confirm
 from es_simhash.similarity.rule import DIGESTS_ALONE
-from es_simhash.verbs.texts import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -159,3 +161,21 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
         blocks=BLOCKS in keys.kinds and keys.complete and 0 <= max_distance <= LARGEST_DISTANCE,
         window=rule.window,
     )
+
+
+def check_time(store: Store, without: str | None, field: str) -> None:
+    """Check that stored documents have a time.
+
+    :param without: id of the first document without one; None if all have one.
+    :param field: name of the field with the time.
+    :raises InputError: naming the document, and what its field holds.
+    """
+    if without is None:
+        return
+    reason = f"the store finds no time in field {field!r}"
+    source = (store.fetch_fields((without,), (field,))).get(without, {})
+    try:
+        time_of(source, field)
+    except InputError as error:
+        reason = str(error)
+    raise InputError(f"document {without!r}: {reason}; or leave such documents out (--filter)")

@@ -9,22 +9,26 @@ links. A group that only the lost text connected is split.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import Candidates, Link
+from es_simhash.deciding.memory import Memory, candidates_without_stale
+from es_simhash.deciding.original import Neighbours
 from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.verbs.memory import candidates_without_stale
-from es_simhash.verbs.neighbours import Neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from es_simhash.contract import Row, Store
+    from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.search.keys import KeyQuery
-    from es_simhash.verbs.memory import Memory
-    from es_simhash.verbs.rule import ResolvedRule
+
+K = TypeVar("K")
 
 BATCH = 500
+REPAIRED = 1_000
+"""Documents that a repair looks at together."""
 
 
 def relink(
@@ -179,3 +183,27 @@ class _Plan:
 
 def _depends(row: Row, originals: Collection[str], heads: Collection[str]) -> bool:
     return row.duplicate_of in originals or (row.group in heads and row.group != row.id)
+
+
+def repair(
+    store: Store,
+    linked_to: Iterable[tuple[str, K]],
+    has_digest: Callable[[K, str], bool],
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None,
+) -> None:
+    """Change the links to documents that do not exist any more, or have another text than before.
+
+    :param linked_to: the id of each document to which links were written, and what the caller knows it by.
+    :param has_digest: takes what the caller knows a document by, and a digest. Returns whether it had this digest.
+    :param rule: the rule by which links hold.
+    :param filter: only documents that match it become originals.
+    """
+    rest = iter(linked_to)
+    while some := dict(islice(rest, REPAIRED)):
+        ids = list(some)
+        digests = {id: row.digest for id, row in store.fetch(tuple(ids)).items()}
+        gone = [id for id in ids if id not in digests]
+        changed = [id for id in ids if id not in digests or not has_digest(some[id], digests[id])]
+        if changed and (relink(store, changed, Memory(), rule, gone=gone, filter=filter)):
+            store.refresh()

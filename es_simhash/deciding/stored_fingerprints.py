@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from es_simhash.contract import Row, Store
-    from es_simhash.verbs.outcome import Document
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.deciding.outcome import Document
+    from es_simhash.deciding.rule import ResolvedRule
 
 _log = logging.getLogger("es_simhash")
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates
+from es_simhash.deciding.rule import check_time
+from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.search.keys import KeyIndex
 from es_simhash.similarity.confirm import MOST_TEXTS, TextFeatures
-from es_simhash.verbs.texts import BATCH
-from es_simhash.verbs.times import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Probe, Row, Store
+    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.texts import StoredText, Texts
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.search.keys import TextKeys
-    from es_simhash.verbs.rule import ResolvedRule
-    from es_simhash.verbs.texts import StoredText, Texts
 
 
 MOST_MATCHES = 1_000

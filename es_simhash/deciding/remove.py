@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Scan
+from es_simhash.deciding.memory import Memory
+from es_simhash.deciding.relink import relink
 from es_simhash.errors import ConflictError, InputError, StoreError, count_of, unfinished
 from es_simhash.retries import DEADLINE, Waits
-from es_simhash.verbs.memory import Memory
-from es_simhash.verbs.relink import relink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Store
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.deciding.rule import ResolvedRule
 
 BATCH = 1_000
 

@@ -13,16 +13,16 @@ from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Link
+from es_simhash.deciding.relink import repair
 from es_simhash.errors import InputError, SchemeMismatch, StoreError, count_of, unfinished
 from es_simhash.values import value
-from es_simhash.verbs.repair import repair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from es_simhash.contract import Row, Store
-    from es_simhash.verbs.group import Progress
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.deciding.group import Progress
+    from es_simhash.deciding.rule import ResolvedRule
 
 ORDER = "written"
 """The write order of a store. Only links by this order hold there."""

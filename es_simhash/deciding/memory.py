@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from es_simhash.contract import Row, Store
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.deciding.rule import ResolvedRule
 
 RECENT = 32_000_000
 """Characters of documents that RecentSources keeps: at most 64 MB of Chinese text."""

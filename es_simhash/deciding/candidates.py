@@ -11,17 +11,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Row
+from es_simhash.deciding.memory import candidates_without_stale
+from es_simhash.deciding.outcome import Document, Outcome, failed
 from es_simhash.errors import TooLarge, TooManyCandidates
-from es_simhash.verbs.memory import candidates_without_stale
-from es_simhash.verbs.outcome import Document, Outcome, failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Store
-    from es_simhash.verbs.memory import Memory
-    from es_simhash.verbs.rule import ResolvedRule
-    from es_simhash.verbs.stored_fingerprints import StoredFingerprints
+    from es_simhash.deciding.memory import Memory
+    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.stored_fingerprints import StoredFingerprints
 
 
 @dataclass(frozen=True)

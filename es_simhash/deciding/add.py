@@ -20,20 +20,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Probe
+from es_simhash.deciding.candidates import LookedUp, candidates_query
+from es_simhash.deciding.ingest import Ingest
 from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
 from es_simhash.retries import pause
 from es_simhash.search.filters import matches
-from es_simhash.verbs.batch_look_up import LookedUp, candidates_query
-from es_simhash.verbs.ingest import Ingest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Row, Store
-    from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.memory import Memory
-    from es_simhash.verbs.outcome import Document, Outcome
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.memory import Memory
+    from es_simhash.deciding.outcome import Document, Outcome
+    from es_simhash.deciding.rule import ResolvedRule
 
 OLDEST = 10.0
 """Seconds after which the memory is emptied by a refresh."""

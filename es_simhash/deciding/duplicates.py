@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.deciding.remove import remove_some
 from es_simhash.errors import StoreError, unfinished
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.verbs.remove import remove_some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from es_simhash.contract import Row, Store
-    from es_simhash.verbs.rule import ResolvedRule
+    from es_simhash.deciding.rule import ResolvedRule
 
 BATCH = 500
 """Documents that are looked at, saved and removed together."""

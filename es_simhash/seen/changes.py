@@ -17,6 +17,7 @@ from es_simhash.bloom.seen import Generation, Seen, SeenConfig
 from es_simhash.contract import (
     Changed,
     UserState,
+    does_not_exist,
     seen_mismatch,
 )
 from es_simhash.errors import (
@@ -33,7 +34,6 @@ from es_simhash.errors import (
     unfinished,
 )
 from es_simhash.retries import Waits
-from es_simhash.verbs.setup import does_not_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Row, Store, Written
-    from es_simhash.verbs.outcome import Document
+    from es_simhash.deciding.outcome import Document
 
 REFUSED_ALIKE = 20
 """If the store refuses the first documents of a run for one reason, and writes none, the run ends after this many."""

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.contract import Candidates, Scan, pages
+from es_simhash.deciding.pool import NO_TIME, PoolReader
+from es_simhash.deciding.relink import repair
+from es_simhash.deciding.rule import check_time
 from es_simhash.errors import InputError, StoreError, count_of, unfinished
 from es_simhash.groups.links import ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
 from es_simhash.similarity.confirm import MOST_TEXTS
 from es_simhash.similarity.rule import DIGESTS_ALONE
-from es_simhash.verbs.pool import NO_TIME, PoolReader
-from es_simhash.verbs.repair import repair
-from es_simhash.verbs.times import check_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from es_simhash.contract import Link, Store
+    from es_simhash.deciding.pool import Pool
+    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.texts import StoredText, Texts
     from es_simhash.groups.links import Head
-    from es_simhash.verbs.pool import Pool
-    from es_simhash.verbs.rule import ResolvedRule
-    from es_simhash.verbs.texts import StoredText, Texts
 
     Progress = Callable[[str, int], None]
 
