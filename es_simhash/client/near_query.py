@@ -19,7 +19,7 @@ from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of
-from es_simhash.stores.elasticsearch.key_search import sharing_clause
+from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.rows import ROW_FIELDS, simhash_values
 from es_simhash.stores.stored_row import stored_row, without_damaged
 

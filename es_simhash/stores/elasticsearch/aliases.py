@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from es_simhash.errors import InputError, NotSetUp
 from es_simhash.stores.elasticsearch.calls import Call
-from es_simhash.stores.elasticsearch.steps import read_mappings
+from es_simhash.stores.elasticsearch.set_up import read_mappings
 
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.calls import Index

@@ -15,7 +15,7 @@ from elasticsearch import ApiError, ConnectionTimeout, TransportError, Unsupport
 
 from es_simhash.errors import InputError, SimhashError, StoreError, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call, Dialect, PointsInTime
-from es_simhash.stores.elasticsearch.client_errors import (
+from es_simhash.stores.elasticsearch.failures import (
     error_of_response,
     first_line,
     timed_out,

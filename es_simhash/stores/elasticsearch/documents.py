@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import KeysState, Written
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import TooLarge
-from es_simhash.stores.elasticsearch.failures import passes
+from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, indices_of, stored_documents
+from es_simhash.stores.elasticsearch.failures import check_complete, check_items, item_fault, item_reason, passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_fault, item_reason
 from es_simhash.stores.elasticsearch.rollover import make_alias, make_template
 from es_simhash.stores.elasticsearch.rows import to_row, update_operation, write_operation
-from es_simhash.stores.elasticsearch.steps import (
-    CONFLICT,
-    bulk,
-    describe_part,
-    if_version,
-    indices_of,
-    set_up_part,
-    stored_documents,
-)
+from es_simhash.stores.elasticsearch.set_up import describe_part, set_up_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

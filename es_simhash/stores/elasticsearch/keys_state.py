@@ -9,10 +9,10 @@ from es_simhash.contract import KeysState
 from es_simhash.errors import ConflictError, NotSetUp, not_set_up
 from es_simhash.retries import Waits
 from es_simhash.search.keys import BLOCKS, SHINGLES
-from es_simhash.stores.elasticsearch.key_scores import lacks_scores, warn_if_unknown
+from es_simhash.stores.elasticsearch.failures import check_complete
+from es_simhash.stores.elasticsearch.keys import lacks_scores, warn_if_unknown
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
-from es_simhash.stores.elasticsearch.responses import check_complete
-from es_simhash.stores.elasticsearch.steps import read_mappings
+from es_simhash.stores.elasticsearch.set_up import read_mappings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

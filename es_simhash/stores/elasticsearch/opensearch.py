@@ -30,7 +30,7 @@ from opensearchpy.exceptions import (
 
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, Unsupported, WrongServer
 from es_simhash.stores.elasticsearch.calls import Call, Dialect, PointsInTime
-from es_simhash.stores.elasticsearch.client_errors import (
+from es_simhash.stores.elasticsearch.failures import (
     error_of_response,
     first_line,
     timed_out,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import StoreError
 from es_simhash.stores.elasticsearch.calls import WHOLE, Call
-from es_simhash.stores.elasticsearch.responses import check_complete
+from es_simhash.stores.elasticsearch.failures import check_complete
 
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.calls import Index

@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from es_simhash.errors import NotSetUp, StoreError, Unsupported
 from es_simhash.stores.elasticsearch.calls import Call
-from es_simhash.stores.elasticsearch.key_scores import with_scores
+from es_simhash.stores.elasticsearch.keys import with_scores
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import META
-from es_simhash.stores.elasticsearch.steps import read_mappings
+from es_simhash.stores.elasticsearch.set_up import read_mappings
 
 if TYPE_CHECKING:
     from es_simhash.stores.elasticsearch.calls import Index

@@ -17,9 +17,8 @@ from zlib import crc32
 
 from es_simhash.contract import Scan, ScanPage
 from es_simhash.errors import SimhashError
-from es_simhash.stores.elasticsearch.failures import ShardsAway
+from es_simhash.stores.elasticsearch.failures import ShardsAway, check_complete
 from es_simhash.stores.elasticsearch.point_in_time import Reading, close_point_in_time, open_point_in_time, read_page
-from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_rows
 from es_simhash.stores.elasticsearch.times import with_time
 

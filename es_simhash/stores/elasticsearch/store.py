@@ -10,11 +10,11 @@ from es_simhash.stores.elasticsearch import (
     aliases,
     documents,
     fingerprints,
+    health,
     keys_state,
     search,
     times,
 )
-from es_simhash.stores.elasticsearch import examine as health
 from es_simhash.stores.elasticsearch import scan as scans
 from es_simhash.stores.elasticsearch import users as users_of
 from es_simhash.stores.elasticsearch.calls import Index

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.stores.elasticsearch.steps import read_mappings
+from es_simhash.stores.elasticsearch.set_up import read_mappings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,20 +14,11 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import Changed, UserState
 from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
+from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, stored_documents, version_of, with_ids
 from es_simhash.stores.elasticsearch.calls import WHOLE
-from es_simhash.stores.elasticsearch.failures import passes
+from es_simhash.stores.elasticsearch.failures import check_complete, check_items, item_reason, passes
 from es_simhash.stores.elasticsearch.mapping import SEEN
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_reason
-from es_simhash.stores.elasticsearch.steps import (
-    CONFLICT,
-    bulk,
-    describe_part,
-    if_version,
-    set_up_part,
-    stored_documents,
-    version_of,
-    with_ids,
-)
+from es_simhash.stores.elasticsearch.set_up import describe_part, set_up_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

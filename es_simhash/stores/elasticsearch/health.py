@@ -1,28 +1,207 @@
-"""Handlers of the requests on the index itself: what is wrong with it, what is at its address, and what fills it."""
+"""What is at the address of the store, what is wrong with it, and what fills it."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
-from es_simhash.stores.elasticsearch import server
-from es_simhash.stores.elasticsearch.calls import WHOLE
-from es_simhash.stores.elasticsearch.disk_room import disk_check
-from es_simhash.stores.elasticsearch.index_faults import unblock
+from es_simhash.stores.elasticsearch.calls import WHOLE, Call
+from es_simhash.stores.elasticsearch.failures import check_complete, unblock
 from es_simhash.stores.elasticsearch.mapping import (
     DOCUMENTS,
     SEEN,
     check_source,
 )
-from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.routing import check_routing_not_required
-from es_simhash.stores.elasticsearch.steps import check_routing, check_source_mode, read_mappings
+from es_simhash.stores.elasticsearch.set_up import check_routing, check_source_mode, read_mappings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from es_simhash.stores.elasticsearch.calls import Index
+
+# --- what the server says of itself --------------------------------------------------------------------------------
+
+
+PRIVILEGES = ("read", "view_index_metadata", "index", "maintenance", "delete", "manage", "create_index")
+"""The privileges on the index that our commands need."""
+
+
+def _product(index: Index) -> tuple[str, str, str]:
+    """Return the product, its version, and the name of the cluster."""
+    body = index.send(Call("GET", "/"))
+    version = body["version"]
+    return version.get("distribution", "elasticsearch"), version["number"], body.get("cluster_name", "?")
+
+
+def _index_names(index: Index) -> list[str]:
+    """Return the names of all indices and aliases that the user may see."""
+    body = index.send(Call("GET", "/_resolve/index/*"))
+    return [each["name"] for kind in ("indices", "aliases") for each in body[kind] if not each["name"].startswith(".")]
+
+
+def _settings(index: Index) -> dict[str, dict[str, Any]]:
+    """Return the settings of the index, or of each index behind the alias, by name; each as one flat object."""
+    body = index.send(index.call("GET", "_settings", flat_settings="true"))
+    return {name: each["settings"] for name, each in body.items()}
+
+
+def _members_of_alias(index: Index) -> dict[str, dict[str, Any]]:
+    """Return how each index belongs to our alias, by the name of the index; empty if our name is that of an index."""
+    body = index.send(index.call("GET", "_alias"))
+    return {name: each["aliases"][index.index] for name, each in body.items() if index.index in each["aliases"]}
+
+
+def _nodes_and_health(index: Index) -> tuple[int, str, int]:
+    """Return how many nodes hold data, the health of the index, and how many of its primary shards are not assigned."""
+    body = index.send(Call("GET", f"/_cluster/health/{quote(index.index, safe='')}"))
+    return body["number_of_data_nodes"], body["status"], body.get("unassigned_primary_shards", 0)
+
+
+def _size(index: Index) -> tuple[int, int]:
+    """Return the documents of the index as Lucene counts them, and its bytes; both without replicas."""
+    body = index.send(index.call("GET", "_stats/docs,store"))
+    primaries = body["_all"]["primaries"]
+    return primaries["docs"]["count"], primaries["store"]["size_in_bytes"]
+
+
+def _field_bytes(index: Index) -> dict[str, int]:
+    """Return how many bytes each field takes. The server reads all files of the index for that."""
+    body = index.send(index.call("POST", "_disk_usage", run_expensive_tasks="true"))
+    found: dict[str, int] = {}
+    for name, each in body.items():
+        if name != "_shards":
+            for field, usage in each["fields"].items():
+                found[field] = found.get(field, 0) + usage["total_in_bytes"]
+    return found
+
+
+@dataclass(frozen=True)
+class Disk:
+    """The disk of a node: its bytes."""
+
+    node: str
+    total: int
+    available: int
+
+
+def _disks(index: Index) -> list[Disk]:
+    """Return the disk of each node that says it."""
+    body = index.send(Call("GET", "/_nodes/stats/fs", None, {"filter_path": "nodes.*.name,nodes.*.fs.total"}))
+    totals = [(node["name"], node.get("fs", {}).get("total", {})) for node in body.get("nodes", {}).values()]
+    return [Disk(name, each["total_in_bytes"], each["available_in_bytes"]) for name, each in totals if each]
+
+
+def _cluster_settings(index: Index) -> dict[str, Any]:
+    """Return the settings of the cluster as one flat object."""
+    body = index.send(Call("GET", "/_cluster/settings", None, {"include_defaults": "true", "flat_settings": "true"}))
+    return {**body.get("defaults", {}), **body.get("persistent", {}), **body.get("transient", {})}
+
+
+@dataclass(frozen=True)
+class Template:
+    """The index template for a new index with our name.
+
+    :param name: of the template; None if none matches.
+    :param data_stream: it makes a data stream, and no index.
+    :param mapping: the mapping that the new index gets.
+    """
+
+    name: str | None
+    data_stream: bool
+    mapping: dict[str, Any]
+
+
+def _template_for(new_index: str, index: Index) -> Template:
+    """Return what a new index gets from the templates of the server.
+
+    :param new_index: its name.
+    """
+    body = index.send(Call("GET", "/_index_template"))
+    matching = [
+        each
+        for each in body["index_templates"]
+        if any(fnmatchcase(new_index, pattern) for pattern in each["index_template"]["index_patterns"])
+    ]
+    if not matching:
+        return Template(None, False, {})
+    best = max(matching, key=lambda each: each["index_template"].get("priority") or 0)
+    simulated = index.send(Call("POST", f"/_index_template/_simulate_index/{quote(new_index, safe='')}"))
+    mapping = simulated.get("template", {}).get("mappings", {})
+    return Template(best["name"], "data_stream" in best["index_template"], mapping)
+
+
+def _missing_privileges(index: Index) -> list[str]:
+    """Return which of our privileges the user lacks.
+
+    :raises StoreError: if the server has no security.
+    """
+    asked = [{"names": [index.index], "privileges": list(PRIVILEGES)}]
+    body = index.send(Call("POST", "/_security/user/_has_privileges", {"index": asked}))
+    (granted,) = body["index"].values()
+    return [name for name in PRIVILEGES if not granted.get(name)]
+
+
+# --- disks ---------------------------------------------------------------------------------------------------------
+
+
+_SETTING = "cluster.routing.allocation.disk.watermark."
+_DEFAULTS = {"low": "85%", "flood_stage": "95%"}
+_UNITS = {"b": 0, "kb": 10, "mb": 20, "gb": 30, "tb": 40, "pb": 50}
+_GB = 2**30
+
+
+def disk_check(disks: Sequence[Disk], settings: Mapping[str, Any]) -> Check:
+    """Return the Check of the disks.
+
+    :param settings: of the cluster, flat; the server's defaults stand for what is missing.
+    """
+    if not disks:
+        return Check("disk", "not tried", "the server does not say how large its disks are")
+    for level, status, effect in (
+        ("flood_stage", "problem", "indices take no writes"),
+        ("low", "advice", "no more shards are placed there"),
+    ):
+        for disk in disks:
+            if disk.available < _least(disk.total, level, settings):
+                text = (
+                    f"{disk.node} has {disk.available / _GB:,.1f} of {disk.total / _GB:,.1f} GB left, above the "
+                    f"watermark {level} {effect}: make room on that disk"
+                )
+                return Check("disk", status, text)  # type: ignore[arg-type]
+    least = min(disks, key=lambda disk: disk.available / disk.total)
+    return Check("disk", "ok", f"{least.available / _GB:,.1f} of {least.total / _GB:,.1f} GB left on {least.node}")
+
+
+def _least(total: int, level: str, settings: Mapping[str, Any]) -> float:
+    """Return the least bytes that must be left below a watermark."""
+    if str(settings.get("cluster.routing.allocation.disk.threshold_enabled")).lower() == "false":
+        return 0
+    value = str(settings.get(_SETTING + level, _DEFAULTS[level]))
+    if (absolute := _bytes(value)) is not None:
+        return absolute
+    try:
+        used = float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        return 0
+    headroom = _bytes(str(settings.get(f"{_SETTING}{level}.max_headroom", "")))
+    left = total * (1 - used)
+    return left if headroom is None else min(left, headroom)
+
+
+def _bytes(value: str) -> int | None:
+    """Return the bytes of a value such as ``200gb``; None if it is no such value."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgtp]?b)", value.lower())
+    return None if found is None else int(float(found[1]) * 2 ** _UNITS[found[2]])
+
+
+# --- what is wrong -------------------------------------------------------------------------------------------------
+
 
 LARGE_SHARD = 50 * 2**30
 """Bytes. Elastic advises 10 to 50 GB for a shard."""
@@ -70,7 +249,7 @@ def examine(index: Index) -> tuple[Check, ...]:
         return (first, missing, template, disk, *_not_tried("there is no index", left))
     checks = [first]
     try:
-        found = _Found(mappings, (server.settings(index)))
+        found = _Found(mappings, (_settings(index)))
     except SimhashError as error:
         found = _Found(mappings, {})
         checks.append(Check("settings", "not tried", str(error)))
@@ -96,7 +275,7 @@ def _not_tried(reason: str, names: list[str]) -> list[Check]:
 
 
 def _server(index: Index) -> Check:
-    product, version, cluster = server.about(index)
+    product, version, cluster = _product(index)
     return Check("server", "ok", f"{product} {version}, cluster {cluster}; client {index.dialect.client}")
 
 
@@ -175,7 +354,7 @@ def _blocks(found: _Found, index: Index) -> Check:
 
 
 def _alias(found: _Found, index: Index) -> Check:
-    members = server.alias(index)
+    members = _members_of_alias(index)
     if not members:
         return Check("alias", "ok", f"{index.index} is an index and no alias")
     if filtered := [name for name, each in members.items() if "filter" in each]:
@@ -200,7 +379,7 @@ def _shards(found: _Found, index: Index) -> Check:
     if found.closed:
         return Check("shards", "not tried", "the index is closed")
     number = sum(int(each.get("index.number_of_shards", 1)) for each in found.settings.values()) or 1
-    documents, size = server.size(index)
+    documents, size = _size(index)
     text = f"{number}, with {documents:,} Lucene documents and {size / 2**20:,.1f} MB in all"
     if size / number > LARGE_SHARD or documents / number > MANY_DOCUMENTS:
         return Check("shards", "advice", f"{text}: split the index, or copy it into one with more shards")
@@ -208,7 +387,7 @@ def _shards(found: _Found, index: Index) -> Check:
 
 
 def _replicas(found: _Found, index: Index) -> Check:
-    nodes, health, lost = server.nodes_and_health(index)
+    nodes, health, lost = _nodes_and_health(index)
     replicas = max((int(each.get("index.number_of_replicas", 0)) for each in found.settings.values()), default=0)
     if health == "red":
         text = f"{lost} primary shards are not assigned, so searches fail: see GET _cluster/allocation/explain"
@@ -231,7 +410,7 @@ def _refresh(found: _Found, index: Index) -> Check:
 
 def _template(found: _Found, index: Index) -> Check:
     """Look at what the next index gets: of an alias that rolls over, or of this name."""
-    members = server.alias(index)
+    members = _members_of_alias(index)
     for name, each in members.items():
         if each.get("is_write_index") and name[-6:].isdigit():
             return _template_of(f"{name[:-6]}999999", index, rolls_over=True)
@@ -239,7 +418,7 @@ def _template(found: _Found, index: Index) -> Check:
 
 
 def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> Check:
-    template = server.template(new_index, index)
+    template = _template_for(new_index, index)
     if template.data_stream:
         text = (
             f"the template {template.name} makes a data stream of this name: use a name that its patterns do not match"
@@ -262,9 +441,9 @@ def _template_of(new_index: str, index: Index, *, rolls_over: bool = False) -> C
 
 
 def _disk(index: Index) -> Check:
-    disks = server.disks(index)
+    disks = _disks(index)
     try:
-        settings = server.cluster_settings(index)
+        settings = _cluster_settings(index)
     except StoreError:
         settings = {}
     return disk_check(disks, settings)
@@ -272,7 +451,7 @@ def _disk(index: Index) -> Check:
 
 def _privileges(index: Index) -> Check:
     try:
-        lacking = server.privileges(index)
+        lacking = _missing_privileges(index)
     except StoreError as error:
         text = f"the server does not say them, so writing, removing and init may be refused ({error})"
         return Check("privileges", "not tried", text)
@@ -315,7 +494,7 @@ def locate(index: Index) -> Location:
 
 def _names(index: Index) -> list[str]:
     try:
-        return server.names(index)
+        return _index_names(index)
     except StoreError:  # the names only help to find a mistyped one
         return []
 
@@ -323,8 +502,8 @@ def _names(index: Index) -> list[str]:
 def measure_space(index: Index) -> Space:
     total = None
     try:
-        total = (server.size(index))[1]
-        return Space(total, (server.field_bytes(index)))
+        total = (_size(index))[1]
+        return Space(total, (_field_bytes(index)))
     except StoreError as error:
         return Space(total, reason=str(error))
 
