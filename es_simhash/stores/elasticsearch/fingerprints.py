@@ -19,7 +19,7 @@ from es_simhash.stores.elasticsearch.search import multi_search
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.search import Search
 
 PAGE = 10_000

@@ -23,7 +23,7 @@ from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_r
 from es_simhash.stores.elasticsearch.times import with_time
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 PAGE = 10_000
 """Documents in a page, if the request does not say."""
@@ -118,7 +118,7 @@ def _page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[s
 
 
 def count(index: Index, scan: Scan) -> int:
-    body = index.send(index.call("POST", "_count", {"query": _query(scan)}))
+    body = index.send(index.request("POST", "_count", {"query": _query(scan)}))
     check_complete(body, index.name)
     count: int = body["count"]
     return count if scan.slice is None else count // scan.slice[1]  # slices have about equal sizes
