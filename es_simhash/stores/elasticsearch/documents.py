@@ -1,4 +1,4 @@
-"""Handlers of the requests that set up the index, and that read and write documents by their ids."""
+"""Set up the index for documents, and read and write documents by their ids."""
 
 from __future__ import annotations
 

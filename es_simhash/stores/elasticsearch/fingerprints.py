@@ -1,4 +1,4 @@
-"""Handler of ReadFingerprints.
+"""Read fingerprints alone: those that were written since the last reading.
 
 The server gives each write in a shard the next sequence number. So the documents that were written after a former reply
 are those with a higher number in their shard. If the numbers have risen by as many as the program itself has written,

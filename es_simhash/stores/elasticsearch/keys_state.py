@@ -1,4 +1,4 @@
-"""Handlers of the requests on the state of the keys. The mapping keeps it in its ``_meta``, beside the Scheme."""
+"""The state of the keys. The mapping keeps it in its ``_meta``, beside the Scheme."""
 
 from __future__ import annotations
 

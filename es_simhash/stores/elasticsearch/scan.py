@@ -1,4 +1,4 @@
-"""Handlers of the requests that read all documents, page by page: Scan and Count.
+"""Read all documents, page by page, or count them.
 
 The pages come from one point in time. If that is lost with its node, another one is opened. There the hits have another
 order, so it is read from the start, without the documents that were returned already.

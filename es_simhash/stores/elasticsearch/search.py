@@ -1,4 +1,4 @@
-"""Handlers of the requests that search documents: Candidates and Dependents."""
+"""Search documents: candidates, and documents that are linked to others."""
 
 from __future__ import annotations
 

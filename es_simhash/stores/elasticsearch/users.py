@@ -1,4 +1,4 @@
-"""Handlers of the requests on seen items: the object ``seen`` of a user's document.
+"""Seen items: the object ``seen`` of a user's document.
 
 The document may have fields of other programs. A change is a partial update with the document's sequence number as its
 condition. Elasticsearch merges the change into the document, so other fields stay. If the document was written after it
