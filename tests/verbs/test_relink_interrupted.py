@@ -11,7 +11,7 @@ from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 from tests.verbs.test_recrawl import OTHER
 from tests.verbs.test_remove import entry, found, linked_anew, write
 
@@ -28,23 +28,21 @@ LEFT = {"id3": ("id3", None), **{f"id{n}": ("id3", f"id{n - 1}") for n in range(
 """The links of the documents after CUT, when CUT is no original any more."""
 
 
-class Crashing:
-    """A store whose program crashes at the n-th Relink, before it is done or after."""
-
-    embedded = True
+class Crashing(WatchedStore):
+    """A store whose program crashes when it changes links for the n-th time, before it is done or after."""
 
     def __init__(self, store: Store, number: int, *, done: bool) -> None:
-        self._store, self._left, self._done = store, number, done
-        self.name = store.name
+        super().__init__(store)
+        self._left, self._done = number, done
 
     def perform(self, request: StoreCall) -> Any:
         if request.method != "relink":
-            return self._store.perform(request)
+            return super().perform(request)
         self._left -= 1
         if self._left:
-            return self._store.perform(request)
+            return super().perform(request)
         if self._done:
-            self._store.perform(request)
+            super().perform(request)
         raise StoreError("it crashed")
 
     def close(self) -> None: ...
