@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,7 +82,7 @@ def test_as_many_calls_run_at_the_same_time_as_there_are_threads(count: int) -> 
 
     async def main() -> list[int]:
         portal = Portal(count)
-        return await asyncio.gather(*(portal.run(lambda n=n: work(n)) for n in range(30)))
+        return await asyncio.gather(*(portal.run(partial(work, n)) for n in range(30)))
 
     together = threading.Barrier(count)
     assert run(main()) == list(range(30))
@@ -98,7 +99,7 @@ def test_calls_run_in_their_order_and_the_event_loop_goes_on() -> None:
 
     async def main() -> None:
         portal = Portal(1)
-        calls = [asyncio.ensure_future(portal.run(lambda n=n: work(n))) for n in range(5)]
+        calls = [asyncio.ensure_future(portal.run(partial(work, n))) for n in range(5)]
         await asyncio.sleep(0.05)
         assert began == [0]
         go.set()
@@ -262,7 +263,7 @@ def test_a_cancelled_call_that_waits_for_a_thread_never_begins() -> None:
         portal = Portal(1)
         first = asyncio.ensure_future(portal.run(work))
         await asyncio.to_thread(begun.wait, LONG)
-        second, third = (asyncio.ensure_future(portal.run(lambda n=n: done.append(n))) for n in (2, 3))
+        second, third = (asyncio.ensure_future(portal.run(partial(done.append, n))) for n in (2, 3))
         await asyncio.sleep(0.01)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
