@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from es_simhash.contract import Candidates, Probe
+from es_simhash.errors import StoreError
 from es_simhash.search.blocks import block_keys
 from es_simhash.search.candidates import plain_clause
 from es_simhash.search.keys import KeyQuery
@@ -74,3 +77,28 @@ def test_the_documents_are_counted_for_batches_and_not_for_each_query() -> None:
     [_, search] = index.client.calls[0].body
     [clause] = search["query"]["bool"]["filter"][0]["bool"]["should"]
     assert clause == plain_clause(1), "the index is small"
+
+
+def test_copies_are_looked_up_by_one_search() -> None:
+    probes = tuple(Probe(value, "digest") for value in (7, 7, 9, 7))
+    assert searches(probes, 7, documents=10) == 1
+    assert searches(probes, 7, documents=10_000_000) == 2
+    assert searches(probes, -1, documents=10_000_000) == 1
+
+
+def test_the_more_documents_there_are_the_fewer_fingerprints_are_looked_up_together() -> None:
+    probes = tuple(Probe(value, None) for value in range(100))
+    assert [searches(probes, 3, documents=10**n) for n in (3, 5, 6, 7, 8)] == [1, 1, 3, 9, 25]
+    assert [searches(probes, 7, documents=10**n) for n in (3, 5, 6, 7)] == [3, 9, 25, 100]
+
+
+def searches(probes: tuple[Probe, ...], max_distance: int, documents: int) -> int:
+    """Return how many searches look these Probes up in an index with this number of documents."""
+    index = index_with(StoreError("the searches are what this test needs"))
+    index.count.set(documents)
+    with pytest.raises(StoreError):
+        candidates(Candidates(probes, max_distance, 64), index)
+    [call] = index.client.calls
+    headers, bodies = call.body[::2], call.body[1::2]
+    assert len(headers) == len(bodies)
+    return len(bodies)
