@@ -1,4 +1,4 @@
-"""What does a program call? Each verb is written once, and driven by a sync and an async class."""
+"""What does a program call? Each verb is a method of a sync class; the async class runs it in a thread."""
 
 from es_simhash.client.documents import AsyncDocuments, Documents
 from es_simhash.client.seen import AsyncSeenItems, SeenItems

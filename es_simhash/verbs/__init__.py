@@ -1,1 +1,1 @@
-"""What does each verb do? Generators that yield requests to a store; no I/O."""
+"""What does each verb do? Functions and classes that take the store first."""
