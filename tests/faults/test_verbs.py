@@ -13,6 +13,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.contract import Scan
 from es_simhash.errors import StoreUnavailable, StoreUnreachable
+from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.cli import es_simhash
 from tests.es_node.proxy import Answer, Drop, times
@@ -308,12 +309,12 @@ def test_a_scan_goes_on_exactly_after_its_point_in_time_was_lost(
     elasticsearch_url: str, direct: str, losses: int
 ) -> None:
     ingest(direct, NEWS)
-    with closing(open_store(direct)) as store, Elasticsearch(elasticsearch_url) as client:
+    with closing(open_store(direct, patience=Patience())) as store, Elasticsearch(elasticsearch_url) as client:
         client.indices.put_settings(index=direct.rpartition("/")[2], settings={"refresh_interval": "-1"})
         scan: Scan | None = Scan(size=4)
         found: list[str] = []
         for page_number in range(10_000):
-            page = store.perform(scan)
+            page = store.scan(scan)
             found += [row.id for row in page.rows]
             if (scan := scan.following(page)) is None:
                 break
