@@ -137,7 +137,7 @@ def search_of(kind: str, address: str) -> Iterator[Callable[[int], tuple[Found, 
 
 def by_store(store: Any, query: int, *, blocks: bool) -> tuple[Found, int]:
     from es_simhash.contract import Candidates, Probe
-    from es_simhash.verbs.similar import MOST_MATCHES
+    from es_simhash.deciding.similar import MOST_MATCHES
 
     request = Candidates((Probe(query, None),), K, 64, blocks=blocks, per_fingerprint=MOST_MATCHES)
     rows = store.candidates(request).rows

@@ -20,10 +20,10 @@ from elasticsearch import AsyncElasticsearch, Elasticsearch
 from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, drive
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import Changed
+from es_simhash.deciding import seen as flows
 from es_simhash.errors import (
     ConflictError,
 )
-from es_simhash.verbs import seen as flows
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
 from tests.contract.linear import LinearStore

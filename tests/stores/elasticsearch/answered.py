@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
+from es_simhash.stores.elasticsearch.index import Index
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Call
+    from es_simhash.stores.elasticsearch.index import Call
 
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 

@@ -16,7 +16,7 @@ from es_simhash.contract import KeysState
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch import search
-from es_simhash.stores.elasticsearch.responses import check_complete
+from es_simhash.stores.elasticsearch.failures import check_complete
 from tests.contract.documents import candidates, entry, find_by_keys, flip, near, write
 
 if TYPE_CHECKING:

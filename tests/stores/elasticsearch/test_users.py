@@ -15,7 +15,7 @@ from tests.stores.elasticsearch.answered import index_with
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 
 @pytest.fixture(autouse=True)

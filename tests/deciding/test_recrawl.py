@@ -11,7 +11,7 @@ import pytest
 from es_simhash import AsyncDocuments, Documents, fingerprint
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
-from tests.verbs.test_ingest import Counting, Plain
+from tests.deciding.test_ingest import Counting, Plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

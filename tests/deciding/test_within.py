@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule
+from es_simhash.deciding import ingest as flow
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as client_runs
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import ingest as flow
 from tests.contract import LinearStore
-from tests.verbs import test_ingest, test_keys
-from tests.verbs.test_ingest import LONG, Plain, confirms, text, texts
+from tests.deciding import test_ingest, test_keys
+from tests.deciding.test_ingest import LONG, Plain, confirms, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

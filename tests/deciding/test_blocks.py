@@ -14,7 +14,7 @@ from es_simhash.search.blocks import block_keys
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
-from tests.verbs.test_keys import CONFIRM, LONG, SENTENCES, documents
+from tests.deciding.test_keys import CONFIRM, LONG, SENTENCES, documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable

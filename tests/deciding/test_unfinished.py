@@ -64,8 +64,8 @@ VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
 def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same_call(
     verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.group.BATCH", 4)
-    monkeypatch.setattr("es_simhash.verbs.remove.BATCH", 4)
+    monkeypatch.setattr("es_simhash.deciding.group.BATCH", 4)
+    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 4)
     kind, call, report = VERBS[verb]
     store = Away()
     documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
@@ -111,7 +111,7 @@ def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: boo
 
 
 def test_a_rotation_of_all_users_says_from_when_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.verbs.seen.USERS", 2)
+    monkeypatch.setattr("es_simhash.seen.changes.USERS", 2)
     store = Away()
     seen = SeenItems(store, deadline=0)
     seen.setup()

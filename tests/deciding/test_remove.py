@@ -244,7 +244,7 @@ def test_seen_items_that_were_removed_before_the_response_got_lost_are_counted(l
 
 
 def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.verbs.remove.DEADLINE", 0.2)
+    monkeypatch.setattr("es_simhash.deciding.remove.DEADLINE", 0.2)
     store = new_store(None, "sqlite")  # type: ignore[arg-type]
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
 
@@ -276,7 +276,7 @@ def test_what_still_matches_after_a_change_is_removed_too(store: Store) -> None:
 
 
 def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.verbs.remove.BATCH", 2)
+    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 2)
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id3", 99, digest="new", lang="en")
     other = Meanwhile(store, "remove", lambda: write(store, changed))

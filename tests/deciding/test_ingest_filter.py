@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents
+from es_simhash.deciding import ingest as flow
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as client_runs
-from es_simhash.verbs import ingest as flow
 from tests.contract import LinearStore
-from tests.verbs.test_ingest import LONG, Plain, Refusing, text, texts
+from tests.deciding.test_ingest import LONG, Plain, Refusing, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,8 +12,8 @@ from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
-from tests.verbs.test_recrawl import OTHER
-from tests.verbs.test_remove import entry, found, linked_anew, write
+from tests.deciding.test_recrawl import OTHER
+from tests.deciding.test_remove import entry, found, linked_anew, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_after_a_crash_between_two_writes_of_links_the_next_run_changes_the_rest
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.relink.BATCH", 1)
+    monkeypatch.setattr("es_simhash.deciding.relink.BATCH", 1)
     store = make_store()
     store.set_up(DEFAULT)
     write(store, *CHAIN)

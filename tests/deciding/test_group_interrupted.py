@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
+from es_simhash.deciding import group as flow
 from es_simhash.errors import StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import group as flow
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
 from tests.contract.watched import StoreCall, WatchedStore

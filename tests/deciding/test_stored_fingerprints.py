@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, fingerprint
+from es_simhash.deciding import ingest as flow
+from es_simhash.deciding import stored_fingerprints
 from es_simhash.errors import StoreError
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import ingest as flow
-from es_simhash.verbs import stored_fingerprints
 from tests.contract import LinearStore
 from tests.contract.documents import entry, write
 from tests.contract.watched import StoreCall, WatchedStore

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents
 from es_simhash.contract import Written
+from es_simhash.deciding import add as flow
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import add as flow
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
-from tests.verbs.test_ingest import LONG, Refusing, text, texts
-from tests.verbs.test_ingest_filter import CLAUSE, Choosy
+from tests.deciding.test_ingest import LONG, Refusing, text, texts
+from tests.deciding.test_ingest_filter import CLAUSE, Choosy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
+from es_simhash.deciding import ingest as flow
+from es_simhash.deciding import memory as flow_confirm
+from es_simhash.deciding import neighbours as flow_neighbours
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.ingest import run as client_runs
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.similarity.measures import jaccard
-from es_simhash.verbs import ingest as flow
-from es_simhash.verbs import memory as flow_confirm
-from es_simhash.verbs import neighbours as flow_neighbours
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents
+from es_simhash.deciding.group import BYTES
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.verbs.group import BYTES
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
 from tests.contract.watched import StoreCall, WatchedStore
@@ -86,7 +86,7 @@ def test_members_that_are_no_longer_near_leave(store: Store) -> None:
 def test_the_ten_largest_groups_are_reported_and_every_giant_one(
     monkeypatch: pytest.MonkeyPatch, giant: int, reported: int
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.group.GIANT", giant)
+    monkeypatch.setattr("es_simhash.deciding.group.GIANT", giant)
     store = LinearStore()
     store.set_up(DEFAULT)
     write(store, entry("alone", None))
