@@ -30,7 +30,7 @@ Watched = TypeVar("Watched")
 _log = logging.getLogger("es_simhash.iterators")
 
 CLOSING = 0.5
-"""Seconds for which a cancelled iteration waits for its thread, which may have to tell the store that it ends."""
+"""Seconds for which a cancelled iteration waits until its files and worker processes are closed."""
 
 
 class SyncClient:

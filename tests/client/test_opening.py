@@ -214,7 +214,7 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
     list(outcomes)
     documents.similar(STORM)
     assert documents.fingerprinter().scheme == LONG
-    assert store.count("describe") == 1
+    assert store.times_asked("describe") == 1
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> No
     outcomes = documents.ingest(DOCUMENTS)
     assert store.asked == []
     list(outcomes)
-    assert store.count("describe") == 1
+    assert store.times_asked("describe") == 1
 
 
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
