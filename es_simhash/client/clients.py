@@ -11,6 +11,7 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial, wraps
+from inspect import signature
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -29,7 +30,7 @@ Watched = TypeVar("Watched")
 _log = logging.getLogger("es_simhash.iterators")
 
 CLOSING = 0.5
-"""Seconds for which a cancelled iteration waits for its thread, which may have to tell the store that it ends."""
+"""Seconds for which a cancelled iteration waits until its files and worker processes are closed."""
 
 
 class SyncClient:
@@ -49,11 +50,10 @@ class SyncClient:
         return self._store
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}{self.described})"
+        return f"{type(self).__name__}({self.name!r}{self._details()})"
 
-    @property
-    def described(self) -> str:
-        """What the repr says beside the name."""
+    def _details(self) -> str:
+        """Return what the repr says beside the name."""
         return ""
 
     def close(self) -> None:
@@ -88,7 +88,7 @@ class AsyncClient:
         return name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}{self._client.described})"
+        return f"{type(self).__name__}({repr(self._client).partition('(')[2]}"
 
     async def close(self) -> None:
         """Wait for the calls that run, and close the file, or the client unless it is yours.
@@ -198,6 +198,7 @@ def async_method(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatena
     async def awaited(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._portal.run(partial(method, self._client, *args, **kwargs))
 
+    _returns(awaited, f"Awaitable[{signature(method).return_annotation}]")
     return awaited
 
 
@@ -215,7 +216,14 @@ def async_iterator(
         iteration = _Iteration(results.batches, call, self._portal)
         return watch.of(_async_items(iteration, watch, self._iterations))
 
+    item = signature(method).return_annotation.removeprefix("Results[").removesuffix("]")
+    _returns(iterated, f"AsyncGenerator[{item}, None]")
     return iterated
+
+
+def _returns(function: Any, annotation: str) -> None:
+    """Let the signature of a function say what it returns, in place of what the function that it wraps returns."""
+    function.__signature__ = signature(function).replace(return_annotation=annotation)
 
 
 async def _async_items(

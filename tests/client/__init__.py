@@ -99,13 +99,13 @@ class Watched(WatchedStore):
 
     def perform(self, call: StoreCall) -> Any:
         self.asked.append(call)
-        assert self.count("list_users") < 50, "users are listed for ever"
+        assert self.times_asked("list_users") < 50, "users are listed for ever"
         if call.method == "change_users" and self.happens and self.times:
             self.times -= 1
             self.happens()
         return super().perform(call)
 
-    def count(self, method: str) -> int:
+    def times_asked(self, method: str) -> int:
         return sum(call.method == method for call in self.asked)
 
     def close(self) -> None: ...

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.deciding import ingest as flow
 from es_simhash.deciding import memory as flow_confirm
-from es_simhash.deciding import neighbours as flow_neighbours
+from es_simhash.deciding import original as flow_neighbours
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.ingest import run as client_runs
 from es_simhash.search.hamming import FingerprintIndex
