@@ -15,23 +15,23 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from es_simhash.deciding.outcome import Document, failed
 from es_simhash.errors import InputError, SimhashError, StoreError, is_interrupted
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
 from es_simhash.retries import Call, running_call
-from es_simhash.verbs.outcome import Document, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from es_simhash.contract import Store
+    from es_simhash.deciding.candidates import LookedUp
+    from es_simhash.deciding.ingest import Ingest
+    from es_simhash.deciding.outcome import Outcome
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.ids import FirstPlaces
     from es_simhash.ingest.workers import Workers
     from es_simhash.lines import Line
-    from es_simhash.verbs.batch_look_up import LookedUp
-    from es_simhash.verbs.ingest import Ingest
-    from es_simhash.verbs.outcome import Outcome
 
     Items = Sequence[Document | Outcome]
 

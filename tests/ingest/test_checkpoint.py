@@ -22,7 +22,7 @@ from tests.contract.watched import StoreCall, WatchedStore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.deciding.outcome import Outcome
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 
