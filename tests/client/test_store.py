@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from es_simhash import Documents, StoreUnavailable
-from es_simhash.contract import Count, Scan
+from es_simhash.contract import Scan
 from tests.contract import LinearStore
-
-if TYPE_CHECKING:
-    from es_simhash.contract import Request
+from tests.contract.watched import StoreCall, WatchedStore
 
 
-class Busy(LinearStore):
-    """Answers every third request only."""
+class Busy(WatchedStore):
+    """Answers every third call only."""
 
-    requests = 0
+    calls = 0
 
-    def perform(self, op: Request[Any]) -> Any:
-        self.requests += 1
-        if self.requests % 3:
+    def __init__(self) -> None:
+        super().__init__(LinearStore())
+
+    def perform(self, call: StoreCall) -> Any:
+        self.calls += 1
+        if self.calls % 3:
             raise StoreUnavailable("the store is busy")
-        return super().perform(op)
+        return super().perform(call)
 
 
 def test_a_request_is_retried_until_the_deadline_as_those_of_a_method() -> None:
     with Documents(Busy()) as documents:
         documents.setup()
         documents.add({"id": "a", "text": "市气象台今晨发布暴雨橙色预警，部分路段已经出现积水"})
-        assert documents.store.perform(Count(Scan())) == 1
+        assert documents.store.count(Scan()) == 1
     with Documents(Busy(), deadline=0) as documents, pytest.raises(StoreUnavailable):
-        documents.store.perform(Count(Scan()))
+        documents.store.count(Scan())
 
 
 def test_it_has_the_name_of_the_store_and_the_client_closes_it() -> None:
