@@ -1,6 +1,6 @@
 """Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice.
 
-Everything in ``__all__`` is public, and so is the module :mod:`es_simhash.contract` (the requests of a store), and what
+Everything in ``__all__`` is public, and so is the module :mod:`es_simhash.contract` (what a store does), and what
 docs/ shows of :mod:`es_simhash.tools`. All other modules are internal: they may change.
 
 A name is imported from its module at its first use. So the command starts to handle signals before it loads anything.
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
     from es_simhash.client.near_query import NearQuery, near_query
     from es_simhash.contract import Row
+    from es_simhash.deciding.duplicates import Duplicate
+    from es_simhash.deciding.given_links import LinksReport
+    from es_simhash.deciding.group import GroupReport
+    from es_simhash.deciding.outcome import Counts, Outcome
+    from es_simhash.deciding.similar import Match
     from es_simhash.errors import (
         AccessDenied,
         ConflictError,
@@ -44,16 +49,11 @@ if TYPE_CHECKING:
     from es_simhash.input import read_file
     from es_simhash.lines import Line, json_lines
     from es_simhash.search.candidates import candidates_clause, plain_clause
+    from es_simhash.seen.changes import SeenReport, SeenStats
+    from es_simhash.seen.page import Page
     from es_simhash.similarity.compare import Comparison, compare
     from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.similarity.text_decision import SharedKeys, TextDecision
-    from es_simhash.verbs.duplicates import Duplicate
-    from es_simhash.verbs.group import GroupReport
-    from es_simhash.verbs.outcome import Counts, Outcome
-    from es_simhash.verbs.page import Page
-    from es_simhash.verbs.seen import SeenReport, SeenStats
-    from es_simhash.verbs.similar import Match
-    from es_simhash.verbs.write_links import LinksReport
 
 __version__ = "0.1.0"
 
@@ -151,13 +151,13 @@ _MODULES = {
     "similarity.compare": ["Comparison", "compare"],
     "similarity.rule": ["DuplicateRule"],
     "similarity.text_decision": ["SharedKeys", "TextDecision"],
-    "verbs.duplicates": ["Duplicate"],
-    "verbs.group": ["GroupReport"],
-    "verbs.outcome": ["Counts", "Outcome"],
-    "verbs.page": ["Page"],
-    "verbs.seen": ["SeenReport", "SeenStats"],
-    "verbs.similar": ["Match"],
-    "verbs.write_links": ["LinksReport"],
+    "deciding.duplicates": ["Duplicate"],
+    "deciding.group": ["GroupReport"],
+    "deciding.outcome": ["Counts", "Outcome"],
+    "seen.page": ["Page"],
+    "seen.changes": ["SeenReport", "SeenStats"],
+    "deciding.similar": ["Match"],
+    "deciding.given_links": ["LinksReport"],
 }
 """The public names that each module defines."""
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -13,7 +13,8 @@ import sys
 
 from rapidfuzz.fuzz import ratio
 
-from es_simhash import Documents, SimhashError, evaluate, labelled
+from es_simhash import Documents, SimhashError
+from es_simhash.tools.evaluation import evaluate, labelled, sample_pairs
 
 
 def is_duplicate(a: str, b: str) -> bool:
@@ -28,7 +29,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with Documents(arguments.store) as documents:
         fingerprinter = documents.fingerprinter()
-        sampled = list(documents.sample_pairs(arguments.pairs))
+        sampled = list(sample_pairs(documents, arguments.pairs))
     pairs = [labelled(pair.a, pair.b, is_duplicate(pair.a, pair.b), fingerprinter, confirm=0.8) for pair in sampled]
     chosen = evaluate(pairs, fingerprinter.scheme).chosen
     print(f"{len(pairs)} pairs: max_distance={chosen.max_distance}, confirm=0.8: precision {chosen.precision:.2f}, "

@@ -171,7 +171,7 @@ class Wire:
         routing = sent.parameters.get("routing")
         for line in rest:
             ((kind, target),) = line.items()
-            source = None if kind == "delete" else next(rest)
+            source: Any = None if kind == "delete" else next(rest)
             id = target["_id"]
             stored = self.documents.get(id)
             expected = target.get("if_seq_no"), target.get("if_primary_term")
@@ -271,7 +271,7 @@ def _elasticsearch_node(wire: Wire, *, is_async: bool) -> Any:
             await wire.before(sent)
             return answered(self.config, sent)
 
-        async def close(self) -> None: ...
+        async def close(self) -> None: ...  # type: ignore[override]
 
     return AsyncNode if is_async else Node
 

@@ -22,7 +22,7 @@ from es_simhash.console.options import (
 from es_simhash.console.output import echo
 from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.console.scheme import open_documents, scheme_options
-from es_simhash.verbs.outcome import Counts
+from es_simhash.deciding.outcome import Counts
 
 if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule

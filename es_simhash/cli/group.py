@@ -13,9 +13,9 @@ from es_simhash.console.options import filter_option, json_option, quiet_option,
 from es_simhash.console.output import count_of, echo, not_compared, print_json
 from es_simhash.console.progress import show_stages
 from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash.deciding.group import GIANT
 from es_simhash.groups.links import HEADS
 from es_simhash.input import read_parts
-from es_simhash.verbs.group import GIANT
 
 if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule

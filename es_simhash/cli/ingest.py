@@ -27,14 +27,14 @@ from es_simhash.console.options import (
 from es_simhash.console.output import echo
 from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.console.scheme import open_documents, scheme_options
+from es_simhash.deciding.ingest import ON_DUPLICATE
+from es_simhash.deciding.outcome import Counts
 from es_simhash.errors import DuplicateFound, InputError
 from es_simhash.ingest.checkpoint import Checkpoint
-from es_simhash.verbs.ingest import ON_DUPLICATE
-from es_simhash.verbs.outcome import Counts
 
 if TYPE_CHECKING:
+    from es_simhash.deciding.outcome import Outcome
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.outcome import Outcome
 
 
 @click.command(cls=Command)

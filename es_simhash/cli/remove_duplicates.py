@@ -16,9 +16,9 @@ from tqdm import tqdm
 from es_simhash.console.help import option
 from es_simhash.console.options import collect_options
 from es_simhash.console.output import count_of, echo, print_json
+from es_simhash.deciding.duplicates import Duplicate
 from es_simhash.errors import InputError, StoreError
 from es_simhash.files import open_for_owner
-from es_simhash.verbs.duplicates import Duplicate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,10 +16,10 @@ from es_simhash.console.terminal import padded, width_of
 from es_simhash.fingerprinting.normalisation import word_characters
 
 if TYPE_CHECKING:
+    from es_simhash.deciding.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.similar import Matches
 
 
 @click.command(cls=Command)

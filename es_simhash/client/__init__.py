@@ -1,4 +1,4 @@
-"""What does a program call? Each verb is written once, and driven by a sync and an async class."""
+"""What does a program call? A sync class, and an async class that runs it in threads."""
 
 from es_simhash.client.documents import AsyncDocuments, Documents
 from es_simhash.client.seen import AsyncSeenItems, SeenItems

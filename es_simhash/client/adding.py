@@ -10,26 +10,26 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
+from es_simhash.deciding.add import Adder, AddOptions, wait_for_search
+from es_simhash.deciding.ingest import ON_DUPLICATE
+from es_simhash.deciding.outcome import Document, Outcome
+from es_simhash.deciding.rule import resolve
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
 from es_simhash.ingest.reader import Reader
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.verbs.add import Adder, AddOptions, wait_for_search
-from es_simhash.verbs.ingest import ON_DUPLICATE
-from es_simhash.verbs.outcome import Document, Outcome
-from es_simhash.verbs.rule import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     from es_simhash.contract import KeysState, Store
+    from es_simhash.deciding.add import Searched
+    from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.add import Searched
-    from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.rule import ResolvedRule
 
     OpenForIngest: TypeAlias = "Callable[[DuplicateRule], tuple[Fingerprinter, KeysState]]"
 

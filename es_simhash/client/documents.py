@@ -20,7 +20,12 @@ from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_it
 from es_simhash.client.near_query import check_near, check_no_confirm, checked_fingerprint, near_query
 from es_simhash.client.opening import Opening
 from es_simhash.client.runs import Runs
-from es_simhash.contract import Scan, pages
+from es_simhash.contract import Scan, does_not_exist, pages
+from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
+from es_simhash.deciding.given_links import new_link, write_links
+from es_simhash.deciding.group import group, no_progress
+from es_simhash.deciding.remove import remove, remove_matching
+from es_simhash.deciding.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
 from es_simhash.free_memory import free_memory
 from es_simhash.groups.links import check_head
@@ -34,12 +39,6 @@ from es_simhash.search.keys import SHINGLES, checked_kinds
 from es_simhash.similarity.rule import rule_of
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import setup
-from es_simhash.verbs.duplicates import duplicates_of_heads, remove_duplicates
-from es_simhash.verbs.group import group, no_progress
-from es_simhash.verbs.remove import remove, remove_matching
-from es_simhash.verbs.similar import similar, similar_to_fingerprint, similar_to_stored
-from es_simhash.verbs.write_links import new_link, write_links
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,17 +51,17 @@ if TYPE_CHECKING:
     from es_simhash.client.arguments import Time
     from es_simhash.client.near_query import NearQuery
     from es_simhash.contract import Row, ScanPage, Store
+    from es_simhash.deciding.duplicates import Duplicate
+    from es_simhash.deciding.given_links import LinksReport, NewLink
+    from es_simhash.deciding.group import GroupReport, Progress
+    from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.outcome import Outcome
+    from es_simhash.deciding.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.groups.links import Head
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
-    from es_simhash.verbs.duplicates import Duplicate
-    from es_simhash.verbs.group import GroupReport, Progress
-    from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.outcome import Outcome
-    from es_simhash.verbs.similar import Matches
-    from es_simhash.verbs.write_links import LinksReport, NewLink
 
 _MEMBERS = 1_000
 """Members of groups that are compared with their heads at once."""
@@ -378,7 +377,7 @@ class Documents(SyncClient):
         try:
             return self._store.count(Scan(None, filter, (), missing=True))
         except NotSetUp as error:
-            raise setup.does_not_exist(self._store.locate(), self.name) from error
+            raise does_not_exist(self._store.locate(), self.name) from error
 
     def remove(
         self, ids: Iterable[str | int], *, filter: Mapping[str, Any] | None = None, **rule: Unpack[RuleOptions]

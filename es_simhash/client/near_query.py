@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
+from es_simhash.deciding.rule import NO_KEYS, resolve
+from es_simhash.deciding.similar import Match, rank
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
 from es_simhash.fingerprinting.normalisation import check_surrogates
@@ -17,11 +19,9 @@ from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import SHINGLES
 from es_simhash.similarity.rule import rule_of
-from es_simhash.stores.elasticsearch.key_search import sharing_clause
+from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.rows import ROW_FIELDS, simhash_values
 from es_simhash.stores.stored_row import stored_row, without_damaged
-from es_simhash.verbs.rule import NO_KEYS, resolve
-from es_simhash.verbs.similar import Match, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from es_simhash.contract import Row
+    from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.similarity.confirm import TextFeatures
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
-    from es_simhash.verbs.rule import ResolvedRule
 
 _WITH_KEYS = KeysState((SHINGLES,), complete=True)
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.errors import InputError, NotSetUp, SchemeError
+from es_simhash.contract import does_not_exist, scheme_mismatch
+from es_simhash.deciding.rule import resolve
+from es_simhash.errors import InputError, NotSetUp, SchemeError, count_of, set_up_by
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.keys import SHINGLES
-from es_simhash.verbs import setup
-from es_simhash.verbs.rule import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_simhash.contract import KeysState, Store
+    from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.rule import ResolvedRule
 
 
 def keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Opening:
         """
         ours = fingerprinter or (self.fingerprinter())
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
-            setup.check(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
+            check_scheme(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
             self._chosen, self._checked = ours, True
         return ours
 
@@ -150,7 +150,7 @@ class Opening:
         :raises NotSetUp: if the store was not set up.
         """
         if self._store.describe() is None:
-            raise setup.explain_not_set_up(self._store, self.name)
+            raise explain_not_set_up(self._store, self.name)
         return self.keys()
 
     def open_for_ingest(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
@@ -167,7 +167,7 @@ class Opening:
         rule.bits_allowed(fingerprinter.scheme)
         self.check_times(rule)
         keys = keys_of_new_store(rule)
-        setup.set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
+        set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
         return fingerprinter, self.keys()
 
     def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:
@@ -175,3 +175,58 @@ class Opening:
             return Fingerprinter(stored or DEFAULT, self._segmenter)
         except SchemeError as error:
             raise SchemeError(f"{self.name}: {error}; open the store with that one (fingerprinter=…)") from error
+
+
+def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> None:
+    """Add what is missing to a store that exists. No index and no file is made.
+
+    :param embedded: the store is the program's own, so no other program puts documents there.
+    :param keys: kinds of keys that the store gets if it was not set up before.
+    :raises NotSetUp: if there is no such index or file.
+    :raises SchemeMismatch: if the store was set up with another Scheme. Nothing is changed.
+    """
+    if embedded:
+        check_scheme(store, scheme, name)
+    else:
+        location = store.locate()
+        if not location.exists:
+            raise does_not_exist(location, name)
+        store.set_up(scheme, keys)
+
+
+def check_scheme(
+    store: Store,
+    scheme: Scheme,
+    name: str,
+    *,
+    set_up_if_missing: bool = False,
+    keys: tuple[str, ...] = (),
+) -> None:
+    """Check that the store was set up with this Scheme.
+
+    :param keys: kinds of keys that the store gets if it is set up now.
+    :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
+    :raises SchemeMismatch: if it was set up with another Scheme.
+    """
+    stored = store.describe()
+    if stored is not None and stored != scheme:
+        raise scheme_mismatch(stored, scheme, name)
+    if stored is not None:
+        return
+    if not set_up_if_missing:
+        raise (explain_not_set_up(store, name))
+    store.set_up(scheme, keys)
+
+
+def explain_not_set_up(store: Store, name: str) -> NotSetUp:
+    """Return the error for a store that was not set up for fingerprints, with the next step that is right for it."""
+    location = store.locate()
+    if not location.exists:
+        return does_not_exist(location, name)
+    problem = f"{name} is not set up for fingerprints"
+    if location.documents:
+        return NotSetUp(
+            f"{problem}, and has {count_of(location.documents, 'document')}: to give them fingerprints, run "
+            f"`es-simhash backfill --text-field FIELD --store {name}`; for new documents alone, {set_up_by(name)}"
+        )
+    return NotSetUp(f"{problem}: {set_up_by(name)}")

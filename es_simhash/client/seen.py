@@ -14,10 +14,10 @@ from es_simhash.client.search_hits import hit_group, hit_id, hits_of
 from es_simhash.errors import InputError
 from es_simhash.portal import THREADS
 from es_simhash.retries import Patience
+from es_simhash.seen import changes
+from es_simhash.seen.changes import SEEN_DEADLINE
+from es_simhash.seen.page import UnseenPage
 from es_simhash.stores.address import USERS_INDEX, open_store
-from es_simhash.verbs import seen as verbs
-from es_simhash.verbs.page import UnseenPage
-from es_simhash.verbs.seen import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from es_simhash.bloom import Item
     from es_simhash.client.search_hits import Hit
     from es_simhash.contract import Store
-    from es_simhash.verbs.page import Page
-    from es_simhash.verbs.seen import SeenReport, SeenStats
+    from es_simhash.seen.changes import SeenReport, SeenStats
+    from es_simhash.seen.page import Page
 
     ByUser = Mapping[str, Iterable[Item]] | Mapping[int, Iterable[Item]] | Mapping[str | int, Iterable[Item]]
 
@@ -102,7 +102,7 @@ class SeenItems(SyncClient):
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises FilterMismatch: if the store was set up with another configuration.
         """
-        return verbs.set_up(self._store, self._chosen, self.name)
+        return changes.set_up(self._store, self._chosen, self.name)
 
     def add(self, user: str | int, items: Iterable[Item]) -> int:
         """Add items to what a user has seen. Items that are stored already are not written again.
@@ -121,13 +121,13 @@ class SeenItems(SyncClient):
             If the store is away until the deadline, the users that are not done have ``failed``.
         """
         checked = _by_user(items)
-        return verbs.add(self._store, self._config(makes_file=True), checked, _now(), self._deadline)
+        return changes.add(self._store, self._config(makes_file=True), checked, _now(), self._deadline)
 
     def rebuild_many(self, items: ByUser) -> SeenReport:
         """:meth:`add_many` to new filters: what these users had seen before is dropped, forgotten items too."""
         checked = _by_user(items)
         config = self._config(makes_file=True)
-        return verbs.add(self._store, config, checked, _now(), self._deadline, rebuild=True)
+        return changes.add(self._store, config, checked, _now(), self._deadline, rebuild=True)
 
     def unseen(self, user: str | int, items: Iterable[I]) -> list[I]:
         """Return the items that a user has certainly not seen, in their order. Call it with a page of candidates."""
@@ -136,12 +136,12 @@ class SeenItems(SyncClient):
     def unseen_many(self, items: ByUser) -> dict[str, list[Item]]:
         """:meth:`unseen` for many users, by one read."""
         checked = _by_user(items)
-        return verbs.unseen(self._store, self._config(makes_file=True), checked)
+        return changes.unseen(self._store, self._config(makes_file=True), checked)
 
     def might_have_seen(self, user: str | int, items: Iterable[Item]) -> list[bool]:
         """Return for each item whether the user might have seen it. False is certain."""
         checked = _by_user({user: items})
-        return verbs.might_have_seen(self._store, self._config(makes_file=True), checked)[user_id(user)]
+        return changes.might_have_seen(self._store, self._config(makes_file=True), checked)[user_id(user)]
 
     def forget(self, user: str | int, items: Iterable[Item]) -> int:
         """Make items unseen until they are added again.
@@ -157,7 +157,7 @@ class SeenItems(SyncClient):
     def forget_many(self, items: ByUser) -> SeenReport:
         """:meth:`forget` for many users."""
         checked = _by_user(items)
-        return verbs.forget(self._store, self._config(), checked, self._deadline)
+        return changes.forget(self._store, self._config(), checked, self._deadline)
 
     def rotate(self, users: Iterable[str | int] | None = None, *, before: int | None = None) -> SeenReport:
         """Start a generation for these users, or for all. If all generations are used, the oldest is dropped.
@@ -169,17 +169,17 @@ class SeenItems(SyncClient):
         :returns: ``results``, 1 for each user that had seen anything; ``failed``, the error for each other user.
         """
         checked = None if users is None else _user_ids(users)
-        return verbs.rotate(self._store, self._config(), checked, _now(), before, self._deadline)
+        return changes.rotate(self._store, self._config(), checked, _now(), before, self._deadline)
 
     def stats(self, user: str | int) -> SeenStats:
         """Return figures of a user's Bloom filters. For an unknown user ``exists`` is False."""
         checked = user_id(user)
-        return verbs.stats(self._store, self._config(), checked)
+        return changes.stats(self._store, self._config(), checked)
 
     def clear(self, user: str | int) -> None:
         """Forget everything that a user has seen."""
         checked = user_id(user)
-        _single(verbs.clear(self._store, self._config(), [checked], self._deadline))
+        _single(changes.clear(self._store, self._config(), [checked], self._deadline))
 
     def remove(self, user: str | int) -> bool:
         """Remove the seen items from a user's document, and remove the document if it holds nothing else.
@@ -188,7 +188,7 @@ class SeenItems(SyncClient):
         """
         checked = user_id(user)
         self._config()
-        return bool(verbs.remove(self._store, [checked]))
+        return bool(changes.remove(self._store, [checked]))
 
     def _config(self, *, makes_file: bool = False) -> SeenConfig:
         """Return the store's configuration.
@@ -197,7 +197,7 @@ class SeenItems(SyncClient):
             embedded store. The other methods do not: the name of the file may be mistyped.
         """
         if self._stored is None:
-            self._stored = verbs.check(
+            self._stored = changes.check(
                 self._store, self._chosen, self.name, embedded=self._store.embedded, makes_file=makes_file
             )
         return self._stored

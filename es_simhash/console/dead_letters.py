@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from io import FileIO
 
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.deciding.outcome import Outcome
 
 
 class DeadLetters:

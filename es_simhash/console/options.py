@@ -15,11 +15,11 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.retries import DEADLINE
 from es_simhash.search.times import LONGEST
+from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
 from es_simhash.stores import address
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX, default_address
-from es_simhash.verbs.seen import SEEN_DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 if TYPE_CHECKING:
-    from es_simhash.verbs.group import Progress as ShowStage
+    from es_simhash.deciding.group import Progress as ShowStage
 
 _WITH_TOTAL = "{percentage:3.0f}%|{bar}| {done}, {rate_of_done} a second, {remaining} left"
 _WITHOUT_TOTAL = "{done}, {rate_of_done} a second, {elapsed}"

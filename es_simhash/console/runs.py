@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tqdm import tqdm
     from typing_extensions import Self
 
-    from es_simhash.verbs.outcome import Counts, Outcome
+    from es_simhash.deciding.outcome import Counts, Outcome
 
 _COUNT_LABELS = {
     "new": "new",

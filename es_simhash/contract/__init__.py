@@ -3,7 +3,7 @@
 from es_simhash.contract.candidates import Candidates, Found
 from es_simhash.contract.documents import Scan, ScanPage, Written, pages
 from es_simhash.contract.fingerprints import FingerprintPage
-from es_simhash.contract.health import Check, Location, Space, Status, similar_first
+from es_simhash.contract.health import Check, Location, Space, Status, does_not_exist, similar_first
 from es_simhash.contract.rows import Entry, Link, Probe, Row
 from es_simhash.contract.seen import Changed, UserState, seen_mismatch
 from es_simhash.contract.setup import KeysState, scheme_mismatch
@@ -28,6 +28,7 @@ __all__ = [
     "Store",
     "UserState",
     "Written",
+    "does_not_exist",
     "pages",
     "scheme_mismatch",
     "seen_mismatch",

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 
+from es_simhash.errors import NotSetUp
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -63,3 +65,15 @@ class Space:
     total: int | None = None
     fields: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+
+
+def does_not_exist(location: Location, name: str, init: str = "init") -> NotSetUp:
+    """Return the error for a store whose index or file does not exist: perhaps its name was mistyped.
+
+    :param init: the command that makes it.
+    """
+    there_are = f" (there are: {', '.join(location.others)})" if location.others else ""
+    return NotSetUp(
+        f"{name} does not exist{there_are}: correct the name, or run `es-simhash {init} --store {name}` to make it, or "
+        "call setup() in code"
+    )

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.deciding.ingest import Decision
+from es_simhash.deciding.outcome import OUTCOMES, Counts, Outcome
 from es_simhash.errors import InputError, one_line
 from es_simhash.files import create_for_owner
-from es_simhash.verbs.ingest import Decision
-from es_simhash.verbs.outcome import OUTCOMES, Counts, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.lines import Line, parsed
 
 if TYPE_CHECKING:
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.deciding.outcome import Outcome
 
 VERSION = 1
 _ABOUT = frozenset({"dead_letter", "outcome", "reason", "place"})

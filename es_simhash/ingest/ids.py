@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.ingest.reader import rejected
 from es_simhash.temporary import temporary_database, temporary_file
-from es_simhash.verbs.outcome import Document, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,26 +13,25 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from es_simhash.deciding.outcome import Document, failed
 from es_simhash.errors import InputError, SimhashError, StoreError, is_interrupted
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
 from es_simhash.retries import Call, running_call
-from es_simhash.verbs.outcome import Document, failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from es_simhash.contract import Store
+    from es_simhash.deciding.candidates import LookedUp
+    from es_simhash.deciding.ingest import Ingest
+    from es_simhash.deciding.outcome import Outcome
     from es_simhash.ingest.checkpoint import Checkpoint
     from es_simhash.ingest.ids import FirstPlaces
     from es_simhash.ingest.workers import Workers
     from es_simhash.lines import Line
-    from es_simhash.verbs.batch_look_up import LookedUp
-    from es_simhash.verbs.ingest import Ingest
-    from es_simhash.verbs.outcome import Outcome
 
     Items = Sequence[Document | Outcome]
 
@@ -162,7 +161,7 @@ class Pipeline:
             return
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
-        started = self._start(partial(self._ingest.look_up, items, unwritten))
+        started = self._start(self._ingest.prepare_look_up(items, unwritten))
         self._looking_up.append(_StartedBatch(batch.count, batch.mark, items, started))
         self._reading.popleft()
         if self._read_ahead:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import check_surrogates, word_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
@@ -16,7 +17,6 @@ from es_simhash.search.keys import BLOCKS, SHINGLES, text_keys
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, kind_of, text_of
 from es_simhash.values import value
-from es_simhash.verbs.outcome import Document, Outcome, StoredDocument
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

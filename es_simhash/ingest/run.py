@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import Scan
+from es_simhash.deciding.ingest import ON_DUPLICATE, Ingest
+from es_simhash.deciding.rule import NO_KEYS, resolve
 from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
 from es_simhash.ingest.batches import BATCH, Source
@@ -17,19 +19,16 @@ from es_simhash.ingest.pipeline import Pipeline
 from es_simhash.ingest.reader import MAX_TEXT, Reader, StoredReader
 from es_simhash.ingest.stored_documents import next_pass, stored_lines
 from es_simhash.ingest.workers import Workers
-from es_simhash.verbs.backfill import Backfill
-from es_simhash.verbs.ingest import ON_DUPLICATE, Ingest
-from es_simhash.verbs.rule import NO_KEYS, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from es_simhash.contract import KeysState, Store
+    from es_simhash.deciding.ingest import OnDuplicate
+    from es_simhash.deciding.outcome import Outcome
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.verbs.ingest import OnDuplicate
-    from es_simhash.verbs.outcome import Outcome
 
 _log = logging.getLogger("es_simhash")
 
@@ -124,7 +123,7 @@ def backfill(
     try:
         while scan is not None:
             store.refresh()
-            operation = Backfill(store, rule, options.filter, deadline)
+            operation = Ingest(store, rule, "index", options.filter, deadline, stored=True)
             source = Source(stored_lines(store, scan, stop), options.batch_size, from_caller=False)
             yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)

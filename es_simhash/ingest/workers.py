@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
+    from es_simhash.deciding.outcome import Document, Outcome
     from es_simhash.ingest.reader import Reader
     from es_simhash.lines import Line
-    from es_simhash.verbs.outcome import Document, Outcome
 
 _log = logging.getLogger("es_simhash")
 

@@ -24,7 +24,6 @@ from es_simhash.contract import Changed
 from es_simhash.errors import (
     ConflictError,
 )
-from es_simhash.verbs import seen as verbs
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
 from tests.contract.linear import LinearStore

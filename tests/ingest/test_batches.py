@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Outcome
+from es_simhash.deciding.outcome import Document
 from es_simhash.errors import InputError
 from es_simhash.ingest import batches as reading_source
 from es_simhash.ingest.batches import Source
 from es_simhash.ingest.ids import FirstPlaces, claim
 from es_simhash.lines import Line
-from es_simhash.verbs.outcome import Document
 from tests.contract import LinearStore
 from tests.ingest import Item, batches, documents, reader
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from es_simhash.cli.seen.lines import Batch
-    from es_simhash.verbs.seen import SeenReport
+    from es_simhash.seen.changes import SeenReport
 
 user_option = click.option("--user", metavar="USER", help="Id of one user. The arguments are then items, not files.")
 

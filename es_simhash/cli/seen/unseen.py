@@ -15,11 +15,11 @@ from es_simhash.console.options import client_options, json_option, store_option
 from es_simhash.console.output import echo, print_json
 from es_simhash.errors import FilterFormatError
 from es_simhash.lines import parsed
-from es_simhash.verbs.seen import USERS
+from es_simhash.seen.changes import USERS
 
 if TYPE_CHECKING:
     from es_simhash.bloom import Item
-    from es_simhash.cli.seen.lines import Batch, Entry
+    from es_simhash.cli.seen.lines import Batch, SeenLine
 
     Answer = set[Item] | FilterFormatError
 
@@ -103,7 +103,7 @@ def _unseen(seen: SeenItems, items: Batch) -> dict[str, Answer]:
     return {user: answer for half in halves for user, answer in _unseen(seen, half).items()}
 
 
-def _answer(entry: Entry, answers: dict[str, Answer], as_json: bool) -> bool:
+def _answer(entry: SeenLine, answers: dict[str, Answer], as_json: bool) -> bool:
     """Print the answer to a line, or report why there is none. Return whether the line was answered."""
     if entry.problem is not None:
         report_rejected(entry, as_json)

@@ -1,4 +1,4 @@
-"""Handlers of the requests that set up the index, and that read and write documents by their ids."""
+"""Set up the index for documents, and read and write documents by their ids."""
 
 from __future__ import annotations
 
@@ -9,28 +9,20 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import KeysState, Written
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import TooLarge
-from es_simhash.stores.elasticsearch.failures import passes
+from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, indices_of, stored_documents
+from es_simhash.stores.elasticsearch.failures import check_complete, check_items, item_fault, item_reason, passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.responses import check_complete, check_items, item_fault, item_reason
 from es_simhash.stores.elasticsearch.rollover import make_alias, make_template
 from es_simhash.stores.elasticsearch.rows import to_row, update_operation, write_operation
-from es_simhash.stores.elasticsearch.steps import (
-    CONFLICT,
-    bulk,
-    describe_part,
-    if_version,
-    indices_of,
-    set_up_part,
-    stored_documents,
-)
+from es_simhash.stores.elasticsearch.set_up import describe_part, set_up_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Entry, Link, Row
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
@@ -122,7 +114,7 @@ def _written(
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
         filter_path = "errors,items.*.status,items.*.error" + (",items.*._index" if index.members.several else "")
-        body = index.send(index.call("POST", "_bulk", lines, filter_path=filter_path, **options))
+        body = index.send(index.request("POST", "_bulk", lines, filter_path=filter_path, **options))
     except TooLarge as error:
         return _written_in_halves(operations, index, error, options)
     if body.get("errors") is False:
@@ -189,4 +181,4 @@ def _has(row: Row, link: Link) -> bool:
 
 
 def refresh(index: Index) -> None:
-    check_complete((index.send(index.call("POST", "_refresh"))), index.name)
+    check_complete((index.send(index.request("POST", "_refresh"))), index.name)

@@ -1,23 +1,43 @@
-"""Which failures of a server pass: the same request may work later, so it is retried until the deadline.
+"""What a failure of the server or of the client means: whether it passes, and which error of es_simhash it is.
 
-The rule: a failure passes if its HTTP status is in BUSY, or if the type of one of its causes is in PASSING. A cause may
-stand at any depth: the server wraps the failure of a node in that of a shard, and that one in the failure of a phase of
-the search. If other causes of the same failure last, the next attempt shows them alone.
+Which failures pass: the same request may work later, so it is retried until the deadline. A failure passes if its HTTP
+status is in BUSY, or if the type of one of its causes is in PASSING. A cause may stand at any depth: the server wraps
+the failure of a node in that of a shard, and that one in the failure of a phase of the search. If other causes of the
+same failure last, the next attempt shows them alone. The names are those of Elasticsearch and of OpenSearch. BLOCKED is
+a type that passes by its status alone: the server itself lifts the block of a full disk (429) when there is room, and
+that of a cluster that is not ready (503). Another block (403) lasts until somebody lifts it.
 
-The names are those of Elasticsearch and of OpenSearch.
+A fault of a whole index (a block, a closed index, required routing, a missing privilege) comes with each document of a
+bulk request. It is an error of the request: it ends the run, and it is said once.
 
-BLOCKED is a type that passes by its status alone: the server itself lifts the block of a full disk (429) when there is
-room, and that of a cluster that is not ready (503). Another block (403) lasts until somebody lifts it.
+This module imports no client.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import StoreUnavailable
+from es_simhash.errors import (
+    AccessDenied,
+    IncompleteAnswer,
+    InputError,
+    NotSetUp,
+    SimhashError,
+    StoreError,
+    StoreUnavailable,
+    StoreUnreachable,
+    TooLarge,
+    set_up_by,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from es_simhash.stores.elasticsearch.index import Index
+
+# --- which failures pass -------------------------------------------------------------------------------------------
+
 
 BUSY = frozenset({429, 502, 503, 504})
 """HTTP statuses of a server that is too busy or not ready."""
@@ -133,3 +153,241 @@ def types_of(body: Any) -> Iterator[str]:
                 if kind == "illegal_state_exception" and str(error.get("reason")).startswith(NO_NODE):
                     yield "node_not_connected_exception"
             open_ += (error.get(key) for key in ("root_cause", "caused_by", "failed_shards", "reason"))
+
+
+# --- faults of a whole index ---------------------------------------------------------------------------------------
+
+
+_BLOCKS = {5: "read_only", 7: "read", 8: "write", 9: "metadata"}
+"""The block that each number in the reason of the server stands for."""
+
+
+def index_fault(kind: str, status: int, reason: str, name: str) -> SimhashError | None:
+    """Return the error for a failure that concerns every document of the index; None for any other failure.
+
+    :param kind: type of the failure, as the server names it.
+    :param status: HTTP status of the response, or of the item of a bulk request.
+    :param reason: what the server says, as one line.
+    :param name: the store's name, for the message.
+    """
+    if kind == "cluster_block_exception" and status == 429:
+        return StoreUnavailable(
+            f"{name} takes no writes, because the disk of the server is full ({reason}): make room on that disk; the "
+            "server removes the block then"
+        )
+    if kind == "cluster_block_exception" and status == 403:
+        return StoreError(f"{name} is blocked ({reason}): {_unblock(reason, name)}, then repeat")
+    if kind == "index_closed_exception":
+        return StoreError(f"{name}: the index is closed ({reason}): open it (POST {_index(name)}/_open), then repeat")
+    if kind == "routing_missing_exception":
+        return StoreError(
+            f"{name}: the index requires routing ({reason}): name the value with routing='…' (at the end of the "
+            "address: ?routing=…), or use another index"
+        )
+    if kind == "security_exception" and status == 403:
+        return AccessDenied(
+            f"{name} does not permit this to your user ({reason}): add the privilege; docs/operations.md lists those "
+            "of each command"
+        )
+    if kind == "index_not_found_exception":
+        return NotSetUp(f"{name}: there is no such index: correct the name, or {set_up_by(name)}")
+    return None
+
+
+def unblock(index: str, kind: str) -> str:
+    """Return the request that removes a block of an index."""
+    return f'PUT {index}/_settings {{"index.blocks.{kind}": null}}'
+
+
+def _unblock(reason: str, name: str) -> str:
+    for number, kind in _BLOCKS.items():
+        if f"FORBIDDEN/{number}/" in reason:
+            return f"remove the block from the settings of the index ({unblock(_index(name), kind)})"
+    if "FORBIDDEN/6/" in reason:
+        return "remove the block of the cluster (cluster.blocks.read_only of PUT _cluster/settings)"
+    return "remove the block from the settings of the index"
+
+
+def _index(name: str) -> str:
+    """Return the index that a store's name ends with."""
+    return name.partition("?")[0].rpartition("/")[2]
+
+
+# --- bodies of responses -------------------------------------------------------------------------------------------
+
+
+_POSITION = re.compile(r": \[\d+:\d+\] ")
+"""Line and column in the JSON of a document."""
+
+_BAD_QUERY = frozenset({"parse_exception", "parsing_exception", "query_shard_exception", "x_content_parse_exception"})
+
+
+class NoDocument(StoreError):
+    """There is no document with the id that was asked for."""
+
+
+def error_from_body(body: Any, status: int, name: str) -> SimhashError:
+    """Return the error that a body reports. An item of a multi-search or of a bulk request has the same form.
+
+    :param status: the HTTP status of the response, or of the item.
+    :param name: the store's name, for the message.
+    """
+    kind = _type(body)
+    fault = index_fault_of(body, status, name)
+    if fault is not None:
+        return fault
+    if passes(body, status):
+        return unavailable(body, status, reason(body) if _error(body) else "", name)
+    if status == 400 and {kind, _root_type(body)} & _BAD_QUERY:
+        return InputError(f"{name} does not understand the query: {reason(body)}: check the filter")
+    if status == 404 and isinstance(body, dict) and body.get("found") is False:
+        return NoDocument(f"{name} has no document {body.get('_id')!r}")
+    if "no handler found for uri" in reason(body):
+        return StoreError(f"{name} does not know this request")
+    return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")
+
+
+def index_fault_of(body: Any, status: int, name: str) -> SimhashError | None:
+    """Return the error for a body that reports a fault of the whole index; None for any other body."""
+    return index_fault(_type(body), status, reason(body), name)
+
+
+def item_fault(result: Mapping[str, Any], index: Index) -> SimhashError | None:
+    """Return the error for a result of a bulk request that reports a fault of a whole index; None for any other one.
+
+    :param result: behind an alias with the name of its index. The message names that index, and not the alias.
+    """
+    if "error" not in result:
+        return None
+    name, member = index.name, result.get("_index")
+    if index.members.several and member is not None:
+        name = f"{name.partition('?')[0].rpartition('/')[0]}/{member}"
+    return index_fault_of(result, result["status"], name)
+
+
+def check_items(items: Sequence[Mapping[str, Any]], index: Index) -> None:
+    """Check that the items of a bulk request do not report a fault of the whole index.
+
+    Behind an alias an older index may take no writes while the newest one does. Then only the documents of the older
+    one are refused.
+
+    :param items: of the body, each with the result of one operation.
+    :raises SimhashError: for the first item that reports a fault. Behind an alias of several indices: only if every
+        item reports one, and not only items of older indices.
+    """
+    results = [result for item in items for result in item.values()]
+    faults = [(result, fault) for result in results if (fault := item_fault(result, index)) is not None]
+    if faults and index.members.several:
+        older = index.members.names[:-1]
+        if len(faults) < len(results) or all(result.get("_index") in older for result, _ in faults):
+            return
+    for _, fault in faults:
+        raise fault
+
+
+def check_complete(body: Mapping[str, Any], name: str) -> None:
+    """Check that every shard answered, and that the search reached its end.
+
+    :param body: of the response to a search or to a refresh.
+    :raises IncompleteAnswer: if the search timed out, or if a shard failed.
+    """
+    if body.get("timed_out"):
+        raise IncompleteAnswer(f"{name}: the search timed out before it was complete: try again, or narrow the filter")
+    shards = body["_shards"]
+    if shards["failed"]:
+        failures = [{"error": failure.get("reason")} for failure in shards.get("failures", [])]
+        first = reason(failures[0]) if failures else "no reason given"
+        raise IncompleteAnswer(
+            f"{name}: {shards['failed']} of {shards['total']} shards failed: {first}",
+            retryable=not failures or any(passes(failure, 200) for failure in failures),
+        )
+
+
+def item_reason(error: Mapping[str, Any]) -> str:
+    """Return why the server refused one document of a bulk request.
+
+    The position of the fault is left out, because it is not a position in the document as the user wrote it.
+    """
+    return _POSITION.sub(": ", reason({"error": error}))
+
+
+def reason(body: Any) -> str:
+    """Return the reason that a body gives, as one line."""
+    error = _error(body)
+    if not isinstance(error, dict):
+        return str(error)
+    cause = (error.get("root_cause") or [error])[0]
+    text = f"{cause.get('type', 'error')}: {cause.get('reason', 'no reason given')}"
+    inner = error.get("caused_by", {}).get("reason")
+    return " ".join((f"{text} ({inner})" if inner else text).split())  # the server may write several lines
+
+
+def _error(body: Any) -> Any:
+    """Return the error in a body. A proxy in front of a server, as that of AWS, writes a message in its place."""
+    if not isinstance(body, dict):
+        return {}
+    return body.get("error") or body.get("message") or body.get("Message") or {}
+
+
+def _type(body: Any) -> str:
+    error = _error(body)
+    return str(error.get("type", "")) if isinstance(error, dict) else ""
+
+
+def _root_type(body: Any) -> str:
+    error = _error(body)
+    causes = error.get("root_cause") if isinstance(error, dict) else None
+    return str(causes[0].get("type", "")) if causes else ""
+
+
+# --- what every client reports -------------------------------------------------------------------------------------
+
+
+def untrusted(name: str, why: str) -> SimhashError:
+    """Return the error for a TLS connection that failed.
+
+    :param name: the store's name.
+    :param why: what the client says, in one line.
+    """
+    return AccessDenied(
+        f"{name}: the TLS connection is not trusted ({why}): name the file of the authority's certificate with "
+        f"ca_certs (--ca-certs), or use http:// if the server has no TLS"
+    )
+
+
+def timed_out(name: str) -> SimhashError:
+    """Return the error for a response that did not come in time."""
+    return StoreUnreachable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
+
+
+def unreachable(name: str, why: str) -> SimhashError:
+    """Return the error for a connection that failed. The parameters are those of :func:`untrusted`."""
+    return StoreUnreachable(f"{name} can't be reached ({why}): check that it is running, and check the address")
+
+
+def error_of_response(
+    body: Any, status: int, name: str, credentials: str, other: Callable[[], SimhashError | None]
+) -> SimhashError:
+    """Return the error for a response with an HTTP status of 400 or more.
+
+    :param credentials: what to check if the server does not take them.
+    :param other: returns the error that only this product has; None if the response is none of these.
+    """
+    if status == 401:
+        return AccessDenied(f"{name} does not take these credentials: check {credentials}")
+    if (fault := index_fault_of(body, status, name)) is not None:
+        return fault
+    if status == 403:
+        return AccessDenied(f"{name} does not permit this to your user: {reason(body)}")
+    if passes(body, status):
+        return error_from_body(body, status, name)
+    if status == 413:
+        return TooLarge(
+            f"{name} takes no request of this size (http.max_content_length): split it, or leave fields out"
+        )
+    return other() or error_from_body(body, status, name)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of the message of an exception."""
+    return str(getattr(error, "message", error)).splitlines()[0]

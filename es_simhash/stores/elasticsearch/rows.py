@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
 from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
+from es_simhash.stores.elasticsearch.by_id import if_version, version_of
 from es_simhash.stores.elasticsearch.routing import check_routing_of
-from es_simhash.stores.elasticsearch.steps import if_version, version_of
 from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row, without_damaged
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Entry, Row
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 
 FINGERPRINT_FIELDS = [f"simhash.{name}" for name in LONGS]

@@ -1,4 +1,4 @@
-"""Handlers of the requests that search documents: Candidates and Dependents."""
+"""Search documents: candidates, and documents that are linked to others."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
 from es_simhash.fingerprinting.encoding import hex_segments
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
 from es_simhash.search.look_up import LookUp, choose
-from es_simhash.stores.elasticsearch.calls import WHOLE
-from es_simhash.stores.elasticsearch.key_search import sharing_clause
-from es_simhash.stores.elasticsearch.multi_search import multi_search
+from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
+from es_simhash.stores.elasticsearch.failures import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.index import WHOLE
+from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
-from es_simhash.stores.elasticsearch.responses import check_complete
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, hit_rows, to_row, usable_rows
-from es_simhash.stores.elasticsearch.steps import chunks, with_ids
 from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
 from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    Search = tuple[dict[str, Any], dict[str, Any]]
+    """The header and the body of one search. A header may name an index, in place of the index of the store."""
+
+    from collections.abc import Iterable, Iterator, Sequence
 
     from es_simhash.contract import Probe, Row
     from es_simhash.contract.candidates import QueriesInTimes
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
@@ -222,7 +224,7 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
     look_up = LookUp("plan", DIGESTS)
     if fingerprints:
         if index.count.old and fingerprints > 1:
-            index.count.set((index.send(index.call("POST", "_count")))["count"])
+            index.count.set((index.send(index.request("POST", "_count")))["count"])
         documents = index.count.documents
         look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
     if request.time_field is None:
@@ -328,7 +330,7 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
         search = {"query": query, "size": PAGE, "_source": False, **ROW_OPTIONS}
-        body = index.send(index.call("POST", "_search", search, **WHOLE))
+        body = index.send(index.request("POST", "_search", search, **WHOLE))
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:  # all copies of an error page are linked to the first one, however many they are
@@ -369,3 +371,16 @@ def _all_hits(
         raise
     close_point_in_time(reading, index)
     return hits
+
+
+def multi_search(searches: Iterable[Search], index: Index) -> list[dict[str, Any]]:
+    """Return the body of the response to each search. Every shard has answered."""
+    whole = {"allow_partial_search_results": False}
+    lines = [line for header, body in searches for line in ({**whole, **header}, body)]
+    response = index.send(index.request("POST", "_msearch", lines))
+    bodies: list[dict[str, Any]] = response["responses"]
+    for body in bodies:
+        if "error" in body:
+            raise error_from_body(body, body["status"], index.name)
+        check_complete(body, index.name)
+    return bodies

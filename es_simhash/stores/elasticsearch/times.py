@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
-from es_simhash.stores.elasticsearch.steps import read_mappings
+from es_simhash.stores.elasticsearch.set_up import read_mappings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Candidates, Probe
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
     Times = tuple[int, int]
     """The first and the last time. Both are inside."""

@@ -23,10 +23,10 @@ from es_simhash.console.options import (
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.console.scheme import make_fingerprinter, open_documents, scheme_options
 from es_simhash.errors import InputError
-from es_simhash.tools.evaluation.evaluate import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.labelled_pairs import PairReader
 from es_simhash.tools.evaluation.output import json_form, table_lines
 from es_simhash.tools.evaluation.plot import check_plot, plot
+from es_simhash.tools.evaluation.precision import evaluate as evaluate_pairs
 from es_simhash.tools.evaluation.sample import pairs_to_label
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from es_simhash import Documents
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.tools.evaluation.evaluate import LabelledPair
+    from es_simhash.tools.evaluation.precision import LabelledPair
 
 SAMPLE = "Draw pairs to label"
 _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")

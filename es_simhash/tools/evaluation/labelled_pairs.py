@@ -23,7 +23,7 @@ from es_simhash.lines import parsed
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.similarity.confirm import TextFeatures
 from es_simhash.similarity.text_decision import decide
-from es_simhash.tools.evaluation.evaluate import LabelledPair
+from es_simhash.tools.evaluation.precision import LabelledPair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash.similarity.rule import DuplicateRule
-    from es_simhash.tools.evaluation.evaluate import Evaluation, LabelledPair, Point
+    from es_simhash.tools.evaluation.precision import Evaluation, LabelledPair, Point
 
 SHOWN_MISSED = 10
 """The text form shows this many duplicates that keys miss. --json has more of them."""

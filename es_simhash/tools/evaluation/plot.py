@@ -11,7 +11,7 @@ from es_simhash.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from es_simhash.tools.evaluation.evaluate import Evaluation
+    from es_simhash.tools.evaluation.precision import Evaluation
 
 SUFFIXES = (".png", ".svg")
 WIDTH, HEIGHT, DPI = 12, 5, 100

@@ -14,8 +14,8 @@ from matplotlib.image import imread
 from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import word_characters
 from es_simhash.fingerprinting.tables import IdfTable
-from es_simhash.tools.evaluation.evaluate import LabelledPair, Point, evaluate, labelled
 from es_simhash.tools.evaluation.plot import DPI, HEIGHT, WIDTH, plot
+from es_simhash.tools.evaluation.precision import LabelledPair, Point, evaluate, labelled
 from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import (
     HARVEST,

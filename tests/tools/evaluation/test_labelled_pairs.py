@@ -13,8 +13,8 @@ from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.errors import InputError
 from es_simhash.lines import raw_lines
 from es_simhash.tools.evaluation import labelled_pairs as module
-from es_simhash.tools.evaluation.evaluate import LabelledPair, labelled
 from es_simhash.tools.evaluation.labelled_pairs import PairReader
+from es_simhash.tools.evaluation.precision import LabelledPair, labelled
 from tests.cli import HARVEST, STORM, STORM_NEAR
 from tests.contract import LinearStore
 from tests.contract.documents import entry, write

@@ -12,12 +12,12 @@ from es_simhash.errors import InputError, NotSetUp
 from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash.tools.evaluation.sample import SampledPair
+    from tests.contract.watched import StoreCall
 
 TEXTS = {
     "storm": STORM,

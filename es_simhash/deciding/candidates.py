@@ -1,0 +1,144 @@
+"""Look up a batch: ask the store for its stored versions, and for all candidates at once.
+
+Search may find a former state of a document that the run has written or will write. So the run says which ids that
+holds for, and the candidates are those that remain without these states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Candidates, Row
+from es_simhash.deciding.memory import candidates_without_stale
+from es_simhash.deciding.outcome import Document, Outcome, failed
+from es_simhash.errors import TooLarge, TooManyCandidates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from es_simhash.contract import Store
+    from es_simhash.deciding.memory import Memory
+    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.stored_fingerprints import StoredFingerprints
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """A batch, and what the store knew when the batch was looked up.
+
+    :param items: Documents, and the Outcomes of those that were rejected before.
+    :param stored: by id, the Rows that the batch may replace.
+    :param candidates: the Rows that may be near a document of the batch.
+    :param memory: of the run at that time. The run goes on to fill it.
+    :param left_out: by id, how many documents the store did not return, because too many share keys or a fingerprint.
+    """
+
+    items: Sequence[Document | Outcome]
+    stored: Mapping[str, Row]
+    candidates: Sequence[Row]
+    memory: Memory
+    left_out: Mapping[str, int]
+
+    @cached_property
+    def documents(self) -> list[Document]:
+        return [item for item in self.items if isinstance(item, Document)]
+
+    @property
+    def replaced(self) -> dict[str, Row]:
+        """By id, the state that search may find after this batch has replaced it."""
+        stored = {d.id: self.stored[d.id] for d in self.documents if d.id in self.stored}
+        return {d.id: stored[d.id] for d in self.documents if d.id in stored and differs(d, stored[d.id])}
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The candidates for documents.
+
+    :param left_out: by id, how many were left out.
+    :param problems: by id, the reason why a document has no complete answer.
+    """
+
+    rows: Sequence[Row]
+    left_out: Mapping[str, int]
+    problems: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class BatchLookUp:
+    """Looks up batches under one rule and one filter.
+
+    :param filter: only documents that match it become originals.
+    :param fingerprints: of the store. Documents that are near none of them have no candidates. None looks up all.
+    """
+
+    store: Store
+    rule: ResolvedRule
+    filter: Mapping[str, Any] | None
+    fingerprints: StoredFingerprints | None
+
+    def look_up(self, items: Sequence[Document | Outcome], memory: Memory, hidden: Mapping[str, Row]) -> LookedUp:
+        """Ask the store about a batch. A document has failed if the store has no complete answer for it alone.
+
+        :param items: Documents, and the Outcomes of those that were rejected before.
+        :param memory: of the run.
+        :param hidden: by id, the former state that search may still find.
+        """
+        documents = [item for item in items if isinstance(item, Document)]
+        stored = self.store.fetch(tuple(document.id for document in documents), self.rule.time_field)
+        changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
+        # Search results for these ids become stale during this batch. Both states are known here.
+        before = [stored[document.id] for document in changed if document.id in stored]
+        asked = changed if self.fingerprints is None else self.fingerprints.to_look_up(changed)
+        found = self._candidates(asked, {**hidden, **{row.id: row for row in before}})
+        rows, problems = found.rows, found.problems
+        if self.filter is None:
+            rows = [*rows, *before]  # with a filter only the store knows whether they match it
+        if problems:
+            items = [failed(item, problems[item.id or ""]) if item.id in problems else item for item in items]
+        return LookedUp(items, stored, rows, memory, found.left_out)
+
+    def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row]) -> _Candidates:
+        """Return the candidates for documents. If there are too many for one request, each half is asked for alone."""
+        if not documents:
+            return _Candidates([], {}, {})
+        query = candidates_query(documents, self.rule, self.filter)
+        # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
+        keep_stale = self.filter is not None
+        try:
+            found = candidates_without_stale(self.store, query, hidden, keep_stale=keep_stale)
+            return _Candidates(found.rows, {documents[index].id: n for index, n in found.left_out.items()}, {})
+        except (TooManyCandidates, TooLarge) as error:
+            if len(documents) == 1:
+                return _Candidates([], {}, {documents[0].id: str(error)})
+        # One document without an answer must not stop the others.
+        middle = len(documents) // 2
+        one = self._candidates(documents[:middle], hidden)
+        two = self._candidates(documents[middle:], hidden)
+        return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
+
+
+def candidates_query(documents: Sequence[Document], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Candidates:
+    """Return the query for what may be near documents."""
+    probes = tuple(
+        rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
+        for each in documents
+    )
+    return Candidates(
+        probes,
+        rule.search_distance,
+        rule.bits,
+        filter,
+        one_per_digest=True,
+        per_fingerprint=rule.per_fingerprint,
+        time_field=rule.time_field,
+        blocks=rule.blocks,
+    )
+
+
+def differs(document: Document, stored: Row) -> bool:
+    """Return whether a document must be written: its text changed, or the stored document lacks its keys."""
+    lacks_keys = document.keys is not None and stored.length is None
+    lacks_keys |= not set(stored.keys).issuperset(document.block_keys)
+    return stored.digest != document.fingerprint.digest or lacks_keys

@@ -1,0 +1,290 @@
+"""The verb group: it compares all fingerprints, and writes to each document its group and its original.
+
+It is safe beside a running ingest. A document that another program writes after the verb has read it stays as it is;
+the next call finds it. At the end the verb repairs links to documents that were removed or changed meanwhile. The verb
+may be interrupted and repeated. A second call after a first one changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from es_simhash.contract import Candidates, Scan, pages
+from es_simhash.deciding.pool import NO_TIME, PoolReader
+from es_simhash.deciding.relink import repair
+from es_simhash.deciding.rule import check_time
+from es_simhash.errors import InputError, StoreError, count_of, unfinished
+from es_simhash.groups.links import ConfirmedLinks, GroupInput, links
+from es_simhash.groups.time_window import Times
+from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
+from es_simhash.similarity.confirm import MOST_TEXTS
+from es_simhash.similarity.rule import DIGESTS_ALONE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from es_simhash.contract import Link, Store
+    from es_simhash.deciding.pool import Pool
+    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.texts import StoredText, Texts
+    from es_simhash.groups.links import Head
+
+    Progress = Callable[[str, int], None]
+
+_log = logging.getLogger("es_simhash")
+
+BYTES = 300
+"""Memory for a document, at most, without the pairs that texts confirm. An id may be 50 bytes long.
+
+The mean of ten million documents with ids of 13 characters is 206 bytes (docs/measurements.md)."""
+BATCH = 1_000
+"""Documents whose links are written together, and whose Rows are fetched together."""
+LOOK_UPS = 100
+"""Documents whose keys are looked up together."""
+LARGEST = 10
+"""The number of largest groups that are always reported."""
+GIANT = 1_000
+"""A group with this many members or more is reported too."""
+
+
+def no_progress(stage: str, documents: int) -> None:
+    """Ignore the progress."""
+
+
+@dataclass(frozen=True)
+class GroupReport:
+    """The result of ``group``.
+
+    :param documents: the number of documents that were compared.
+    :param groups: the number of groups with two or more members.
+    :param members: the number of documents in these groups.
+    :param changed: the number of documents whose group or original was written.
+    :param conflicts: the number of documents that other programs wrote or removed meanwhile; they stay as they are.
+    :param largest: pairs (id of the head, number of members), the largest group first: the ten largest groups, and
+        every group with a thousand members or more. A template, or a chain of many small differences, shows here.
+    :param left_out: about how many pairs of documents were not compared, because very many share keys or are near each
+        other.
+    """
+
+    documents: int
+    groups: int
+    members: int
+    changed: int
+    conflicts: int
+    largest: tuple[tuple[str, int], ...]
+    left_out: int = 0
+
+
+def group(
+    store: Store,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
+    head: Head = "earliest",
+    progress: Progress = no_progress,
+    free_memory: int | None = None,
+) -> GroupReport:
+    """Recompute all groups.
+
+    :param rule: the rule by which each member of a group is a duplicate of at least one other member.
+    :param filter: only documents that match it are compared.
+    :param head: the rule that names a group after one of its members; :mod:`es_simhash.groups.links` has the rules.
+    :param progress: is called with ``read``, ``compared`` or ``written``, and a number of documents.
+    :param free_memory: in bytes; None if it is not known. If it is too little, a warning says so before the reading.
+    :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
+        message names it. Nothing is written then.
+    """
+    _check_memory(store, filter, free_memory)
+    pool = _read(store, rule, filter, progress)
+    if rule.window is not None:
+        without = np.flatnonzero(pool.times == NO_TIME)
+        check_time(store, pool.id(int(without[0])) if len(without) else None, rule.window.field)
+    heads, originals, left_out = _links(store, pool, rule, filter, head, progress)
+    positions = pool.changed(heads, originals)
+    changed, conflicts = _write(store, pool.links(positions, heads, originals), len(positions), progress)
+    named = np.zeros(len(pool), dtype=np.bool_)
+    named[heads[positions]] = True
+    named[originals[positions[originals[positions] >= 0]]] = True
+    try:
+        store.refresh()
+        linked_to = ((pool.id(position), position) for position in np.flatnonzero(named).tolist())
+        repair(store, linked_to, pool.has_digest, rule, filter)
+    except StoreError as error:
+        report = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
+        raise unfinished(error, report) from error
+    sizes = np.bincount(heads, minlength=len(pool))
+    groups = np.flatnonzero(sizes > 1)
+    reported = groups[np.argsort(-sizes[groups], kind="stable")]
+    return GroupReport(
+        documents=len(pool),
+        groups=len(groups),
+        members=int(sizes[groups].sum()),
+        changed=changed,
+        conflicts=conflicts,
+        largest=tuple(
+            (pool.id(i), int(sizes[i])) for i in reported[: max(LARGEST, int((sizes >= GIANT).sum()))].tolist()
+        ),
+        left_out=left_out,
+    )
+
+
+def _check_memory(store: Store, filter: Mapping[str, Any] | None, free: int | None) -> None:
+    """Warn if the documents are too many for the free memory, in bytes."""
+    if free is None:
+        return
+    count = store.count(Scan(fields=()))
+    if filter is not None and count * BYTES > free:  # only then it is worth a pass over the documents
+        count = store.count(Scan(filter=filter))
+    if count * BYTES > free:
+        _log.warning(
+            "group needs up to %.1f GB of memory for %s, and %.1f GB are free: leave documents out (--filter), or use "
+            "Spark (docs/spark.md)",
+            count * BYTES / 1e9,
+            count_of(count, "document"),
+            free / 1e9,
+        )
+
+
+def _read(store: Store, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress) -> Pool:
+    """Return all documents."""
+    store.refresh()
+    reader = PoolReader(rule.bits, timed=rule.window is not None)
+    for page in pages(store, Scan(filter=filter, time_field=rule.time_field)):
+        reader.add(page.rows)
+        progress("read", len(page.rows))
+    return reader.pool()
+
+
+def _write(store: Store, changes: Iterator[tuple[str, Link]], count: int, progress: Progress) -> tuple[int, int]:
+    """Write the links of documents; return how many were written, and how many other programs wrote meanwhile.
+
+    :param count: of the documents.
+    """
+    changed = conflicts = 0
+    while batch := dict(islice(changes, BATCH)):
+        try:
+            lost = store.relink(batch)
+        except StoreError as error:
+            left = count - changed - conflicts
+            done = count_of(changed, "document")
+            report = f"the links of {done} were written, and those of {left:,} were not: group again"
+            raise unfinished(error, report) from error
+        conflicts += len(lost)
+        changed += len(batch) - len(lost)
+        progress("written", len(batch))
+    return changed, conflicts
+
+
+def _links(
+    store: Store, pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, head: Head, progress: Progress
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return for each document the position of the head of its group, and of its original or -1: two arrays (n,).
+
+    The third value is how many pairs of documents that share keys were not compared.
+    """
+    documents = GroupInput(
+        fingerprints=pool.fingerprints,
+        fingerprinted=pool.fingerprinted,
+        texts=pool.texts(rule.blank_digest),
+        names=pool.names,
+        groups=pool.groups,
+        times=None if rule.window is None else Times(pool.times, rule.window.length),
+    )
+    if rule.texts is None:
+        found, left_out = links(documents, rule.max_distance, head)
+        return *found, left_out
+    if rule.keys:
+        *near, left_out = _pairs_by_keys(store, pool, rule, filter, progress)
+        confirmed = ConfirmedLinks(documents, rule.max_distance, (near[0], near[1]))
+    else:
+        confirmed = ConfirmedLinks(documents, rule.max_distance, most=MOST_TEXTS)
+        left_out = confirmed.left_out
+    _confirm(store, pool, confirmed, rule.texts, progress)
+    return *confirmed.result(head), left_out
+
+
+def _confirm(store: Store, pool: Pool, confirmed: ConfirmedLinks, texts: Texts, progress: Progress) -> None:
+    """Fetch the texts that the links need, until every link is decided."""
+    features: dict[int, StoredText] = {}
+    while (positions := confirmed.needed()) is not None:
+        # Only the texts of one round are held. Texts of the round before that are needed again are not fetched again.
+        features = {position: features[position] for position in positions if position in features}
+        missing = [position for position in positions if position not in features]
+        stored = texts.stored(store, map(pool.id, missing))
+        features |= {position: stored.get(pool.id(position)) for position in missing}
+        progress("compared", len(missing))
+        confirmed.decide(partial(_agree, texts, features))
+
+
+def _agree(texts: Texts, features: Mapping[int, StoredText], one: int, other: int) -> bool:
+    return texts.is_enough(texts.similarity(features[one], features[other]))
+
+
+def _pairs_by_keys(
+    store: Store, pool: Pool, rule: ResolvedRule, filter: Mapping[str, Any] | None, progress: Progress
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the pairs of documents that share keys, their distances, and how many pairs were left out.
+
+    The store is asked for each document, as a search for its text would ask.
+
+    :returns: positions, shape (n, 2), the lower one first; distances in bits, shape (n,).
+    """
+    assert rule.texts is not None
+    found_pairs = array("q")  # one position, the other one, and the distance
+    left_out = 0
+    for start in range(0, len(pool), LOOK_UPS):
+        some = range(start, min(start + LOOK_UPS, len(pool)))
+        keys = _stored_keys(store, [pool.id(position) for position in some], rule.texts)
+        asking = [position for position in some if pool.id(position) in keys]
+        queries = [rule.queries(keys[pool.id(position)]) for position in asking]
+        times = map(pool.time, asking)
+        probes = tuple(rule.probe(None, None, each, time) for each, time in zip(queries, times, strict=True))
+        request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1, time_field=rule.time_field)
+        found = store.candidates(request)
+        index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
+        for position, some_queries in zip(asking, queries, strict=True):
+            others = index_of_keys.sharing(some_queries)[0].tolist()
+            for index, distance in rule.allowed(pool.fingerprint(position), found.rows, others):
+                row = found.rows[index]
+                if rule.window is not None and (
+                    pool.has_digest(position, row.digest) or not rule.in_window(pool.time(position), row.time)
+                ):
+                    continue
+                other = pool.position(row.id)
+                if other is not None and other != position:
+                    bits = rule.bits + 1 if distance is None else distance
+                    found_pairs.extend((min(position, other), max(position, other), bits))
+        left_out += sum(found.left_out.values())
+        progress("compared", len(some))
+    every = np.frombuffer(found_pairs, dtype=np.int64).reshape(-1, 3)
+    pairs, last = np.unique(every[::-1, :2], axis=0, return_index=True)
+    return pairs, every[::-1][last, 2], left_out
+
+
+def _stored_keys(store: Store, ids: Sequence[str], texts: Texts) -> dict[str, TextKeys]:
+    """Return the keys of stored documents. Documents that do not exist (any more) are left out.
+
+    The store has the keys. Only the count filter of a short text needs the text itself.
+
+    :raises InputError: if a text is needed and the document has none; the message names the document.
+    """
+    rows = store.fetch(tuple(ids))
+    keys = {
+        id: TextKeys(tuple(sorted(row.keys)), row.length)
+        for id, row in rows.items()
+        if row.length is not None and row.length > LONGEST_WITH_GRAMS
+    }
+    stored = texts.stored(store, (id for id in rows if id not in keys))
+    for id, text in stored.items():
+        if isinstance(text, InputError):
+            raise text
+        keys[id] = text.keys
+    return keys

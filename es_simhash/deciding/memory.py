@@ -1,0 +1,166 @@
+"""What a run has written and search may not find yet."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from es_simhash.contract import Candidates, Found, Probe
+from es_simhash.search.segment_index import SegmentIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from es_simhash.contract import Row, Store
+    from es_simhash.deciding.rule import ResolvedRule
+
+RECENT = 32_000_000
+"""Characters of documents that RecentSources keeps: at most 64 MB of Chinese text."""
+
+
+class Memory:
+    """What a run has written or linked since the last refresh.
+
+    :param rows: the Rows that were written, in their present state.
+    :param hidden: by id, the former state that search may still find.
+    :param outside: ids of ``rows`` that do not match the filter of the run.
+    :param relinked: the Rows whose links alone were changed, in their present state. Search finds them, but with the
+        former links. Only search knows whether they match the filter.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.hidden: dict[str, Row] = {}
+        self.outside: set[str] = set()
+        self.relinked: dict[str, Row] = {}
+        self._new: list[Row] = []
+        self._of_digest: defaultdict[str, list[str]] = defaultdict(list)
+        self._segments: SegmentIndex | None = None
+        self._ids: list[str] = []
+
+    def __len__(self) -> int:
+        """Return how many Rows are remembered. A Row that was relinked and then written may count twice."""
+        return len(self.rows) + len(self.relinked)
+
+    def get(self, id: str) -> Row | None:
+        """Return the present state of a Row; None if search knows it, or there is no such Row."""
+        return self.rows.get(id) or self.relinked.get(id)
+
+    @property
+    def known(self) -> dict[str, Row]:
+        """All Rows whose present state search may not know."""
+        return self.relinked | self.rows
+
+    def keep(self, row: Row, replaces: Row | None = None) -> None:
+        """Remember a Row that was written.
+
+        :param replaces: the former state, which search may still find.
+        """
+        self.rows[row.id] = row
+        self._new.append(row)
+        if replaces is not None:
+            self.hidden[row.id] = replaces
+
+    def relink(self, row: Row) -> None:
+        """Remember a Row whose links were changed."""
+        (self.rows if row.id in self.rows else self.relinked)[row.id] = row
+
+    def over(self, found: Mapping[str, Row], batch: Sequence[Row], rule: ResolvedRule) -> dict[str, Row]:
+        """Return the Rows that a search found, corrected and extended by what is known here.
+
+        :param found: by id.
+        :param batch: the Rows that the search was for. Of the Rows here that were not found, those that can be near
+            one of them are returned, and perhaps others.
+        """
+        rows = {id: self.relinked.get(id, row) for id, row in found.items() if id not in self.rows}
+        rows |= {id: self.rows[id] for id in self._like(batch, rule)}
+        return {id: row for id, row in rows.items() if id not in self.outside}
+
+    def _like(self, batch: Sequence[Row], rule: ResolvedRule) -> Collection[str]:
+        """Return the ids of the Rows that were written and may be duplicates of one of the batch."""
+        if rule.keys or not self.rows:
+            return self.rows.keys()
+        index = self._segments = self._segments or SegmentIndex(rule.bits)
+        self._index_new(index)
+        same = [id for row in batch if row.digest in self._of_digest for id in self._of_digest[row.digest]]
+        asked = [row.fingerprint for row in batch if row.fingerprint is not None]
+        return {*same, *(self._ids[position] for position in index.near(asked, rule.max_distance))}
+
+    def _index_new(self, index: SegmentIndex) -> None:
+        """Make the Rows that were written since the last time known to :meth:`_like`."""
+        for row in self._new:
+            self._of_digest[row.digest].append(row.id)
+        fingerprinted = [row for row in self._new if row.fingerprint is not None]
+        self._ids += [row.id for row in fingerprinted]
+        index.add([row.fingerprint for row in fingerprinted if row.fingerprint is not None])
+        self._new = []
+
+
+class RecentSources:
+    """The documents that a run wrote last, as JSON. Beyond ``RECENT`` characters the oldest are dropped.
+
+    Near-duplicates mostly come close together, so their texts are often here and need no request.
+    """
+
+    def __init__(self) -> None:
+        self._documents: dict[str, tuple[str, str]] = {}
+        self._characters = 0
+
+    def keep(self, id: str, digest: str, source: str) -> None:
+        """Remember a document that was written."""
+        self._drop(id)
+        self._documents[id] = digest, source
+        self._characters += len(source)
+        while self._characters > RECENT:
+            self._drop(next(iter(self._documents)))
+
+    def get(self, row: Row) -> str | None:
+        """Return the document of a Row; None if it is not here."""
+        digest, source = self._documents.get(row.id, ("", None))
+        return source if digest == row.digest else None
+
+    def _drop(self, id: str) -> None:
+        _, source = self._documents.pop(id, ("", ""))
+        self._characters -= len(source)
+
+
+def candidates_without_stale(
+    store: Store, request: Candidates, hidden: Mapping[str, Row], *, keep_stale: bool = False
+) -> Found:
+    """Return candidates, one for each digest, without documents that search may find in a former state.
+
+    A query that excluded all of these would cost too much. Only those that were found are in the way: each may stand
+    for others with its digest or its fingerprint. A second request asks for these others.
+
+    :param hidden: by id, the former state.
+    :param keep_stale: return the stale documents too.
+    """
+    found = store.candidates(request)
+    stale = [row for row in found.rows if row.id in hidden]
+    if not stale:
+        return found
+    digests = {row.digest for row in stale}
+    fingerprints = {row.fingerprint for row in stale} if request.per_fingerprint is not None else set()
+    probes = [Probe(None, digest) for digest in sorted(digests)]
+    probes += [Probe(fingerprint, None) for fingerprint in fingerprints if fingerprint is not None]
+    of_same = replace(request, probes=tuple(probes), max_distance=0 if fingerprints else -1)
+    without = {row.id for row in stale}
+    others = {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints} - without
+    kept = stale if keep_stale else []
+    if keep_stale and others:
+        # The next request leaves these out. They may match the filter too, so they are asked for now.
+        ids = {"ids": {"values": sorted(others)}}
+        clause = ids if request.filter is None else {"bool": {"filter": [request.filter, ids]}}
+        every = replace(of_same, filter=clause, one_per_digest=False, per_fingerprint=None)
+        kept = [*stale, *(store.candidates(every)).rows]
+    without |= others
+    excluded = (*request.without, *sorted(without))
+    if any(probe.queries or probe.times for probe in request.probes):
+        # The stale documents may have kept others out of the limited number, too, or stood for others in the times of
+        # some Probes. So everything is asked again.
+        again = candidates_without_stale(store, replace(request, without=excluded), hidden, keep_stale=keep_stale)
+        return Found([*kept, *again.rows], again.left_out)
+    again = candidates_without_stale(store, replace(of_same, without=excluded), hidden, keep_stale=keep_stale)
+    rows = {row.id: row for row in (*found.rows, *again.rows) if row.id not in hidden}
+    return Found([*kept, *rows.values()], found.left_out)

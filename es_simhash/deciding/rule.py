@@ -1,0 +1,181 @@
+"""A DuplicateRule under the Scheme of a store, with the texts of stored documents where texts confirm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from es_simhash.contract import KeysState, Probe
+from es_simhash.deciding.texts import Texts
+from es_simhash.errors import InputError
+from es_simhash.search.blocks import LARGEST_DISTANCE
+from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.keys import BLOCKS, SHINGLES, key_queries
+from es_simhash.search.times import time_of
+from es_simhash.similarity.confirm import MOST_TEXTS, Confirm
+from es_simhash.similarity.rule import DIGESTS_ALONE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from es_simhash.contract import Row, Store
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.search.keys import KeyQuery, TextKeys
+    from es_simhash.search.times import Window
+    from es_simhash.similarity.rule import DuplicateRule
+
+NO_KEYS = KeysState()
+
+
+@dataclass(frozen=True)
+class ResolvedRule:
+    """A DuplicateRule under one Scheme.
+
+    :param max_distance: in bits; below 0 fingerprints are not compared.
+    :param bits: width of the fingerprints.
+    :param blank_digest: the digest of an empty text. It is no exact duplicate of another.
+    :param texts: compares the texts of near-duplicates; None if texts do not confirm.
+    :param keys: candidates come from keys and digests. Texts always confirm, and fingerprints limit nothing unless
+        ``limited``.
+    :param limited: near-duplicates found by keys must be within ``max_distance`` too.
+    :param blocks: fingerprints may be looked up by block keys.
+    :param window: only documents in the window around a document's time can be its duplicates; None for all.
+    """
+
+    max_distance: int
+    bits: int
+    blank_digest: str
+    texts: Texts | None = None
+    keys: bool = False
+    limited: bool = False
+    blocks: bool = False
+    window: Window | None = None
+
+    @property
+    def time_field(self) -> str | None:
+        """The field with the time of a document; None if times do not count."""
+        return None if self.window is None else self.window.field
+
+    @property
+    def search_distance(self) -> int:
+        """The max_distance of a request for candidates; below 0 if keys find them."""
+        return DIGESTS_ALONE if self.keys else self.max_distance
+
+    @property
+    def per_fingerprint(self) -> int | None:
+        """How many documents with one fingerprint can matter to a document; None for all.
+
+        They have the same distance, so the first written is the original. Where texts confirm, it may be a later one.
+        Where times count, each document has others in its window.
+        """
+        if self.keys or self.window is not None:
+            return None
+        return 1 if self.texts is None else MOST_TEXTS
+
+    def queries(self, keys: TextKeys | None) -> tuple[KeyQuery, ...]:
+        """Return the conditions on the keys of documents that are similar to a text."""
+        if not self.keys or keys is None or self.texts is None:
+            return ()
+        return key_queries(keys, self.texts.confirm.least)
+
+    def probe(
+        self, fingerprint: int | None, digest: str | None, queries: tuple[KeyQuery, ...], time: int | None
+    ) -> Probe:
+        """Return the Probe for what is near a document.
+
+        :param digest: None or empty looks for no exact duplicates.
+        :param queries: conditions on the keys of documents that are near.
+        :param time: of the document. With a window a document without a time has no duplicates.
+        """
+        if self.window is None:
+            return Probe(fingerprint, digest or None, queries)
+        if time is None:
+            return Probe(None, None)
+        return Probe(fingerprint, digest or None, queries, self.window.around(time))
+
+    def in_window(self, one: int | None, other: int | None) -> bool:
+        """Return whether documents with these times can be duplicates of each other."""
+        return self.window is None or self.window.holds(one, other)
+
+    def allowed(
+        self, fingerprint: int | None, rows: Sequence[Row], sharing: Iterable[int]
+    ) -> list[tuple[int, int | None]]:
+        """Return which Rows that share keys with a document may be its near-duplicates.
+
+        :param fingerprint: of the document.
+        :param sharing: indices in ``rows`` of the Rows that share keys with it.
+        :returns: pairs (index, distance in bits); the distance is None if one of the two has no fingerprint.
+        """
+        found = [(index, hamming_distance(fingerprint, rows[index].fingerprint)) for index in sharing]
+        if not self.limited:
+            return found
+        return [(index, bits) for index, bits in found if bits is not None and bits <= self.max_distance]
+
+    def are_near(self, left: Row, right: Row) -> bool:
+        """Return whether two texts are within max_distance or exact duplicates. Texts and times are not compared."""
+        if left.digest == right.digest != self.blank_digest:
+            return True
+        distance = hamming_distance(left.fingerprint, right.fingerprint)
+        return distance is not None and distance <= self.max_distance
+
+    def duplicates(self, store: Store, pairs: Sequence[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
+        """Return those of the pairs of stored documents that are duplicates. Texts are compared, if they confirm."""
+        near = [pair for pair in pairs if self._may_be_duplicates(*pair)]
+        if self.texts is None:
+            return near
+        compared = {row.id for left, right in near if left.digest != right.digest for row in (left, right)}
+        stored = self.texts.stored(store, compared)
+        return [
+            (left, right)
+            for left, right in near
+            if left.digest == right.digest or self.texts.confirms(stored.get(left.id), stored.get(right.id))
+        ]
+
+    def _may_be_duplicates(self, left: Row, right: Row) -> bool:
+        if not self.in_window(left.time, right.time):
+            return False
+        return self.are_near(left, right) or (self.keys and not self.limited)
+
+
+def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState = NO_KEYS) -> ResolvedRule:
+    """Return the rule under the Scheme of a Fingerprinter.
+
+    :param keys: those of the store. If they are complete, texts that confirm get their candidates from those of the
+        text. Else fingerprints may be looked up by those of the fingerprint, if the rule's max_distance allows it.
+
+    :raises InputError: if the Scheme's fingerprints are too short for the rule's max_distance.
+    """
+    scheme = fingerprinter.scheme
+    by_keys = SHINGLES in keys.kinds and keys.complete
+    texts = None
+    if rule.confirm is not None:
+        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, by_keys, rule.numbers_agree), rule.text_fields)
+    max_distance = rule.bits_allowed(scheme)
+    return ResolvedRule(
+        max_distance,
+        scheme.bits,
+        scheme.blank_digest,
+        texts,
+        keys=texts is not None and by_keys,
+        limited=rule.max_distance is not None,
+        blocks=BLOCKS in keys.kinds and keys.complete and 0 <= max_distance <= LARGEST_DISTANCE,
+        window=rule.window,
+    )
+
+
+def check_time(store: Store, without: str | None, field: str) -> None:
+    """Check that stored documents have a time.
+
+    :param without: id of the first document without one; None if all have one.
+    :param field: name of the field with the time.
+    :raises InputError: naming the document, and what its field holds.
+    """
+    if without is None:
+        return
+    reason = f"the store finds no time in field {field!r}"
+    source = (store.fetch_fields((without,), (field,))).get(without, {})
+    try:
+        time_of(source, field)
+    except InputError as error:
+        reason = str(error)
+    raise InputError(f"document {without!r}: {reason}; or leave such documents out (--filter)")

@@ -1,0 +1,214 @@
+"""Find the documents that are near a text or a stored document: candidates, Hamming filter, texts that confirm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import Candidates
+from es_simhash.deciding.rule import check_time
+from es_simhash.deciding.texts import BATCH
+from es_simhash.errors import InputError
+from es_simhash.search.hamming import FingerprintIndex
+from es_simhash.search.keys import KeyIndex
+from es_simhash.similarity.confirm import MOST_TEXTS, TextFeatures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_simhash.contract import Probe, Row, Store
+    from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.texts import StoredText, Texts
+    from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
+    from es_simhash.search.keys import TextKeys
+
+
+MOST_MATCHES = 1_000
+"""The largest number of Matches with one fingerprint, besides exact duplicates."""
+
+
+class Matches(list["Match"]):
+    """A list of Matches.
+
+    :param left_out: about how many documents were left out, because too many share keys or have one fingerprint. The
+        list is complete if it is 0.
+    :param by_keys: keys found the candidates, so fingerprints limit nothing unless the rule has a ``max_distance``.
+    """
+
+    def __init__(self, matches: Iterable[Match] = (), left_out: int = 0, by_keys: bool = False) -> None:
+        super().__init__(matches)
+        self.left_out = left_out
+        self.by_keys = by_keys
+
+    @property
+    def complete(self) -> bool:
+        """Every duplicate is in the list."""
+        return not self.left_out
+
+
+@dataclass(frozen=True)
+class Match:
+    """A stored document that is near.
+
+    :param distance: Hamming distance in bits; None if one of the two has no fingerprint.
+    :param exact: the normalised texts have one digest. The distance is 0 then.
+    :param similarity: of the texts, where they confirm, 1 for an exact duplicate; else None.
+    """
+
+    id: str
+    distance: int | None
+    exact: bool
+    similarity: float | None = None
+
+
+def similar(
+    store: Store,
+    texts: Sequence[str],
+    fingerprinter: Fingerprinter,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
+    times: Sequence[int] | None = None,
+) -> list[Matches]:
+    """Return for each text the stored documents that are duplicates of it.
+
+    :param times: of the texts, in milliseconds since 1970; needed if the rule has a window.
+    :param filter: a filter that the documents must match.
+    :returns: a list of Matches for each text: by distance, exact duplicates first, then by id.
+    :raises InputError: naming a near-duplicate without a text to confirm.
+    """
+    time_of: Sequence[int | None] = times or [None] * len(texts)
+    if rule.texts is None:
+        alone = [_probe(fingerprinter.fingerprint(text), rule, time) for text, time in zip(texts, time_of, strict=True)]
+        return _near(store, tuple(alone), rule, filter)
+    # A text is normalised once, for its fingerprint and for what is compared of it.
+    features = [rule.texts.confirm.features(text) for text in texts]
+    probes = tuple(
+        _probe(fingerprinter.fingerprint_normalised(own.normalised), rule, time, own.keys)
+        for own, time in zip(features, time_of, strict=True)
+    )
+    matches = _near(store, probes, rule, filter)
+    confirmed = []
+    for own, some in zip(features, matches, strict=True):
+        confirmed.append(_confirmed(store, some, own, rule.texts))
+    return confirmed
+
+
+def similar_to_fingerprint(
+    store: Store,
+    value: int | None,
+    digest: str | None,
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None = None,
+    time: int | None = None,
+) -> Matches:
+    """Return the stored documents that are duplicates by a fingerprint. No text confirms.
+
+    :param value: unsigned, of the width of the store; None if there is none.
+    :param digest: of the text; None to find no exact duplicates.
+    """
+    [found] = _near(store, (rule.probe(value, digest, (), time),), rule, filter)
+    return found
+
+
+def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping[str, Any] | None = None) -> Matches:
+    """Return the stored documents that are duplicates of a stored document, without that document.
+
+    :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm, or no
+        time where times count.
+    """
+    row = (store.fetch((id,), rule.time_field)).get(id)
+    if row is None:
+        raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
+    if row.damaged:
+        raise InputError(row.damaged)
+    if not row.digest:
+        raise InputError(f"document {id!r} has no fingerprint: ingest it again")
+    if rule.window is not None:
+        check_time(store, row.id if row.time is None else None, rule.window.field)
+    own: StoredText = None
+    if rule.texts is not None:
+        own = (rule.texts.stored(store, [id])).get(id)
+        if isinstance(own, InputError):
+            raise own
+    queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
+    digest = None if row.digest == rule.blank_digest else row.digest  # an empty text has no exact duplicates
+    probe = rule.probe(row.fingerprint, digest, queries, row.time)
+    [found] = _near(store, (probe,), rule, filter, without=(id,))
+    if rule.texts is None:
+        return found
+    return _confirmed(store, found, own, rule.texts)
+
+
+def _probe(fingerprint: Fingerprint, rule: ResolvedRule, time: int | None, keys: TextKeys | None = None) -> Probe:
+    return rule.probe(fingerprint.value, fingerprint.copy_digest, rule.queries(keys), time)
+
+
+def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) -> Matches:
+    """Return the Matches with similar texts. Some texts are fetched at a time, since there may be many Matches."""
+    confirmed = Matches((), matches.left_out, matches.by_keys)
+    for start in range(0, len(matches), BATCH):
+        some = matches[start : start + BATCH]
+        stored = texts.stored(store, (match.id for match in some if not match.exact))
+        for match in some:
+            similarity = 1.0 if match.exact else texts.similarity(own, stored.get(match.id))
+            if texts.is_enough(similarity):
+                confirmed.append(replace(match, similarity=similarity))
+    return confirmed
+
+
+def _near(
+    store: Store,
+    probes: tuple[Probe, ...],
+    rule: ResolvedRule,
+    filter: Mapping[str, Any] | None,
+    without: tuple[str, ...] = (),
+) -> list[Matches]:
+    """Return for each Probe the documents that are near by fingerprint, digest or keys. Texts are not compared."""
+    request = Candidates(
+        probes,
+        rule.search_distance,
+        rule.bits,
+        filter,
+        without,
+        rule.blocks,
+        most=MOST_TEXTS,
+        per_fingerprint=None if rule.keys or rule.window is not None else MOST_MATCHES,
+        time_field=rule.time_field,
+    )
+    found = store.candidates(request)
+    rows = found.rows
+    near: list[list[tuple[int, int | None]]]
+    if rule.keys:
+        keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], [probe.queries for probe in probes])
+        near = [rule.allowed(probe.fingerprint, rows, keys.sharing(probe.queries)[0].tolist()) for probe in probes]
+    else:
+        fingerprints = FingerprintIndex([row.fingerprint for row in rows], rule.bits)
+        within = [fingerprints.within(probe.fingerprint, rule.max_distance) for probe in probes]
+        near = [list(zip(indices.tolist(), bits.tolist(), strict=True)) for indices, bits in within]
+    return [
+        Matches(_matches(probe, rows, some), found.left_out.get(index, 0), rule.keys)
+        for index, (probe, some) in enumerate(zip(probes, near, strict=True))
+    ]
+
+
+def _matches(probe: Probe, rows: Sequence[Row], near: Sequence[tuple[int, int | None]]) -> list[Match]:
+    found = {
+        rows[index].id: Match(rows[index].id, distance, False)
+        for index, distance in near
+        if _in_times(rows[index], probe)
+    }
+    if probe.digest is not None:
+        copies = (row for row in rows if row.digest == probe.digest and _in_times(row, probe))
+        found |= {row.id: Match(row.id, 0, True) for row in copies}
+    return sorted(found.values(), key=rank)
+
+
+def _in_times(row: Row, probe: Probe) -> bool:
+    if probe.times is None:
+        return True
+    return row.time is not None and probe.times[0] <= row.time <= probe.times[1]
+
+
+def rank(match: Match) -> tuple[bool, int, bool, str]:
+    """Return the key by which Matches are sorted: the nearest first, exact duplicates before others, then by id."""
+    return match.distance is None, match.distance or 0, not match.exact, match.id

@@ -1,0 +1,112 @@
+"""The fingerprints of a store in the memory of an ingest: it looks up only documents that are near one of them.
+
+A look-up costs more, the larger the index. In a large ingest nearly all look-ups find nothing. So an ingest reads the
+fingerprints of the store, 32 bytes of memory for each, once it has looked up many documents in comparison with those
+that are stored. Until then, and in a small ingest, each document is looked up in the store.
+
+If they would take more than a quarter of the free memory, each document is looked up in the store again.
+
+Nothing is missed that search found at the last refresh of the ingest: a document near a fingerprint here, or without a
+fingerprint, is still looked up. What the ingest has written since then is in its Memory, and is added at the next
+refresh. What other programs have written is read at the next refresh; until then it is not found. If they write a lot,
+each document is looked up in the store from then on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from es_simhash.errors import InputError, StoreError
+from es_simhash.free_memory import free_memory
+from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable, most_held
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from es_simhash.contract import Row, Store
+    from es_simhash.deciding.outcome import Document
+    from es_simhash.deciding.rule import ResolvedRule
+
+_log = logging.getLogger("es_simhash")
+
+WORTHWHILE = 8
+"""Fingerprints are read if the store has at most so many documents for each document that was looked up. To read one
+takes less than an eighth of the time of a look-up."""
+MOST = 25_000_000
+"""The largest number of fingerprints in memory, if the free memory is not known."""
+OTHERS = 0.1
+"""Writes of other programs for each write of this one. If there are more, each document is looked up, so that theirs
+are found as soon as search finds them."""
+FRESH = 30.0
+"""Seconds. If the last refresh was longer ago, other programs may have written, so each document is looked up."""
+
+
+class StoredFingerprints:
+    """The fingerprints of all documents that search finds, unless there are too many of them.
+
+    :param rule: of the ingest.
+    """
+
+    def __init__(self, store: Store, rule: ResolvedRule) -> None:
+        self._store = store
+        self._bits = rule.bits
+        self._max_distance = max(0, rule.max_distance)
+        self._usable = not rule.keys and rule.max_distance <= LARGEST_DISTANCE
+        self._table: FingerprintTable | None = None
+        self._after: Any = None
+        free = free_memory()
+        self._most = MOST if free is None else most_held(free, rule.bits)
+        self._looked_up = 0
+        self._read_at = 0.0
+
+    def to_look_up(self, documents: Sequence[Document]) -> Sequence[Document]:
+        """Return the documents that may have a duplicate that search found at the last refresh."""
+        self._looked_up += len(documents)
+        table = self._table
+        if table is None or time.monotonic() - self._read_at > FRESH:
+            return documents
+        values = [document.fingerprint.value for document in documents]
+        near = iter(table.may_be_near([value for value in values if value is not None], self._max_distance).tolist())
+        return [each for each, value in zip(documents, values, strict=True) if value is None or next(near)]
+
+    def refreshed(self, rows: Iterable[Row], writes: int) -> None:
+        """Add what search finds since a refresh.
+
+        :param rows: what the ingest has written since the refresh before.
+        :param writes: how many writes these took.
+        """
+        if not self._usable:
+            return
+        table, self._table = self._table, None
+        if table is None:
+            after, own, most = None, None, min(self._most, WORTHWHILE * self._looked_up)
+            table, rows = FingerprintTable(self._bits), ()  # they are read with all others
+        else:
+            after, own, most = self._after, writes, None
+        table = table.with_more([row.fingerprint for row in rows if row.fingerprint is not None])
+        began = time.monotonic()
+        try:
+            page = self._store.read_fingerprints(after, own, most)
+            if page is not None and page.others > OTHERS * writes:
+                self._usable = False
+                return
+            if page is not None and after is None:
+                _log.info("reading the fingerprints of all documents that are stored")
+            while page is not None and page.more:
+                table = table.with_more(page.values)
+                page = self._store.read_fingerprints(page.after)
+        except (StoreError, InputError) as error:
+            if isinstance(error, StoreError) and error.retryable:
+                raise
+            _log.warning("each document is looked up in the store, because its fingerprints cannot be read: %s", error)
+            self._usable = False
+            return
+        if page is None:
+            return
+        table = table.with_more(page.values)
+        self._usable = len(table) <= self._most
+        if self._usable:
+            self._table, self._after, self._read_at = table, page.after, began

@@ -1,0 +1,338 @@
+"""Seen items: read a user's Bloom filters, change them, and write them back unless another writer was faster.
+
+Reads are by id, never by search. A change is optimistic: the store writes it only if the user's document still has the
+version that was read. On a conflict the document is read again and the change is tried again, after a pause of random
+length, until a deadline. An acknowledged add is never lost. A repeated add changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.bloom.seen import Generation, Seen, SeenConfig
+from es_simhash.contract import (
+    Changed,
+    UserState,
+    does_not_exist,
+    seen_mismatch,
+)
+from es_simhash.errors import (
+    ConflictError,
+    FilterFormatError,
+    FilterMismatch,
+    InputError,
+    NotSetUp,
+    SimhashError,
+    StoreError,
+    StoreUnavailable,
+    count_of,
+    set_up_by,
+    unfinished,
+)
+from es_simhash.retries import Waits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from es_simhash.bloom import Item
+    from es_simhash.contract import Store
+
+SEEN_DEADLINE = 30.0
+"""Seconds for which a change is tried after version conflicts."""
+USERS = 500
+"""Users in one request."""
+
+Items = Mapping[str, Sequence["Item"]]
+Change = Callable[[Seen, str], int]
+
+
+@dataclass(frozen=True)
+class SeenStats:
+    """Figures of what one user has seen.
+
+    :param exists: the store holds seen items of this user. Otherwise everything is unseen.
+    :param generations: figures of each filter, from the oldest to the newest.
+    :param forgotten: number of forgotten items.
+    """
+
+    user: str
+    exists: bool
+    generations: tuple[Generation, ...]
+    forgotten: int
+
+    @property
+    def count(self) -> int:
+        """The number of items that changed a filter. An item in two generations counts twice."""
+        return sum(generation.count for generation in self.generations)
+
+
+@dataclass(frozen=True)
+class SeenReport:
+    """The result of a change of several users.
+
+    :param results: how many items the change concerned, for each user whose change is stored or was not necessary.
+    :param failed: the error, for each user whose change is not stored.
+    """
+
+    results: dict[str, int]
+    failed: dict[str, SimhashError]
+
+
+def set_up(store: Store, config: Mapping[str, Any], name: str) -> str:
+    """Make what is missing. A second call does nothing.
+
+    :param config: some numbers of a :class:`SeenConfig`. The store's own stand for the others.
+    :param name: of the store, for messages.
+    :returns: ``created``, ``added`` or ``unchanged``.
+    :raises FilterMismatch: if the store was set up with another configuration.
+    """
+    stored = store.describe_seen()
+    return store.set_up_seen(_agreed(stored, config, name))
+
+
+def check(store: Store, config: Mapping[str, Any], name: str, *, embedded: bool, makes_file: bool) -> SeenConfig:
+    """Return the store's configuration. An embedded store that was not set up is set up now.
+
+    :param config: some numbers that it must have.
+    :param makes_file: also if the file of the embedded store does not exist.
+    :raises NotSetUp: if it was not set up.
+    :raises FilterMismatch: if the store was set up with another configuration.
+    """
+    stored = store.describe_seen()
+    if stored is None and not (embedded and makes_file):
+        location = store.locate()
+        if not location.exists:
+            raise does_not_exist(location, name, "seen init")
+        if not embedded:
+            raise NotSetUp(f"{name} is not set up for seen items: {set_up_by(name, 'seen init')}")
+    agreed = _agreed(stored, config, name)
+    if stored is None:
+        store.set_up_seen(agreed)
+    return agreed
+
+
+def _agreed(stored: SeenConfig | None, config: Mapping[str, Any], name: str) -> SeenConfig:
+    if stored is None:
+        return SeenConfig(**config)
+    if config.items() - stored.to_dict().items():
+        raise seen_mismatch(stored, config, name)
+    return stored
+
+
+# --- read ------------------------------------------------------------------------------------------------------
+
+
+def might_have_seen(store: Store, config: SeenConfig, items: Items) -> dict[str, list[bool]]:
+    """Return for each user and item whether the user might have seen it. False is certain.
+
+    :raises FilterFormatError: naming a user whose stored bytes cannot be read.
+    """
+    found = _found(store, config, items)
+    return {user: mask.tolist() for user, mask in found.items()}
+
+
+def unseen(store: Store, config: SeenConfig, items: Items) -> dict[str, list[Item]]:
+    """Return for each user the items that the user has certainly not seen, in their order."""
+    found = _found(store, config, items)
+    return {user: list(compress(items[user], (~mask).tolist())) for user, mask in found.items()}
+
+
+def _found(store: Store, config: SeenConfig, items: Items) -> dict[str, NDArray[np.bool_]]:
+    """Return for each user and item whether the user might have seen it; an array of shape (n,) for each user."""
+    found = {}
+    for users in _chunks(items):
+        states = store.fetch_users(users)
+        for user in users:
+            found[user] = _read(config, states.get(user), user).might_contain(items[user])
+    return found
+
+
+def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
+    """Return figures of one user."""
+    state = (store.fetch_users((user,))).get(user)
+    seen = _read(config, state, user)
+    return SeenStats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
+
+
+# --- change ----------------------------------------------------------------------------------------------------
+
+
+def add(
+    store: Store, config: SeenConfig, items: Items, now: int, deadline: float, *, rebuild: bool = False
+) -> SeenReport:
+    """Add items to users' filters.
+
+    :param now: seconds since 1970.
+    :param deadline: seconds for which conflicts are retried.
+    :param rebuild: drop what these users had seen before.
+    :returns: for each user how many of the items were not seen before.
+    """
+
+    def change(seen: Seen, user: str) -> int:
+        if rebuild:
+            seen.clear()
+        return seen.add(items[user], now)
+
+    return _change(store, config, tuple(items), change, deadline)
+
+
+def forget(store: Store, config: SeenConfig, items: Items, deadline: float) -> SeenReport:
+    """Make items unseen until they are added again. Returns for each user how many might have been seen."""
+    return _change(store, config, tuple(items), lambda seen, user: seen.forget(items[user]), deadline)
+
+
+def clear(store: Store, config: SeenConfig, users: Sequence[str], deadline: float) -> SeenReport:
+    """Forget everything that these users have seen. Their documents stay."""
+
+    def change(seen: Seen, user: str) -> int:
+        seen.clear()
+        return int(seen.changed)
+
+    return _change(store, config, tuple(users), change, deadline)
+
+
+def rotate(
+    store: Store,
+    config: SeenConfig,
+    users: Sequence[str] | None,
+    now: int,
+    before: int | None,
+    deadline: float,
+) -> SeenReport:
+    """Start a generation for these users, or for all that have one. Returns 1 for each user.
+
+    :param now: seconds since 1970.
+    :param before: only users whose newest generation started before this time; by default ``now``. After an
+        interruption, repeat the call with the same time to continue.
+    """
+    limit = now if before is None else min(before, now)
+
+    def change(seen: Seen, user: str) -> int:
+        if 0 < seen.newest < limit:
+            seen.rotate(now)
+        return int(seen.changed)
+
+    if users is not None:
+        return _change(store, config, tuple(users), change, deadline)
+    total = SeenReport({}, {})
+    left: set[str] = set()  # failed or not rotated: the store would list these users again and again
+    while True:
+        try:
+            store.refresh()
+            some = store.list_users(limit, without=tuple(sorted(left)))
+        except StoreError as error:
+            done = f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
+            raise unfinished(error, done) from error
+        if not (some := [user for user in some if user not in left]):
+            return total
+        report = _change(store, config, tuple(some), change, deadline)
+        total.results.update(report.results)
+        total.failed.update(report.failed)
+        if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
+            return total
+        left |= {user for user in some if not report.results.get(user)}
+
+
+def remove(store: Store, users: Sequence[str]) -> set[str]:
+    """Remove the seen items from users' documents, and remove documents that hold nothing else.
+
+    :returns: the users that had seen items.
+    """
+    had = _with_items(store, users)
+    removed = store.remove_users(tuple(users))
+    # If the response gets lost, the request is sent again. Then the store finds the seen items no more.
+    if lost := had - removed:
+        removed |= lost - (_with_items(store, sorted(lost)))
+    return removed
+
+
+def _with_items(store: Store, users: Sequence[str]) -> set[str]:
+    """Return the users that have seen items."""
+    states = store.fetch_users(tuple(users))
+    return {user for user, state in states.items() if state.filters or state.newest or state.damaged}
+
+
+def _change(store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, seconds: float) -> SeenReport:
+    report = SeenReport({}, {})
+    end = time.monotonic() + seconds
+    for chunk in _chunks(users):
+        left, waits = chunk, None
+        try:
+            while left := (_attempt(store, config, left, change, report)):
+                waits = waits or Waits.after_conflict(end - time.monotonic())
+                if not waits.wait():
+                    report.failed.update({user: _conflict(user, seconds) for user in left})
+                    break
+        except StoreUnavailable as error:  # until the deadline: no user after these can be changed
+            not_done = [user for user in users if user not in report.results and user not in report.failed]
+            report.failed.update({user: _unavailable(user, error) for user in not_done})
+            break
+    return report
+
+
+def _attempt(
+    store: Store, config: SeenConfig, users: tuple[str, ...], change: Change, report: SeenReport
+) -> tuple[str, ...]:
+    """Read, change and write once. Results go into the report. Returns the users with a conflict."""
+    current = store.fetch_users(users)
+    states: dict[str, UserState] = {}
+    counts: dict[str, int] = {}
+    for user in users:
+        state = current.get(user)
+        try:
+            seen = _read(config, state, user)
+            counts[user] = change(seen, user)
+        except (InputError, FilterMismatch) as error:
+            report.failed[user] = type(error)(f"the seen items of user {user!r} were not changed: {error}")
+            continue
+        except SimhashError as error:
+            report.failed[user] = error
+            continue
+        if seen.changed:
+            version = state.version if state else None
+            states[user] = UserState(seen.values(), seen.newest, seen.forgotten, version)
+    answer = (store.change_users(states)) if states else Changed(frozenset(), {})
+    report.failed.update({user: _refused(user, reason) for user, reason in answer.refused.items()})
+    not_stored = answer.conflicts | answer.refused.keys()
+    report.results.update({user: count for user, count in counts.items() if user not in not_stored})
+    return tuple(answer.conflicts)
+
+
+def _read(config: SeenConfig, state: UserState | None, user: str) -> Seen:
+    if state is None:
+        return Seen(config)
+    try:
+        if state.damaged:
+            raise FilterFormatError(state.damaged)
+        return Seen.read(config, state.filters, state.forgotten)
+    except FilterFormatError as error:
+        raise FilterFormatError(
+            f"the seen items of user {user!r} cannot be read: {error}; remove them, and rebuild them from a log"
+        ) from error
+
+
+def _refused(user: str, reason: str) -> StoreError:
+    return StoreError(f"the seen items of user {user!r} were not stored: {reason}")
+
+
+def _unavailable(user: str, error: StoreUnavailable) -> StoreUnavailable:
+    return type(error)(f"the seen items of user {user!r} were perhaps not changed: {error}")
+
+
+def _conflict(user: str, seconds: float) -> ConflictError:
+    return ConflictError(
+        f"the seen items of user {user!r} were not stored: gave up after {seconds:g} s of version conflicts; "
+        "try again later"
+    )
+
+
+def _chunks(users: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    every = tuple(users)
+    return (every[start : start + USERS] for start in range(0, len(every), USERS))

@@ -1,0 +1,217 @@
+"""The index that a store uses: it sends Requests in the Dialect of its server."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from es_simhash.portal import in_event_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from es_simhash.errors import SimhashError
+    from es_simhash.stores.elasticsearch.routing import Routing
+
+COUNT_AGE = 10.0
+"""Seconds for which a number of documents is used. A fast ingest writes less than 100,000 documents in that time."""
+
+MEMBERS_AGE = 1.0
+"""Seconds for which the names of the indices behind an alias are used."""
+
+
+WHOLE = {"allow_partial_search_results": "false"}
+"""Parameters of a search that every shard must answer."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request.
+
+    :param method: of HTTP.
+    :param path: percent-encoded.
+    :param body: a value for JSON. A list becomes lines of JSON; an entry that is a string is such a line already. None
+        for no body.
+    :param parameters: of the query string.
+    :param of_document: it reads one document, which may be missing. So the status 404 is no failure.
+    """
+
+    method: str
+    path: str
+    body: Any = None
+    parameters: dict[str, str] = field(default_factory=dict)
+    of_document: bool = False
+
+
+@dataclass(frozen=True)
+class PointsInTime:
+    """How a server names points in time.
+
+    :param path: the end of the path that opens one of an index. It is also the path that closes one.
+    :param parameters: of the request that opens one.
+    :param key: key of the id in the bodies of these two.
+    :param tie_breaker: the field by which hits are sorted.
+    :param ties: hits of several shards may have the same value of it.
+    """
+
+    path: str
+    parameters: dict[str, str]
+    key: str
+    tie_breaker: str
+    ties: bool
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between servers with this protocol, and between their clients.
+
+    A store for another server needs another value of this class. The value for Elasticsearch is ``ELASTICSEARCH`` in
+    :mod:`es_simhash.stores.elasticsearch.client`, that for OpenSearch is in
+    :mod:`es_simhash.stores.elasticsearch.opensearch`.
+
+    :param product: name of the server, with its article, for messages.
+    :param client: name and version of the client, for messages.
+    :param points_in_time: how a point in time is opened, read and closed.
+    :param check_server: checks what the client does not: the product, and the settings of the index.
+    :param send: makes a Request on a client. An async client returns an awaitable.
+    :param body: returns the body of a response.
+    :param failures: the exceptions that a Request may raise.
+    :param translate: returns the error of es_simhash for one of these exceptions; the second argument is the store's
+        name.
+    """
+
+    product: str
+    client: str
+    points_in_time: PointsInTime
+    check_server: Callable[[Index], None]
+    send: Callable[[Any, Request], Any]
+    body: Callable[[Any], Any]
+    failures: tuple[type[Exception], ...]
+    translate: Callable[[Exception, str], SimhashError]
+
+
+class DocumentCount:
+    """How many documents an index had when it was last asked. It is asked again after ``COUNT_AGE`` seconds."""
+
+    def __init__(self) -> None:
+        self.documents: int | None = None
+        self._asked = 0.0
+
+    @property
+    def old(self) -> bool:
+        """It must be asked again."""
+        return self.documents is None or time.monotonic() - self._asked > COUNT_AGE
+
+    def set(self, documents: int) -> None:
+        """Remember a number of documents."""
+        self.documents, self._asked = documents, time.monotonic()
+
+
+class Members:
+    """The indices behind the alias that a store uses, as the server last named them; or the index itself.
+
+    An alias may roll over to a new index at any time. The first read by ids after that fails. Then the server is asked
+    for the names, and again after ``MEMBERS_AGE`` seconds. The index of each hit is remembered too.
+    """
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.warned: set[str] = set()
+        """Those that a warning has named, because they take no writes."""
+        self._asked = 0.0
+
+    @property
+    def several(self) -> bool:
+        """The name is an alias of several indices."""
+        return len(self.names) > 1
+
+    @property
+    def old(self) -> bool:
+        """They must be asked again."""
+        return self.several and time.monotonic() - self._asked > MEMBERS_AGE
+
+    def set(self, names: Iterable[str]) -> None:
+        """Remember the names, the newest index last: a rollover counts up the end of the name."""
+        self.names, self._asked = tuple(sorted(names)), time.monotonic()
+
+    def add(self, name: str) -> None:
+        """Remember the index of a hit."""
+        if name not in self.names:
+            self.names = tuple(sorted((*self.names, name)))
+
+
+@dataclass
+class Server:
+    """What is known about a server.
+
+    :param checked: it is the product that the Dialect names, and its index can be used.
+    :param equal_scores: in a keyword field each term has the score 1, unless the mapping says ``use_similarity``. None
+        if the server does not say its version.
+    :param warned: a warning has said that the version is unknown.
+    """
+
+    checked: bool = False
+    equal_scores: bool | None = False
+    warned: bool = False
+
+
+@dataclass(frozen=True)
+class Index:
+    """The index that a store uses.
+
+    :param index: name of the index, or of an alias of it.
+    :param name: the store's address without credentials, for messages.
+    :param dialect: of the server.
+    :param client: an official client.
+    :param is_async: the client is async, so the event loop of the running call sends the requests.
+    :param count: an estimate of the number of documents, for the planner.
+    :param server: what is known about the server.
+    :param members: the indices behind the name.
+    :param routing: of all documents that the store reads and writes; None if they have none.
+    """
+
+    index: str
+    name: str
+    dialect: Dialect
+    client: Any = field(compare=False)
+    is_async: bool = False
+    routing: Routing | None = None
+    count: DocumentCount = field(default_factory=DocumentCount, compare=False)
+    server: Server = field(default_factory=Server, compare=False)
+    members: Members = field(default_factory=Members, compare=False)
+
+    def request(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Request:
+        """Return a Request on this index.
+
+        :param action: the rest of the path, such as ``_search``; empty for the index itself.
+        :param parameters: of the query string.
+        """
+        path = f"/{quote(self.index, safe='')}"
+        request = Request(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
+        return self.routed(request, action)
+
+    def routed(self, request: Request, action: str) -> Request:
+        """Return a Request with the routing of the store.
+
+        :param action: the end of its path.
+        """
+        return request if self.routing is None else self.routing.of_request(request, action)
+
+    def send(self, request: Request) -> Any:
+        """Send a request, and return the body of the response.
+
+        :raises SimhashError: in place of an exception of the client.
+        """
+        try:
+            response = self.dialect.send(self.client, request)
+            return self.dialect.body(in_event_loop(response) if self.is_async else response)
+        except self.dialect.failures as error:
+            raise self.dialect.translate(error, self.name) from error
+
+    def close(self) -> None:
+        """Close the client."""
+        closing = self.client.close()
+        if self.is_async:
+            in_event_loop(closing)

@@ -1,0 +1,86 @@
+"""Keys in a query: the clause that finds documents with common keys, and the scores by which rare keys come first.
+
+In OpenSearch 3 each term of a keyword field has the score 1, unless the mapping of the field says ``use_similarity``.
+Other servers do not know this parameter, and score by the rarity of the term. Source: OpenSearch, issue 17823.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from es_simhash.search.keys import KeyQuery
+    from es_simhash.stores.elasticsearch.index import Index
+    from es_simhash.stores.elasticsearch.mapping import Part
+
+
+def sharing_clause(queries: Sequence[KeyQuery]) -> dict[str, Any]:
+    """Return a clause for documents that fulfil at least one of the queries.
+
+    In query context the score of a document is the sum of the rarities of the keys that it shares, times a constant:
+    the largest sum over the queries that it fulfils. It is the score of BM25 for a field without norms.
+
+    :param queries: at least one. Each has at least as many keys as its minimum.
+    """
+    return {"dis_max": {"queries": [_clause(query) for query in queries]}}
+
+
+def _clause(query: KeyQuery) -> dict[str, Any]:
+    terms = [{"term": {"simhash.keys": key}} for key in query.keys]
+    clause: dict[str, Any] = {"should": terms, "minimum_should_match": max(1, query.minimum)}
+    if query.lengths is not None:
+        shortest, longest = query.lengths
+        clause["filter"] = [{"range": {"simhash.length": {"gte": shortest, "lte": longest}}}]
+    return {"bool": clause}
+
+
+_FIELD = "simhash"
+_OPTION = "use_similarity"
+
+_log = logging.getLogger("es_simhash")
+
+
+def with_scores(mapping: dict[str, Any], index: Index) -> dict[str, Any]:
+    """Return a mapping with our fields as this server needs it, so that keys have scores."""
+    keys = _keys_of(mapping)
+    if not index.server.equal_scores or not keys:
+        return mapping
+    ours = mapping["properties"][_FIELD]
+    ours = {**ours, "properties": {**ours["properties"], "keys": {**keys, _OPTION: True}}}
+    return {**mapping, "properties": {**mapping["properties"], _FIELD: ours}}
+
+
+def lacks_scores(part: Part[Any], mappings: Iterable[Mapping[str, Any]], index: Index) -> bool:
+    """Return whether the part has keys, and there is a mapping in which they have no scores on this server.
+
+    So it is with a mapping from an older OpenSearch, or with one that another program made.
+    """
+    if not index.server.equal_scores or part.field != _FIELD:
+        return False
+    return any(map(_lacks_option, mappings))
+
+
+def warn_if_unknown(mappings: Iterable[Mapping[str, Any]], index: Index) -> None:
+    """Warn once if the keys have no scores should the server be an OpenSearch 3, and the server does not say that."""
+    server = index.server
+    if server.equal_scores is None and not server.warned and any(map(_lacks_option, mappings)):
+        server.warned = True
+        _log.warning(
+            "%s: the server does not tell your user its version. If it is OpenSearch 3, rare keys do not come first "
+            "with this mapping, and duplicates may be missed: give the user the permission cluster:monitor/main",
+            index.name,
+        )
+
+
+def _lacks_option(mapping: Mapping[str, Any]) -> bool:
+    keys = _keys_of(mapping)
+    return bool(keys) and str(keys.get(_OPTION)).lower() != "true"
+
+
+def _keys_of(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    properties = mapping.get("properties", {}).get(_FIELD, {}).get("properties", {})
+    keys: dict[str, Any] = properties.get("keys", {})
+    return keys

@@ -1,0 +1,174 @@
+"""Group may break off anywhere, and run beside an ingest: a further call does what is left."""
+
+from __future__ import annotations
+
+import random
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from es_simhash.deciding import group as flow
+from es_simhash.errors import StoreUnavailable
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.stores.address import open_store
+from tests.contract import LinearStore
+from tests.contract.documents import entry, flip, scan, write
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.groups.test_links import reference_links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from es_simhash.contract import Entry, Store
+
+
+class Breaking(WatchedStore):
+    """A store that is away after so many requests to change links; the last of them may have been done or not."""
+
+    def __init__(self, store: Store, after: int, done: bool) -> None:
+        super().__init__(store)
+        self._left, self._done = after, done
+
+    def perform(self, op: StoreCall) -> Any:
+        if op.method == "relink":
+            self._left -= 1
+            if self._left < 0:
+                if self._done:
+                    super().perform(op)
+                raise StoreUnavailable("away")
+        return super().perform(op)
+
+
+def planted(count: int, seed: int = 3) -> list[Entry]:
+    rng = random.Random(seed)
+    centres = [rng.getrandbits(64) for _ in range(count // 6)]
+    return [
+        entry(f"id{n}", flip(rng.choice(centres), rng.sample(range(64), rng.randint(0, 3))), group=f"id{n // 2}")
+        for n in range(count)
+    ]
+
+
+def links(store: Store) -> dict[str, tuple[str, str | None]]:
+    return {row.id: (row.group, row.duplicate_of) for row in scan(store)}
+
+
+def right(store: Store) -> dict[str, tuple[str, str | None]]:
+    """The links that the documents should have."""
+    rows = sorted(scan(store), key=lambda row: (row.written, row.id))
+    texts = [(row.fingerprint, row.digest) for row in rows]
+    heads, originals = reference_links(texts, [row.group for row in rows], 3, "earliest")
+    return {
+        row.id: (rows[head].id, rows[original].id if original >= 0 else None)
+        for row, head, original in zip(rows, heads, originals, strict=True)
+    }
+
+
+@pytest.mark.parametrize("head", ["earliest", "latest"])
+@pytest.mark.parametrize("make_store", [LinearStore, lambda: open_store("sqlite:///:memory:")])
+def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
+    make_store: Callable[[], Store], monkeypatch: pytest.MonkeyPatch, head: Any
+) -> None:
+    monkeypatch.setattr(flow, "BATCH", 10)
+    documents = planted(90)
+
+    def filled() -> Store:
+        store = make_store()
+        store.set_up(DEFAULT)
+        write(store, *documents)
+        return store
+
+    store = filled()
+    report = Documents(store).group(head=head)
+    expected = links(store)
+    requests = -(-report.changed // 10)
+    assert requests >= 5
+    for after in range(requests):
+        for done in (False, True):
+            store = filled()
+            with pytest.raises(StoreUnavailable):
+                Documents(Breaking(store, after, done), deadline=0).group(head=head)
+            again = Documents(store).group(head=head)
+            assert links(store) == expected
+            assert again.changed == report.changed - min(10 * (after + done), report.changed)
+
+
+def test_broken_off_under_the_rule_kept_it_still_ends_with_a_head_for_each_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flow, "BATCH", 10)
+    store = LinearStore()
+    store.set_up(DEFAULT)
+    write(store, *planted(90))
+    with pytest.raises(StoreUnavailable):
+        Documents(Breaking(store, 2, True), deadline=0).group(head="kept")
+    Documents(store).group(head="kept")
+    found = links(store)
+    assert all(found[head][0] == head for head, _ in found.values())
+    assert Documents(store).group(head="kept").changed == 0
+
+
+@pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/a.db"
+    return f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
+
+
+@pytest.mark.slow
+def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
+    rng = random.Random(5)
+    words = [f"{a}{b}" for a in "春夏秋冬东西南北" for b in "风雨云雪花草树木"]
+    bases = [[rng.choice(words) for _ in range(60)] for _ in range(60)]
+    items = [
+        {"id": n, "text": "，".join([*base, *(["又及"] if rng.random() < 0.3 else [])]), "n": n}
+        for n, base in enumerate(rng.choice(bases) for _ in range(900))
+    ]
+    with Documents(address) as documents, Documents(address) as other:
+        documents.setup()
+        list(documents.ingest(items[:300]))
+        failures: list[BaseException] = []
+        finished = threading.Event()
+
+        def grouping() -> None:
+            try:
+                while not finished.is_set():
+                    other.group()
+            except BaseException as failure:
+                failures.append(failure)
+
+        thread = threading.Thread(target=grouping)
+        thread.start()
+        # Re-crawls too: some texts become others.
+        outcomes = list(documents.ingest([{**items[n], "text": items[n + 1]["text"]} for n in range(0, 300, 7)]))
+        outcomes += list(documents.ingest(items[300:], batch_size=40))
+        finished.set()
+        thread.join()
+        assert failures == []
+        assert {outcome.stored for outcome in outcomes} == {True}
+        store = open_store(address)
+        expected, before = right(store), links(store)
+        report = documents.group()
+        assert report.changed == sum(before[id] != expected[id] for id in expected)
+        assert links(store) == expected
+        assert documents.group().changed == 0
+        store.close()
+
+
+def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> None:
+    store = LinearStore(lagging=True)
+    store.set_up(DEFAULT)
+    write(store, entry("a", 0), entry("b", 1), entry("c", 2))
+
+    class Meanwhile(Breaking):
+        def perform(self, op: StoreCall) -> Any:
+            if op.method == "relink":
+                store.write((entry("b", 0xFFFF), entry("d", 0xFFFE)), 64)
+            return op.do()
+
+    report = Documents(Meanwhile(store, 0, False)).group()
+    assert (report.changed, report.conflicts) == (1, 1)
+    assert Documents(store).group().changed == 1
+    assert links(store) == right(store)

@@ -1,0 +1,478 @@
+"""The outcomes of an ingest are those of the reference implementation: it compares each document with all before it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
+from es_simhash.deciding import ingest as flow
+from es_simhash.deciding import memory as flow_confirm
+from es_simhash.deciding import original as flow_neighbours
+from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
+from es_simhash.ingest import run as client_runs
+from es_simhash.search.hamming import FingerprintIndex
+from es_simhash.similarity.measures import jaccard
+from tests.contract import LinearStore
+from tests.contract.watched import StoreCall, WatchedStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from es_simhash.contract import Row, Written
+
+
+# Words that jieba keeps whole; texts that share most of them are near.
+WORDS = (
+    "北京 上海 经济 增长 市场 投资 企业 发展 政府 改革 教育 医院 学校 火车 飞机 天气 暴雨 足球 比赛 电影".split()  # noqa: SIM905
+)
+
+
+def text(*numbers: int) -> str:
+    """A text of the vocabulary's words; many of them, so that one word more moves few bits."""
+    return "，".join(WORDS[number % len(WORDS)] * (1 + number // len(WORDS)) for number in numbers)
+
+
+LONG = range(16)
+texts = st.one_of(
+    st.sampled_from([text(*LONG), text(*LONG[:-1]), text(*LONG, 17), text(*LONG, 17, 18), text(*LONG[1:])]),
+    st.lists(st.integers(0, 39), min_size=0, max_size=8).map(lambda numbers: text(*numbers)),
+    st.sampled_from(["", "  ", "图集", "！！！", "图集 "]),
+)
+documents = st.lists(st.tuples(st.integers(0, 12), texts), max_size=14, unique_by=lambda document: document[0])
+removals = st.sets(st.integers(0, 12), min_size=1, max_size=4)
+confirms = st.none() | st.sampled_from([0.01, 0.6, 0.8, 0.9, 1.0])
+runs = st.lists(documents | documents | removals, min_size=1, max_size=5)
+
+
+class Plain:
+    """The reference implementation of ingest: one document after the other, each compared with all that are stored.
+
+    A document duplicates the nearest that has an earlier place in the order of writing, and whose text agrees. It keeps
+    its place when its text changes a little, and after each batch every link that no longer holds is made anew.
+    """
+
+    def __init__(self, max_distance: int, on_duplicate: str, confirm: float | None = None) -> None:
+        self.max_distance = max_distance
+        self.confirm = confirm
+        self.texts: dict[str, str] = {}
+        self.on_duplicate = on_duplicate
+        self.fingerprints: dict[str, Any] = {}
+        self.places: dict[str, int] = {}
+        self.originals: dict[str, str | None] = {}
+        self.writes = 0
+
+    def ingest(self, id: str, text: str) -> tuple[str, str | None, int | None]:
+        new = fingerprint(text)
+        before = self.fingerprints.get(id)
+        if before and before.digest == new.digest:
+            return "unchanged", None, None
+        self.writes += 1
+        place = self.places[id] if before and self.near(before, new) else self.writes
+        near = self.nearest(id, new, text, place)
+        if near and not before and self.on_duplicate == "skip":
+            return near
+        self.fingerprints[id], self.places[id], self.texts[id] = new, place, text
+        self.originals[id] = near[1] if near else None
+        outcome, original, distance = near or ("new", None, None)
+        return ("updated" if before else outcome), original, distance
+
+    def near(self, one: Any, other: Any) -> tuple[bool, int] | None:
+        if one.digest == other.digest and not one.blank:
+            return False, 0
+        distance = one.distance(other)
+        return (True, distance) if distance is not None and distance <= self.max_distance else None
+
+    def in_window(self, id: str, other: str) -> bool:
+        """Return whether the times of two documents allow that one duplicates the other."""
+        return True
+
+    def agree(self, one: str, other: str) -> bool:
+        return self.confirm is None or jaccard(one, other) >= self.confirm
+
+    def nearest(self, id: str, new: Any, text: str, place: int) -> tuple[str, str, int] | None:
+        found = [
+            (*near, self.places[other], other)
+            for other, theirs in self.fingerprints.items()
+            if other != id and self.places[other] < place and self.in_window(id, other)
+            if (near := self.near(new, theirs))
+            if self.agree(text, self.texts[other])
+        ]
+        if not found:
+            return None
+        not_exact, distance, _, original = min(found)
+        return "near_duplicate" if not_exact else "exact_duplicate", original, distance
+
+    def mend(self) -> None:
+        for id, original in self.originals.items():
+            ours = self.fingerprints[id]
+            if original is None:
+                continue
+            there = original in self.places and self.places[original] < self.places[id]
+            if (
+                there
+                and self.in_window(id, original)
+                and self.near(ours, self.fingerprints[original])
+                and self.agree(self.texts[id], self.texts[original])
+            ):
+                continue
+            near = self.nearest(id, ours, self.texts[id], self.places[id])
+            self.originals[id] = near[1] if near else None
+
+    def remove(self, *ids: str) -> None:
+        for id in ids:
+            for each in (self.fingerprints, self.places, self.originals, self.texts):
+                each.pop(id, None)
+        self.mend()
+
+    def links(self) -> dict[str, tuple[str, str | None]]:
+        """For each document its group, which is the end of its chain of originals, and what it duplicates."""
+        return {id: (self.head(id), original) for id, original in self.originals.items()}
+
+    def head(self, id: str) -> str:
+        original = self.originals[id]
+        return id if original is None else self.head(original)
+
+
+def played(
+    store: Any, runs: Sequence[Any], max_distance: int, on_duplicate: Any, batch_size: int, confirm: float | None = None
+) -> Any:
+    """Outcomes and links after some runs; a set of ids is a removal."""
+    found = []
+    with Documents(store) as documents:
+        documents.setup()
+        for run in runs:
+            if isinstance(run, set):
+                documents.remove(run, max_distance=max_distance, confirm=confirm)
+                continue
+            outcomes = documents.ingest(
+                [{"id": id, "text": text} for id, text in run],
+                max_distance=max_distance,
+                confirm=confirm,
+                on_duplicate=on_duplicate,
+                batch_size=batch_size,
+            )
+            found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
+        links = {row.id: (row.group, row.duplicate_of) for row in documents.export()}
+    return found, links
+
+
+def expected(reference: Plain, runs: Sequence[Any], batch_size: int) -> Any:
+    outcomes = []
+    for run in runs:
+        if isinstance(run, set):
+            reference.remove(*map(str, run))
+            continue
+        for start in range(0, len(run), batch_size):
+            outcomes += [reference.ingest(str(id), text) for id, text in run[start : start + batch_size]]
+            reference.mend()
+    return outcomes, reference.links()
+
+
+@pytest.mark.parametrize("window", [0, 3, 5_000])
+@pytest.mark.parametrize("make_store", [LinearStore, lambda: LinearStore(lagging=True), lambda: "sqlite:///:memory:"])
+@given(
+    runs=runs,
+    max_distance=st.integers(0, 7),
+    on_duplicate=st.sampled_from(["index", "skip"]),
+    size=st.integers(1, 9),
+    ahead=st.integers(0, 2),
+    confirm=confirms,
+    recent=st.sampled_from([0, 100, 300, 1_000_000]),
+    few=st.sampled_from([0, 1, 8]),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
+    make_store: Callable[[], Any],
+    window: int,
+    monkeypatch: pytest.MonkeyPatch,
+    runs: list[Any],
+    max_distance: int,
+    on_duplicate: str,
+    size: int,
+    ahead: int,
+    confirm: float | None,
+    recent: int,
+    few: int,
+) -> None:
+    monkeypatch.setattr(flow, "WINDOW", window)
+    monkeypatch.setattr(flow_confirm, "RECENT", recent)
+    monkeypatch.setattr(flow_neighbours, "NEAREST", few)
+    monkeypatch.setattr(flow_neighbours, "BATCH", few + 1)
+    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
+    wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
+    assert played(make_store(), runs, max_distance, on_duplicate, size, confirm) == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.elasticsearch
+def test_elasticsearch_gives_the_outcomes_of_the_reference(
+    elasticsearch_url: str, make_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @given(
+        runs=runs,
+        max_distance=st.integers(0, 7),
+        on_duplicate=st.sampled_from(["index", "skip"]),
+        size=st.integers(1, 9),
+        confirm=confirms,
+        window=st.sampled_from([2, 20_000]),
+    )
+    @settings(max_examples=12, deadline=None, derandomize=True)
+    def law(
+        runs: list[Any], max_distance: int, on_duplicate: str, size: int, confirm: float | None, window: int
+    ) -> None:
+        monkeypatch.setattr(flow, "WINDOW", window)
+        address = f"{elasticsearch_url}/{make_index()}"
+        with Documents(address) as documents:
+            documents.setup()
+        wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
+        assert played(address, runs, max_distance, on_duplicate, size, confirm) == wanted
+
+    law()
+
+
+NEAR = (text(*LONG), text(*LONG, 17))
+
+
+def test_the_texts_of_these_tests_are_near() -> None:
+    assert 0 < (fingerprint(NEAR[0]).distance(fingerprint(NEAR[1])) or 0) <= 7
+
+
+def ingest(documents: Documents, *texts: str, **options: Any) -> list[Any]:
+    return list(documents.ingest([{"id": n, "text": text} for n, text in enumerate(texts)], **options))
+
+
+@pytest.fixture
+def memory() -> Iterator[Documents]:
+    with Documents("sqlite:///:memory:") as documents:
+        yield documents
+
+
+def test_a_duplicate_is_stored_with_what_it_duplicates(memory: Documents) -> None:
+    ingest(memory, NEAR[0], NEAR[0], NEAR[1], max_distance=7)
+    rows = _rows(memory, "0", "1", "2")
+    assert [(row.duplicate_of, row.group) for row in rows] == [(None, "0"), ("0", "0"), ("0", "0")]
+
+
+def test_a_skipped_duplicate_is_not_stored(memory: Documents) -> None:
+    outcomes = ingest(memory, NEAR[0], NEAR[0], on_duplicate="skip")
+    assert [(o.outcome, o.stored) for o in outcomes] == [("new", True), ("exact_duplicate", False)]
+    assert _rows(memory, "1") == []
+
+
+def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> None:
+    seen: list[Any] = []
+    items = [{"id": n, "text": text} for n, text in enumerate([NEAR[0], "图集", NEAR[0], "另外一篇"])]
+    with pytest.raises(DuplicateFound, match=r"document 3: '2' is a duplicate of '0' at a distance of 0 bits"):
+        seen.extend((outcome.id, outcome.stored) for outcome in memory.ingest(items, on_duplicate="fail"))
+    assert seen == [("0", True), ("1", True), ("2", False)]
+    assert [row.id for row in _rows(memory, "0", "1", "2", "3")] == ["0", "1"]
+
+
+def test_an_update_is_written_even_if_it_duplicates(memory: Documents) -> None:
+    ingest(memory, NEAR[0], "完全 不同 文章 关于 天气 预报")
+    outcomes = list(memory.ingest([{"id": 1, "text": NEAR[0]}], on_duplicate="fail"))
+    assert [(o.outcome, o.duplicate_of, o.stored) for o in outcomes] == [("updated", "0", True)]
+
+
+def test_an_unchanged_document_costs_no_write() -> None:
+    store = Counting()
+    documents = Documents(store)
+    ingest(documents, *NEAR)
+    before = store.writes
+    assert [o.outcome for o in ingest(documents, *NEAR)] == ["unchanged"] * 2
+    assert store.writes == before
+
+
+def test_blank_texts_are_nobodys_copies(memory: Documents) -> None:
+    assert [o.outcome for o in ingest(memory, "", " ", "\u200b")] == ["new"] * 3
+
+
+def test_a_short_text_is_found_only_as_an_exact_copy(memory: Documents) -> None:
+    outcomes = ingest(memory, "图集", "图集", "图集。", max_distance=7)
+    assert [(o.outcome, o.fingerprinted) for o in outcomes] == [
+        ("new", False),
+        ("exact_duplicate", False),
+        ("new", False),
+    ]
+
+
+def test_what_the_store_refuses_has_failed_and_the_others_are_stored() -> None:
+    outcomes = ingest(Documents(Refusing("1")), NEAR[0], "不相干 文章 关于 电影 学校", "又一篇 文章 关于 飞机 火车")
+    assert [(o.outcome, o.stored, o.reason) for o in outcomes] == [
+        ("new", True, None),
+        ("failed", False, "document 2: too wide"),
+        ("new", True, None),
+    ]
+
+
+@given(
+    documents=documents,
+    refused=st.sets(st.integers(0, 12), max_size=3),
+    on_duplicate=st.sampled_from(["index", "skip"]),
+)
+@settings(deadline=None)
+def test_nothing_duplicates_what_the_store_refused(
+    documents: list[tuple[int, str]], refused: set[int], on_duplicate: Any
+) -> None:
+    store = Refusing(*map(str, refused))
+    client = Documents(store)
+    items = [{"id": id, "text": text} for id, text in documents]
+    outcomes = {o.id: o for o in client.ingest(items, max_distance=7, on_duplicate=on_duplicate)}
+    failed = {id for id, outcome in outcomes.items() if outcome.outcome == "failed"}
+    for id, outcome in outcomes.items():
+        assert outcome.duplicate_of is None or outcomes[outcome.duplicate_of].stored, (id, outcome)
+        assert (outcome.outcome == "failed") <= (id in set(map(str, refused)))
+        row = store.fetch((str(id),)).get(str(id))
+        assert outcome.stored == (row is not None)
+        if row:
+            assert row.duplicate_of == outcome.duplicate_of
+            assert row.group not in failed
+
+
+def test_a_run_goes_on_after_a_duplicate_of_what_the_store_refused() -> None:
+    outcomes = ingest(Documents(Refusing("0")), NEAR[0], NEAR[0], "不相干 文章 关于 电影 学校", on_duplicate="fail")
+    assert [o.outcome for o in outcomes] == ["failed", "new", "new"]
+
+
+def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path, memory: Documents) -> None:
+    async def source() -> Any:
+        for n, words in enumerate([NEAR[0], NEAR[1], NEAR[0]]):
+            yield {"id": n, "text": words}
+
+    async def main() -> list[Any]:
+        async with AsyncDocuments(f"sqlite:///{tmp_path}/a.db") as documents:
+            return [outcome async for outcome in documents.ingest(source(), max_distance=7)]
+
+    assert asyncio.run(main()) == ingest(memory, NEAR[0], NEAR[1], NEAR[0], max_distance=7)
+
+
+def test_another_scheme_is_refused_with_both_versions_named(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path}/a.db"
+    with Documents(address) as ours:
+        ours.setup()
+    other = Scheme(weights="tf")
+    with Documents(address, scheme=other) as theirs:
+        for verb in (theirs.setup, lambda: theirs.similar("x"), lambda: ingest(theirs, "x")):
+            with pytest.raises(SchemeMismatch) as caught:
+                verb()
+            assert Scheme().version in str(caught.value)
+            assert other.version in str(caught.value)
+
+
+def test_a_question_to_a_store_that_is_not_set_up_is_an_error_and_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(NotSetUp, match="init"):
+        Documents(f"sqlite:///{tmp_path}/a.db").similar("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("wrong", [-1, 16, 2.5, True, "3"])
+def test_a_distance_that_no_scheme_allows_raises_at_the_call(memory: Documents, wrong: Any) -> None:
+    with pytest.raises(InputError, match="use 0 to 15 at 128 bits"):
+        memory.ingest([], max_distance=wrong)
+
+
+def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stored(memory: Documents) -> None:
+    outcomes = memory.ingest([{"id": 1, "text": "x"}], max_distance=8)
+    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+        next(outcomes)
+    assert memory._store.describe() is None
+
+
+def test_a_distance_that_the_known_scheme_does_not_allow_raises_at_the_call() -> None:
+    documents = Documents(LinearStore(), scheme=Scheme())
+    with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
+        documents.ingest([], max_distance=8)
+
+
+def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
+    with pytest.raises(InputError, match="index, skip, fail"):
+        memory.ingest([], on_duplicate="drop")  # type: ignore[arg-type]
+
+
+class Counting(WatchedStore):
+    """Counts the documents written."""
+
+    def __init__(self) -> None:
+        super().__init__(LinearStore())
+        self.writes = 0
+
+    def perform(self, op: StoreCall) -> Any:
+        self.writes += len(op.entries) if op.method == "write" else 0
+        return super().perform(op)
+
+
+class Refusing(WatchedStore):
+    """Takes all documents but some."""
+
+    def __init__(self, *ids: str, lagging: bool = False) -> None:
+        super().__init__(LinearStore(lagging=lagging))
+        self.refused = ids
+
+    def perform(self, op: StoreCall) -> Any:
+        if op.method != "write":
+            return super().perform(op)
+        taken = tuple(entry for entry in op.entries if entry.row.id not in self.refused)
+        written: Written = self.watched.write(taken, op.bits)
+        return replace(written, refused={each.row.id: "too wide" for each in op.entries if each not in taken})
+
+
+def _rows(documents: Documents, *ids: str) -> list[Row]:
+    rows = documents.store.fetch(ids)
+    return [rows[id] for id in ids if id in rows]
+
+
+def test_every_error_has_one_root() -> None:
+    assert issubclass(DuplicateFound, SimhashError)
+
+
+def test_after_a_slight_edit_of_the_original_the_links_run_in_no_circle(memory: Documents) -> None:
+    ingest(memory, NEAR[0], NEAR[1], max_distance=7)
+    outcomes = list(memory.ingest([{"id": 0, "text": NEAR[0] + "！又及"}], max_distance=7))
+    assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("updated", None)]
+    rows = _rows(memory, "0", "1")
+    assert [(row.id, row.duplicate_of, row.group) for row in rows] == [("0", None, "0"), ("1", "0", "0")]
+
+
+@pytest.mark.parametrize("wrong", ["12", [""], [None], [True]])
+def test_ids_that_can_be_none_are_refused_and_nothing_is_removed(memory: Documents, wrong: Any) -> None:
+    ingest(memory, "图集", "另一图集")
+    with pytest.raises(InputError, match=r"use a string|put it in a list"):
+        memory.remove(wrong)
+    assert len(_rows(memory, "0", "1")) == 2
+
+
+def test_a_text_is_not_taken_for_a_list_of_texts(memory: Documents) -> None:
+    ingest(memory, "图集")
+    with pytest.raises(InputError, match="put it in a list"):
+        memory.similar_many("图集")
+
+
+def test_what_was_removed_is_no_original_of_a_later_document() -> None:
+    for store in (LinearStore(lagging=True), LinearStore()):
+        documents = Documents(store)
+        ingest(documents, NEAR[0])
+        assert documents.remove(["0"]) == {"0"}
+        (outcome,) = documents.ingest([{"id": "b", "text": NEAR[0]}], on_duplicate="skip")
+        assert (outcome.outcome, outcome.stored) == ("new", True)
+
+
+def test_very_many_copies_are_compared_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def counted(fingerprints: Sequence[int | None], bits: int) -> FingerprintIndex:
+        compared.append(len(fingerprints))
+        return FingerprintIndex(fingerprints, bits)
+
+    monkeypatch.setattr(flow_neighbours, "FingerprintIndex", counted)
+    client = Documents(LinearStore(lagging=True))
+    outcomes = ingest(client, *[text(1, 2)] * 400, batch_size=20)
+    assert [outcome.outcome for outcome in outcomes] == ["new"] + ["exact_duplicate"] * 399
+    assert {outcome.duplicate_of for outcome in outcomes[1:]} == {outcomes[0].id}
+    assert max(compared) == 21

@@ -1,0 +1,177 @@
+"""With a filter only documents that match it become originals: stored ones, those of the run, those of the batch.
+
+The reference implementation compares each document with all others. A link that exists holds as without a filter: while
+its original exists, was written earlier, and is near.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from es_simhash import Documents
+from es_simhash.deciding import ingest as flow
+from es_simhash.errors import InputError
+from es_simhash.ingest import run as client_runs
+from tests.contract import LinearStore
+from tests.deciding.test_ingest import LONG, Plain, Refusing, text, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+CLAUSE = {"bool": {"filter": [{"term": {"lang": "zh"}}], "must_not": {"ids": {"values": ["12"]}}}}
+
+documents = st.lists(
+    st.tuples(st.integers(0, 12), texts, st.sampled_from(["zh", "zh", "en", None])),
+    max_size=14,
+    unique_by=lambda document: document[0],
+)
+runs = st.lists(documents, min_size=1, max_size=4)
+
+
+class Choosy(Plain):
+    """The reference implementation, in which only some documents can become originals."""
+
+    inside: dict[str, bool]
+
+    def __init__(self, max_distance: int, on_duplicate: str) -> None:
+        super().__init__(max_distance, on_duplicate)
+        self.inside = {}
+
+    def take(self, id: str, text: str, lang: str | None) -> tuple[str, str | None, int | None]:
+        outcome = self.ingest(id, text)
+        if outcome[0] != "unchanged" and id in self.fingerprints:  # else nothing was written
+            self.inside[id] = lang == "zh" and id != "12"
+        return outcome
+
+    def nearest(self, id: str, new: Any, text: str, place: int) -> tuple[str, str, int] | None:
+        everything = self.fingerprints
+        self.fingerprints = {other: each for other, each in everything.items() if self.inside.get(other)}
+        try:
+            return super().nearest(id, new, text, place)
+        finally:
+            self.fingerprints = everything
+
+
+def played(store: Any, runs: Sequence[Any], batch_size: int, **options: Any) -> Any:
+    found = []
+    with Documents(store) as client:
+        client.setup()
+        for run in runs:
+            items = [{"id": id, "text": text, **({"lang": lang} if lang else {})} for id, text, lang in run]
+            outcomes = client.ingest(items, filter=CLAUSE, batch_size=batch_size, **options)
+            found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
+        return found, {row.id: (row.group, row.duplicate_of) for row in client.export()}
+
+
+def expected(reference: Choosy, runs: Sequence[Any], batch_size: int) -> Any:
+    outcomes = []
+    for run in runs:
+        for start in range(0, len(run), batch_size):
+            outcomes += [reference.take(str(id), text, lang) for id, text, lang in run[start : start + batch_size]]
+            reference.mend()
+    return outcomes, reference.links()
+
+
+@pytest.mark.parametrize("window", [3, 5_000])
+@pytest.mark.parametrize("make_store", [LinearStore, lambda: LinearStore(lagging=True), lambda: "sqlite:///:memory:"])
+@given(
+    runs=runs,
+    max_distance=st.integers(0, 7),
+    on_duplicate=st.sampled_from(["index", "skip"]),
+    size=st.integers(1, 9),
+    ahead=st.integers(0, 2),
+)
+# The first copy is replaced before the second one, which is replaced after its turn as an original.
+@example(
+    runs=[
+        [(0, text(*LONG), "zh"), (2, "图集", "zh"), (1, "图集", "zh")],
+        [(2, text(*LONG), "zh"), (0, "图集", "zh"), (1, text(*LONG), "zh")],
+    ],
+    max_distance=0,
+    on_duplicate="index",
+    size=3,
+    ahead=0,
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_only_what_matches_the_filter_is_an_original(
+    make_store: Callable[[], Any],
+    window: int,
+    monkeypatch: pytest.MonkeyPatch,
+    runs: list[Any],
+    max_distance: int,
+    on_duplicate: str,
+    size: int,
+    ahead: int,
+) -> None:
+    monkeypatch.setattr(flow, "WINDOW", window)
+    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
+    wanted = expected(Choosy(max_distance, on_duplicate), runs, size)
+    assert played(make_store(), runs, size, max_distance=max_distance, on_duplicate=on_duplicate) == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.elasticsearch
+def test_elasticsearch_finds_only_what_matches_the_filter(
+    elasticsearch_url: str, make_index: Callable[[], str]
+) -> None:
+    @given(
+        runs=runs,
+        max_distance=st.integers(0, 7),
+        on_duplicate=st.sampled_from(["index", "skip"]),
+        size=st.integers(1, 9),
+    )
+    @settings(max_examples=6, deadline=None, derandomize=True)
+    def law(runs: list[Any], max_distance: int, on_duplicate: str, size: int) -> None:
+        address = f"{elasticsearch_url}/{make_index()}"
+        wanted = expected(Choosy(max_distance, on_duplicate), runs, size)
+        assert played(address, runs, size, max_distance=max_distance, on_duplicate=on_duplicate) == wanted
+
+    law()
+
+
+LAGGING = [LinearStore, lambda: LinearStore(lagging=True)]
+
+
+def ingest(client: Documents, *documents: tuple[str, str, str], **options: Any) -> list[tuple[str, str | None]]:
+    items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
+    return [(o.outcome, o.duplicate_of) for o in client.ingest(items, filter=CLAUSE, **options)]
+
+
+@pytest.mark.parametrize("make_store", LAGGING)
+def test_a_document_that_is_only_linked_anew_does_not_become_an_original(make_store: Callable[[], Any]) -> None:
+    client = Documents(make_store())
+    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG), "en"))
+    # The first batch takes the text of b's original away, the second brings a copy of b.
+    outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
+    assert outcomes == [("updated", None), ("new", None)]
+
+
+@pytest.mark.parametrize("make_store", LAGGING)
+def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Callable[[], Any]) -> None:
+    client = Documents(make_store())
+    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), max_distance=7)
+    items = [("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG, 17), "zh")]
+    assert ingest(client, *items, batch_size=1, max_distance=7) == [("updated", None), ("exact_duplicate", "b")]
+    assert {row.id: row.group for row in client.export()} == {"a": "a", "b": "b", "c": "b"}
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
+    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
+    store = Refusing(lagging=True)
+    client = Documents(store)
+    ingest(client, ("a", text(*LONG), "zh"))
+    store.refused = ("a",)
+    outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
+    assert outcomes == [("failed", None), ("exact_duplicate", "a")]
+
+
+@pytest.mark.parametrize("clause", [{"match": {"text": "x"}}, {"term": {}}, {"range": {"n": {"over": 1}}}, {}])
+def test_a_clause_that_cannot_be_judged_is_refused_before_anything_is_stored(clause: Any) -> None:
+    with Documents("sqlite:///:memory:") as client, pytest.raises(InputError, match="filter"):
+        client.ingest([{"id": 1, "text": "x"}], filter=clause)

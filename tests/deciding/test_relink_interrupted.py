@@ -1,0 +1,83 @@
+"""Links are written the farthest first, so after a crash between two writes the next run finds what is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from es_simhash.errors import StoreError
+from es_simhash.fingerprinting.scheme import DEFAULT
+from es_simhash.stores.address import open_store
+from tests.contract import LinearStore
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.deciding.test_recrawl import OTHER
+from tests.deciding.test_remove import entry, found, linked_anew, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from es_simhash.contract import Store
+
+# Each fingerprint is 3 bits from the next and 6 from the one after: a chain of links in one group.
+CHAIN = linked_anew([entry(f"id{n}", (1 << (3 * n)) - 1) for n in range(7)])
+CUT = "id2"
+LEFT = {"id3": ("id3", None), **{f"id{n}": ("id3", f"id{n - 1}") for n in range(4, 7)}}
+"""The links of the documents after CUT, when CUT is no original any more."""
+
+
+class Crashing(WatchedStore):
+    """A store whose program crashes when it changes links for the n-th time, before it is done or after."""
+
+    def __init__(self, store: Store, number: int, *, done: bool) -> None:
+        super().__init__(store)
+        self._left, self._done = number, done
+
+    def perform(self, request: StoreCall) -> Any:
+        if request.method != "relink":
+            return super().perform(request)
+        self._left -= 1
+        if self._left:
+            return super().perform(request)
+        if self._done:
+            super().perform(request)
+        raise StoreError("it crashed")
+
+    def close(self) -> None: ...
+
+
+def remove(store: Store, checkpoint: str) -> None:
+    Documents(store, deadline=0).remove([CUT])
+
+
+def ingest(store: Store, checkpoint: str) -> None:
+    list(Documents(store, deadline=0).ingest([{"id": CUT, "text": OTHER}], checkpoint=checkpoint))
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+@pytest.mark.parametrize("verb", [remove, ingest])
+@pytest.mark.parametrize(
+    "make_store", [LinearStore, lambda: LinearStore(lagging=True), lambda: open_store("sqlite:///:memory:")]
+)
+def test_after_a_crash_between_two_writes_of_links_the_next_run_changes_the_rest(
+    make_store: Callable[[], Store],
+    verb: Callable[[Store, str], None],
+    number: int,
+    done: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("es_simhash.deciding.relink.BATCH", 1)
+    store = make_store()
+    store.set_up(DEFAULT)
+    write(store, *CHAIN)
+    assert {group for group, _ in found(store).values()} == {"id0"}
+    with pytest.raises(StoreError, match="it crashed"):
+        verb(Crashing(store, number, done=done), str(tmp_path / "checkpoint"))
+    verb(store, str(tmp_path / "checkpoint"))
+    links = found(store)
+    assert {id: links[id] for id in LEFT} == LEFT
+    assert (CUT in links) is (verb is ingest)

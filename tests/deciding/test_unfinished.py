@@ -1,0 +1,121 @@
+"""A verb that cannot finish says what it did, what is left, and how to go on. The same call then completes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents, SeenItems
+from es_simhash.errors import StoreUnavailable
+from es_simhash.stores.address import open_store
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.faults import MAX_DISTANCE, contents_of, news
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+NEWS = news()
+
+
+class Away(WatchedStore):
+    """A store that is away from the n-th call of one method on, until it is told to come back."""
+
+    def __init__(self) -> None:
+        super().__init__(open_store("sqlite:///:memory:"))
+        self.name = "away"
+        self.kind: str | None = None
+        self.left = 0
+
+    def perform(self, request: StoreCall) -> Any:
+        if request.method == self.kind:
+            self.left -= 1
+            if self.left < 0:
+                raise StoreUnavailable("it is away")
+        return super().perform(request)
+
+
+VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
+    "group": (
+        "relink",
+        lambda documents: documents.group(max_distance=MAX_DISTANCE),
+        "the links of 4 documents were written, and those of {left} were not: group again",
+    ),
+    "remove": (
+        "remove",
+        lambda documents: documents.remove([str(number) for number in range(10)], max_distance=MAX_DISTANCE),
+        "4 of 10 documents removed so far: remove all of them again",
+    ),
+    "remove_matching": (
+        "remove",
+        lambda documents: documents.remove_matching({"exists": {"field": "text"}}, max_distance=MAX_DISTANCE),
+        "4 documents removed so far: remove the others again",
+    ),
+    "backfill": (
+        "annotate",
+        lambda documents: list(documents.backfill("text", again=True, max_distance=0, batch_size=4)),
+        "backfill again, for the documents that are left",
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same_call(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("es_simhash.deciding.group.BATCH", 4)
+    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 4)
+    kind, call, report = VERBS[verb]
+    store = Away()
+    documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
+    for each in (documents, calm):
+        each.setup()
+        list(each.ingest(NEWS, max_distance=0))
+    if verb == "backfill":
+        documents.setup(keys=["shingles"])  # so that a backfill writes every document
+    store.kind, store.left = kind, 1
+    before = contents_of(documents)
+    call(calm)
+    after = contents_of(calm)
+    with pytest.raises(StoreUnavailable, match="it is away; ") as raised:
+        call(documents)
+    changed = sum(before[id] != row for id, row in after.items() if id in before)
+    assert str(raised.value) == f"it is away; {report.format(left=changed - 4)}"
+    assert raised.value.retryable
+    store.kind = None
+    call(documents)
+    assert contents_of(documents) == after
+
+
+def test_an_export_that_breaks_off_says_how_much_there_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Away()
+    documents = Documents(store, deadline=0)
+    documents.setup()
+    list(documents.ingest(NEWS))
+    store.kind = "scan"
+    with pytest.raises(StoreUnavailable, match="it is away; 0 documents exported, others are missing"):
+        list(documents.export())
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: bool) -> None:
+    store = Away()
+    documents = Documents(store, deadline=0)
+    documents.setup()
+    store.kind, store.left = "write", 1
+    checkpoint = str(tmp_path / "state") if resume else None
+    how = "the same call continues from its checkpoint" if resume else "nothing more was read"
+    with pytest.raises(StoreUnavailable, match=f"it is away; {how}"):
+        list(documents.ingest(NEWS, batch_size=5, checkpoint=checkpoint))
+
+
+def test_a_rotation_of_all_users_says_from_when_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.seen.changes.USERS", 2)
+    store = Away()
+    seen = SeenItems(store, deadline=0)
+    seen.setup()
+    seen.add_many({f"user-{number}": ["a"] for number in range(5)})
+    store.kind = "list_users"
+    with pytest.raises(StoreUnavailable, match="it is away; 0 users rotated so far: rotate the others with before=7"):
+        seen.rotate(before=7)
