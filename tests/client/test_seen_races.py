@@ -24,6 +24,7 @@ from es_simhash.contract import Changed
 from es_simhash.errors import (
     ConflictError,
 )
+from es_simhash.seen import changes
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
 from tests.contract.linear import LinearStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,18 +11,20 @@ from es_simhash.contract import Scan
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 class Busy(WatchedStore):
-    """Answers every third call only."""
-
-    calls = 0
+    """Answers every third request only."""
 
     def __init__(self) -> None:
         super().__init__(LinearStore())
+        self.requests = 0
 
     def perform(self, call: StoreCall) -> Any:
-        self.calls += 1
-        if self.calls % 3:
+        self.requests += 1
+        if self.requests % 3:
             raise StoreUnavailable("the store is busy")
         return super().perform(call)
 
@@ -36,10 +38,11 @@ def test_a_request_is_retried_until_the_deadline_as_those_of_a_method() -> None:
         documents.store.count(Scan())
 
 
-def test_it_has_the_name_of_the_store_and_the_client_closes_it() -> None:
-    with Documents("sqlite:///:memory:") as documents:
+def test_it_has_the_name_of_the_store_and_documents_go_on_after_it_was_closed(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
         documents.setup()
         store = documents.store
         assert (store.name, store.embedded) == (documents.name, True)
         store.close()
-        assert store.perform(Count(Scan())) == 0
+        assert store.count(Scan()) == 0
+        assert documents.add({"id": "a", "text": "市气象台今晨发布暴雨橙色预警"}).stored
