@@ -137,8 +137,8 @@ class Portal:
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads is {threads!r}: use a whole number from 1")
         self._free = threads
-        """Threads that may be started; negative while calls have their input again and run beside those that they let
-        run meanwhile."""
+        """Threads that may be started. It is negative while more calls run than allowed, because some had lent their
+        threads and have their input now."""
         self._lock = threading.Lock()
         self._queue: deque[Callable[[], None]] = deque()
         self._started: set[Future[Any]] = set()

@@ -24,6 +24,7 @@ from es_simhash.contract import Changed
 from es_simhash.errors import (
     ConflictError,
 )
+from es_simhash.seen import changes
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
 from tests.contract.linear import LinearStore
@@ -177,7 +178,7 @@ def test_each_wait_between_two_attempts_is_of_a_random_length(monkeypatch: pytes
 
         monkeypatch.setattr(retries, "pause", pause)
         with pytest.raises(EnoughError):
-            verbs.add(Conflicting(LinearStore()), SeenConfig(), {"ann": ["a"]}, 1, 60)
+            changes.add(Conflicting(LinearStore()), SeenConfig(), {"ann": ["a"]}, 1, 60)
         return found
 
     one, other = waits(), waits()
@@ -247,7 +248,7 @@ def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
 ) -> None:
     turns = Turns()
     turns.hold()
-    for module in (retries, verbs):
+    for module in (retries, changes):
         clock = SimpleNamespace(monotonic=lambda: turns.now, sleep=turns.wait)
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(retries, "random", random.Random(seed))
@@ -255,7 +256,7 @@ def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
 
     def write(number: int) -> list[tuple[Any, Any]]:
         try:
-            reports = [verbs.add(store, config, {"ann": [f"{number}-{n}"]}, 1, 30) for n in range(EACH)]
+            reports = [changes.add(store, config, {"ann": [f"{number}-{n}"]}, 1, 30) for n in range(EACH)]
         finally:
             turns.end()
         return [(report.results, report.failed) for report in reports]
