@@ -18,7 +18,7 @@ from es_simhash.stores.elasticsearch.search import MAX_CANDIDATES
 
 ROOT = Path(__file__).parents[1]
 POLICY = (ROOT / "SECURITY.md").read_text()
-_CALLS = {"Call", "index.call", "replace(index, index=name).call", "replace(index, index=each).call"}
+_CALLS = {"Request", "index.request", "replace(index, index=name).request", "replace(index, index=each).request"}
 BULK_OPERATIONS = {"index", "create", "update", "delete"}
 
 

@@ -9,24 +9,24 @@ from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
 from es_simhash.stores.elasticsearch.index import Index
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.index import Call
+    from es_simhash.stores.elasticsearch.index import Request
 
 SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 
 
 class Answers:
-    """A client that answers each Call with the next of some responses. A response that is an error is raised.
+    """A client that answers each Request with the next of some responses. A response that is an error is raised.
 
     :param last_again: the last response answers all further Calls too.
     """
 
     def __init__(self, *responses: Any, last_again: bool = False) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[Request] = []
         self.responses = list(responses)
         self._last_again = last_again
 
-    def answer(self, call: Call) -> Any:
-        """Keep a Call, and return the body of its response."""
+    def answer(self, call: Request) -> Any:
+        """Keep a Request, and return the body of its response."""
         self.calls.append(call)
         response = self.responses[0] if self._last_again and len(self.responses) == 1 else self.responses.pop(0)
         if isinstance(response, Exception):
