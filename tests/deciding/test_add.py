@@ -185,7 +185,7 @@ def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_reque
 
         def perform(self, request: StoreCall) -> Any:
             if request.method == "fetch" and not self.performed["fetch"]:
-                time.sleep(0.2)
+                time.sleep(1)
             return super().perform(request)
 
     store = SlowAtFirst()
