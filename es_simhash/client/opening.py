@@ -214,7 +214,7 @@ def check_scheme(
     if stored is not None:
         return
     if not set_up_if_missing:
-        raise (explain_not_set_up(store, name))
+        raise explain_not_set_up(store, name)
     store.set_up(scheme, keys)
 
 
