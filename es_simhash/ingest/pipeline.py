@@ -78,7 +78,7 @@ class Pipeline:
     :param workers: make Documents of lines.
     :param read_ahead: batches that are fingerprinted ahead, beside the one that is looked up. With 0 each batch is
         written, and its outcomes are returned, before the next is read.
-    :param check: is called before each batch is written, and may raise.
+    :param check: is called before each batch is looked up, and before it is written. It may raise.
     :param checkpoint: where to resume, and where to record progress.
     """
 
@@ -163,6 +163,7 @@ class Pipeline:
         self._fill()
         if not self._reading:
             return
+        self._check()
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
         started = self._start(self._ingest.prepare_look_up(items, unwritten))

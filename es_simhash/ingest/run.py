@@ -88,7 +88,8 @@ def ingest(
 
     :param keys: those of the store.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
-    :param check: is called before each batch is written. It raises if the store is not what it was at the start.
+    :param check: is called before each batch is looked up, and before it is written. It raises if the store is not what
+        it was at the start.
     """
     rule = resolve(options.rule, fingerprinter, keys)
     operation = Ingest(store, rule, options.on_duplicate, options.filter, deadline)

@@ -19,9 +19,6 @@ from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
