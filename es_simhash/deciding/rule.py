@@ -149,7 +149,7 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
     by_keys = SHINGLES in keys.kinds and keys.complete
     texts = None
     if rule.confirm is not None:
-        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, by_keys, rule.numbers_agree), rule.text_fields)
+        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, rule.numbers_agree), rule.text_fields)
     max_distance = rule.bits_allowed(scheme)
     return ResolvedRule(
         max_distance,

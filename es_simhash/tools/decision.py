@@ -24,10 +24,7 @@ def decision_json(decision: TextDecision) -> dict[str, Any]:
 
 def texts_line(decision: TextDecision, rule: DuplicateRule) -> str:
     """Return the similarity of the texts, and the similarity that the rule needs."""
-    line = f"{decision.similarity:.4f} {rule.measure} similarity"
-    if decision.similarity_with_keys != decision.similarity:
-        line += f", with keys {decision.similarity_with_keys:.4f} levenshtein (short text)"
-    return f"{line}; {rule.confirm:g} needed"
+    return f"{decision.similarity:.4f} {rule.measure} similarity; {rule.confirm:g} needed"
 
 
 def numbers_line(decision: TextDecision) -> str:

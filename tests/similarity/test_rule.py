@@ -53,7 +53,7 @@ def test_its_fields_are_keywords_only() -> None:
         ({"confirm": True}, "confirm is True: use a similarity from 0 to 1"),
         ({"confirm": "0.8"}, "confirm is '0.8': use a similarity from 0 to 1"),
         ({"measure": "cosine"}, "measure='cosine' compares texts: set confirm too, such as confirm=0.8"),
-        ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),
+        ({"measure": "dice"}, "'dice': use one of either, jaccard, containment, cosine, levenshtein"),
         ({"within": 7}, "within is 7: use a timedelta from 0 to 36500 days"),
         ({"within": timedelta(days=-1), "time_field": "date"}, "use a timedelta from 0 to 36500 days"),
         ({"within": timedelta(days=36_501), "time_field": "date"}, "use a timedelta from 0 to 36500 days"),

@@ -41,6 +41,6 @@ def pair_rule(rule: DuplicateRule, fingerprinter: Fingerprinter, *, keys: bool) 
     scheme = fingerprinter.scheme
     confirm = None
     if rule.confirm is not None:
-        confirm = Confirm(rule.confirm, rule.measure, fingerprinter, keys, rule.numbers_agree)
+        confirm = Confirm(rule.confirm, rule.measure, fingerprinter, rule.numbers_agree)
     limited = rule.max_distance is not None
     return PairRule(rule.bits_allowed(scheme), scheme.bits, scheme.blank_digest, confirm, keys, limited)
