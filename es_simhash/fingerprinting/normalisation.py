@@ -180,7 +180,8 @@ def compared_characters(normalised: str) -> str:
 
 def without_links(normalised: str) -> str:
     """Return a normalised text with a space in place of each link: an address that starts with http://, https:// or
-    www."""
+    www.
+    """
     return _LINK.sub(" ", normalised)
 
 

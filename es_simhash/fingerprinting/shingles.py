@@ -33,7 +33,10 @@ class Widths(NamedTuple):
     other: int
 
 
-def shingle_numbers(words: str, widths: Widths = Widths(SHINGLE, SHINGLE)) -> NDArray[np.uint64]:
+ALIKE = Widths(SHINGLE, SHINGLE)
+
+
+def shingle_numbers(words: str, widths: Widths = ALIKE) -> NDArray[np.uint64]:
     """Return a number of 64 bits for each shingle of a text, in their order.
 
     A shingle starts at each character behind which the text is long enough for it. The same shingle has the same number

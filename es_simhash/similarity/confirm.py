@@ -30,8 +30,23 @@ if TYPE_CHECKING:
     from es_simhash.similarity.measures import Measure
 
 MOST_TEXTS = 20
-"""The largest number of texts that are compared with a document: of the documents that share the most and rarest keys,
-or that are nearest."""
+"""The number of texts that are compared with a long document: of the documents that share the most and rarest keys, or
+that are nearest."""
+_CHARACTERS = 20_000
+_MOST_OF_SHORT = 1_000
+
+
+def most_texts(length: int | None) -> int:
+    """Return how many texts are compared with a document.
+
+    Work is limited, and not the number of texts: a title takes 2 µs, and very many titles resemble each other.
+
+    >>> most_texts(None), most_texts(5_000), most_texts(100), most_texts(40), most_texts(12)
+    (20, 20, 200, 500, 1000)
+
+    :param length: word characters of its text; None if they are not known.
+    """
+    return MOST_TEXTS if not length else min(_MOST_OF_SHORT, max(MOST_TEXTS, _CHARACTERS // length))
 
 
 def check_similarity(confirm: object) -> None:

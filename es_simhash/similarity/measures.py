@@ -82,8 +82,8 @@ def check_measure(measure: str) -> None:
 def shingles(normalised: str, width: int = SHINGLE) -> set[str]:
     """Return the shingles of a normalised text: every run of ``width`` of its word characters.
 
-    Links, punctuation, white space, symbols and emoji are left out first. If ``width`` word characters or fewer are left, they
-    are the only shingle. A text without word characters has no shingles.
+    Links, punctuation, white space, symbols and emoji are left out first. If ``width`` word characters or fewer are
+    left, they are the only shingle. A text without word characters has no shingles.
 
     >>> sorted(shingles("新桥, 通车了!"))
     ['新桥通车了']

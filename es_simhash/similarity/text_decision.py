@@ -6,13 +6,13 @@ many texts it compares with one document. Two texts alone do not show that limit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from es_simhash.errors import InputError
 from es_simhash.search import minhash
 from es_simhash.search.keys import KeyIndex, key_queries
-from es_simhash.similarity.confirm import Confirm, have_agreeing_numbers
+from es_simhash.similarity.confirm import have_agreeing_numbers
 
 if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -45,7 +45,7 @@ class SharedKeys:
 
 @dataclass(frozen=True)
 class TextDecision:
-    """What texts and keys say about two texts, a and b, under a rule with ``confirm``.
+    """What texts and keys say about two texts, a and b, under a rule by which texts decide.
 
     :param similarity: by the measure of the rule.
     :param lengths: the number of word characters of a and of b.
@@ -77,16 +77,17 @@ def decide(a: TextFeatures, b: TextFeatures, rule: DuplicateRule, fingerprinter:
 
     :param a: of a text that is stored.
     :param b: of a text that is looked up, such as a new document.
-    :raises InputError: if the rule has no ``confirm``.
+    :raises InputError: if the rule does not compare texts.
     """
-    if rule.confirm is None:
-        raise InputError("the rule does not compare texts: set confirm, such as confirm=0.8")
-    similarity = Confirm(0.0, rule.measure, fingerprinter).similarity(a, b)  # 0: it is returned as it is
-    agree = have_agreeing_numbers(a, b, rule.measure)
-    accepted = agree or not rule.numbers_agree
-    keys = tuple(_shared_keys(query, a.keys) for query in key_queries(b.keys, rule.confirm))
+    comparison = rule.comparison(fingerprinter)
+    if comparison is None:
+        raise InputError(f"the rule {rule.rule!r} does not compare texts: use 'copy' or 'contained'")
+    similarity = replace(comparison, least=0.0, numbers_agree=False).similarity(a, b)  # it is returned as it is
+    agree = have_agreeing_numbers(a, b, comparison.measure)
+    accepted = agree or not comparison.numbers_agree
+    keys = tuple(_shared_keys(query, a.keys) for query in key_queries(b.keys, comparison.least))
     candidate = any(shared.candidate for shared in keys)
-    confirmed = accepted and similarity >= rule.confirm
+    confirmed = accepted and similarity >= comparison.least
     return TextDecision(
         similarity=similarity,
         lengths=(len(a.words), len(b.words)),

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 def rule_json(rule: DuplicateRule) -> dict[str, Any]:
     """Return how texts confirm under a rule, as the fields of a JSON object."""
-    if rule.confirm is None:
-        return {"confirm": None, "similarity": None, "numbers_agree": False}
-    return {"confirm": rule.confirm, "similarity": rule.measure, "numbers_agree": rule.numbers_agree}
+    return {
+        "rule": rule.rule,
+        "confirm": rule.confirm,
+        "similarity": rule.measure,
+        "numbers_agree": rule.numbers_agree,
+    }
 
 
 def decision_json(decision: TextDecision) -> dict[str, Any]:

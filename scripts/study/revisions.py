@@ -7,7 +7,9 @@
 A *revision* is another version of the same text, known by its place and not by its similarity: the documentation of one
 operation or member in two releases of botocore, paragraphs at one place in two versions of one law (--laws: JSON lines
 with `group` and `text`, may be .xz). They are grouped by the share of edits (Levenshtein, of word characters) and by
-the length in word characters; --sample pairs a cell. One text is stored, among all others; the other one is looked up.
+the length in word characters; --sample pairs a cell. Pairs that differ in numbers alone are a group of their own: the
+same sentence about another article of a law, or another limit. One text is stored, among all others; the other one is
+looked up.
 
 *Other digits*: a text of the corpus with each digit replaced. *Cleaned*: an article with one change that a reader would
 not call one. *News*: articles of People's Daily that get a match among the others, each match printed with --show.
@@ -26,6 +28,7 @@ import time
 import zipfile
 from collections import defaultdict
 from difflib import SequenceMatcher
+from itertools import pairwise
 from pathlib import Path
 
 from rapidfuzz.distance import Levenshtein
@@ -38,11 +41,13 @@ from es_simhash.fingerprinting.normalisation import normalise, word_characters
 
 LENGTHS = {"to 60": (5, 60), "61-150": (61, 150), "151-400": (151, 400), "over 400": (401, 50_000)}
 EDITS = {"< 5 %": (0, 0.05), "5-10 %": (0.05, 0.1), "10-20 %": (0.1, 0.2), "20-40 %": (0.2, 0.4)}
+NUMERAL = re.compile("[0-9零一二三四五六七八九十百千两]")
 SETTINGS = json.loads("""{
     "copy": {},
     "contained": {"rule": "contained"},
     "fingerprint": {"rule": "fingerprint"},
-    "keys, Jaccard 0.8 alone": {"measure": "jaccard", "numbers_agree": false}
+    "copy, Jaccard alone": {"measure": "jaccard", "numbers_agree": false},
+    "copy, any numbers": {"numbers_agree": false}
 }""")
 
 
@@ -58,10 +63,13 @@ def of_laws(path):
     versions = defaultdict(list)
     with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
         for line in map(json.loads, lines):
-            parts = (re.sub("^第[^条]{1,9}条(之[一二三四五])?", "", part.strip()).strip() for part in line["text"].split("\n"))
+            parts = (
+                re.sub("^第[^条]{1,9}条(之[一二三四五])?", "", part.strip()).strip()
+                for part in line["text"].split("\n")
+            )
             versions[line["group"]].append(list(filter(None, parts)))
     for some in versions.values():
-        for one, other in zip(some, some[1:], strict=False):
+        for one, other in pairwise(some):
             blocks = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
             for tag, a, b, c, d in blocks:
                 if tag == "replace" and b - a == d - c:
@@ -103,6 +111,9 @@ def cells(pairs, sample, seed):
     for one, other in dict.fromkeys(pairs):
         a, b = words_of(one), words_of(other)
         if not a or not b or a == b or max(len(a), len(b)) > 50_000:
+            continue
+        if NUMERAL.sub("", a) == NUMERAL.sub("", b):
+            found["", "other numbers"].append((one, other))
             continue
         edits = 1 - Levenshtein.normalized_similarity(a, b, score_cutoff=0.55)
         for length, (low, high) in LENGTHS.items():
@@ -153,8 +164,12 @@ def cleaned(texts, seed):
 def broadcasts(folder):
     """Titles of items, the first with each text."""
     files = sorted(folder.rglob("*.md"))
-    titles = (line[4:].strip() for path in files for line in path.read_text(encoding="utf-8").split("\n")
-              if line.startswith("### "))
+    titles = (
+        line[4:].strip()
+        for path in files
+        for line in path.read_text(encoding="utf-8").split("\n")
+        if line.startswith("### ")
+    )
     return list({words_of(title): title for title in titles if words_of(title)}.values())
 
 
@@ -200,7 +215,8 @@ def revisions(arguments, folder):
     found = cells(pairs, arguments.sample, arguments.seed)
     stored = [one for some in found.values() for one, _ in some]
     store, drawn = Store(folder, stored, **arguments.setup), random.Random(arguments.seed)
-    print(f"| setting | {' | '.join(LENGTHS)} | other digits |\n|---|{'---|' * len(LENGTHS)}---|", flush=True)
+    print(f"| setting | {' | '.join(LENGTHS)} | other digits, by length; other numbers |")
+    print(f"|---|{'---|' * len(LENGTHS)}---|")
     print(f"| pairs | {' | '.join(' '.join(str(len(found.get((n, e), ()))) for e in EDITS) for n in LENGTHS)} | |")
     for name, rule in arguments.settings.items():
         row = [" ".join(store.found(found.get((n, e), []), rule) for e in EDITS) for n in LENGTHS]
@@ -208,6 +224,7 @@ def revisions(arguments, folder):
         for low, high in LENGTHS.values():
             some = [text for text in store.ids if low <= len(words_of(text)) <= high and re.search("[0-9]", text)]
             digits.append(store.found([(text, other_digits(text, drawn)) for text in some[:300]], rule))
+        digits.append(store.found(found["", "other numbers"], rule))
         print(f"| {name} | {' | '.join(row)} | {' '.join(digits)} |", flush=True)
 
 

@@ -247,9 +247,10 @@ class LinearStore:
             ranked = [row for row in ranked if row.id in allowed]
             if request.one_per_digest:
                 ranked = _one_per_digest(ranked)
-            found |= {row.id: row for row in ranked[: request.most]}
-            if len(ranked) > request.most:
-                left_out[number] = left_out.get(number, 0) + len(ranked) - request.most
+            most = request.probes[number].most or request.most
+            found |= {row.id: row for row in ranked[:most]}
+            if len(ranked) > most:
+                left_out[number] = left_out.get(number, 0) + len(ranked) - most
         reply = sorted(found.values(), key=_write_order)
         return Found(_one_per_digest(reply) if request.one_per_digest else reply, left_out)
 
