@@ -1,6 +1,6 @@
 """Near-duplicate content in Elasticsearch, found by Simhash; and items that a user never sees twice.
 
-Everything in ``__all__`` is public, and so is the module :mod:`es_simhash.contract` (the requests of a store), and what
+Everything in ``__all__`` is public, and so is the module :mod:`es_simhash.contract` (what a store does), and what
 docs/ shows of :mod:`es_simhash.tools`. All other modules are internal: they may change.
 
 A name is imported from its module at its first use. So the command starts to handle signals before it loads anything.

@@ -10,20 +10,23 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import thread as pools
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.errors import InputError
-from es_simhash.retries import Call, Cancelled, running_call
+from es_simhash.retries import Call, Cancelled, context_outside_of_calls, running_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
 T = TypeVar("T")
 
 THREADS = 32
-"""Threads of a pool, if the caller does not say."""
+"""Calls of one object that run at the same time, if the caller does not say."""
 _LOOK = 1.0
 """Seconds after which a thread that waits for the event loop looks whether the loop still exists."""
 
@@ -31,11 +34,13 @@ _LOOK = 1.0
 class AsyncCall(Call):
     """A call whose requests an event loop sends.
 
+    :param portal: whose thread runs the call; None for another thread.
     :param loop: the event loop; None if :meth:`use_running_loop` says it later.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(self, portal: Portal | None = None, loop: asyncio.AbstractEventLoop | None = None) -> None:
         super().__init__()
+        self._portal = portal
         self._loop = loop
         self._requests: set[Future[Any]] = set()
 
@@ -48,46 +53,63 @@ class AsyncCall(Call):
         super().cancel()
         with self._lock:
             requests = list(self._requests)
-        for future in requests:
-            future.cancel()
+        if self._loop is not None and not self._loop.is_closed():
+            for future in requests:
+                future.cancel()
 
     def another(self) -> AsyncCall:
         """Return a new call with this event loop, which is not cancelled together with this one."""
-        return AsyncCall(self._loop)
+        return AsyncCall(loop=self._loop)
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, coroutine: Coroutine[Any, Any, T], *, of_caller: bool = False) -> T:
         """Let the event loop run a coroutine, and return its result.
 
         The coroutine sees the context variables of the caller.
 
+        :param of_caller: it is the caller's own code. It may wait for other calls, so another call may run meanwhile.
         :raises Cancelled: if the call is cancelled, or the event loop ends.
         """
-        with self._lock:
-            loop = self._loop
-            if loop is None or self.cancelled or loop.is_closed():
-                coroutine.close()
-                raise Cancelled
-            future = asyncio.run_coroutine_threadsafe(coroutine, loop)
-            self._requests.add(future)
+        with self._portal.lend() if of_caller and self._portal is not None else nullcontext():
+            with self._lock:
+                loop = self._loop
+                if loop is None or self.cancelled:
+                    coroutine.close()
+                    raise Cancelled
+                future = _start(coroutine, loop)
+                self._requests.add(future)
+            try:
+                return _wait(future, loop)
+            finally:
+                with self._lock:
+                    self._requests.discard(future)
+
+
+def _start(coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> Future[T]:
+    """Let an event loop run a coroutine. Code in the event loop belongs to no call, because it must not wait for it."""
+    try:
+        return context_outside_of_calls().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
+    except RuntimeError:  # the event loop is closed
+        coroutine.close()
+        raise Cancelled from None
+
+
+def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
+    while True:
         try:
-            while True:
-                try:
-                    return future.result(_LOOK)
-                except (FutureTimeoutError, TimeoutError):
-                    if future.done():
-                        raise  # the coroutine's own
-                    if loop.is_closed() or not threading.main_thread().is_alive():
-                        raise Cancelled from None
+            return future.result(_LOOK)
+        except (FutureTimeoutError, TimeoutError):
+            if future.done():
+                return future.result()  # or the coroutine's own error
+            if loop.is_closed() or pools._shutdown:  # the program ends, and waits for its threads
+                raise Cancelled from None
         except CancelledError:
             raise Cancelled from None
-        finally:
-            with self._lock:
-                self._requests.discard(future)
 
 
-def in_event_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+def in_event_loop(coroutine: Coroutine[Any, Any, T], *, of_caller: bool = False) -> T:
     """Let the event loop of the running call run a coroutine, and return its result.
 
+    :param of_caller: it is the caller's own code.
     :raises RuntimeError: if no call of an async class is running.
     :raises Cancelled: if the call is cancelled.
     """
@@ -95,7 +117,7 @@ def in_event_loop(coroutine: Coroutine[Any, Any, T]) -> T:
     if not isinstance(call, AsyncCall):
         coroutine.close()
         raise RuntimeError("a store with an async client is used outside of an async class")
-    return call.run(coroutine)
+    return call.run(coroutine, of_caller=of_caller)
 
 
 def has_event_loop() -> bool:
@@ -104,17 +126,21 @@ def has_event_loop() -> bool:
 
 
 class Portal:
-    """A pool of threads for the calls of one object.
+    """The threads for the calls of one object. A thread ends when no call waits for it.
 
-    :param threads: the most calls that run at the same time. Others wait for a thread.
+    :param threads: the most calls that run at the same time. Others wait for a thread. A call that waits for its input
+        does not count, because the input may come from another call.
     :raises InputError: if it is no whole number from 1.
     """
 
     def __init__(self, threads: int) -> None:
         if type(threads) is not int or threads < 1:
             raise InputError(f"threads is {threads!r}: use a whole number from 1")
-        self._threads = threads
-        self._pool: ThreadPoolExecutor | None = None
+        self._free = threads
+        """Threads that may be started. It is negative while more calls run than allowed, because some had lent their
+        threads and have their input now."""
+        self._lock = threading.Lock()
+        self._queue: deque[Callable[[], None]] = deque()
         self._started: set[Future[Any]] = set()
 
     async def run(self, work: Callable[[], T]) -> T:
@@ -122,21 +148,29 @@ class Portal:
 
         If the awaiting task is cancelled, this returns at once, and the thread sends no further request.
         """
-        call = AsyncCall(asyncio.get_running_loop())
+        call = AsyncCall(self, asyncio.get_running_loop())
         return await self.result(self.start(work, call), call)
 
-    async def run_to_end(self, work: Callable[[], T]) -> T:
-        """Run a function in a thread, also if the awaiting task is cancelled meanwhile."""
-        call = AsyncCall(asyncio.get_running_loop())
-        return await asyncio.shield(asyncio.wrap_future(self.start(work, call)))
+    async def run_to_end(self, work: Callable[[], object], seconds: float | None = None) -> None:
+        """Run a function in a thread, also if the awaiting task is cancelled meanwhile.
+
+        :param seconds: wait no longer than that.
+        """
+        done = asyncio.wrap_future(self.start(work, AsyncCall(self, asyncio.get_running_loop())))
+        done.add_done_callback(_take_error)
+        await asyncio.wait([done], timeout=seconds)
+        if done.done() and isinstance(error := _take_error(done), Exception):
+            raise error
 
     def start(self, work: Callable[[], T], call: Call) -> Future[T]:
         """Start to run a function in a thread, with the context variables of the caller."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, "es-simhash")
-        future = self._pool.submit(contextvars.copy_context().run, call.do, work)
+        future: Future[T] = Future()
+        context = contextvars.copy_context()
         self._started.add(future)
         future.add_done_callback(self._started.discard)
+        with self._lock:
+            self._queue.append(lambda: _perform(future, lambda: context.run(call.do, work)))
+        self._start_threads()
         return future
 
     async def result(self, future: Future[T], call: Call) -> T:
@@ -146,14 +180,61 @@ class Portal:
         except asyncio.CancelledError:
             call.cancel()
             raise
+        except Cancelled:  # something else has cancelled a request of the call
+            raise asyncio.CancelledError from None
 
     async def finish(self) -> None:
         """Wait until nothing runs."""
         if running := [asyncio.wrap_future(future) for future in tuple(self._started)]:
+            for future in running:
+                future.add_done_callback(_take_error)
             await asyncio.wait(running)
 
-    def close(self) -> None:
-        """End the threads. The next call starts others."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
-            self._pool = None
+    @contextmanager
+    def lend(self) -> Iterator[None]:
+        """Let another call run while this thread waits."""
+        with self._lock:
+            self._free += 1
+        self._start_threads()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._free -= 1
+
+    def _start_threads(self) -> None:
+        """Start a thread for each call that waits, as far as allowed."""
+        with self._lock:
+            for _ in range(min(len(self._queue), self._free)):
+                threading.Thread(target=self._work, name="es-simhash").start()
+                self._free -= 1
+
+    def _work(self) -> None:
+        """Do what waits. Then the thread ends."""
+        while (work := self._next()) is not None:
+            work()
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._lock:
+            if self._queue and self._free >= 0:
+                return self._queue.popleft()
+            self._free += 1
+            return None
+
+
+def _perform(future: Future[T], work: Callable[[], T]) -> None:
+    """Give a future the result of a function, unless it is cancelled."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = work()
+    except BaseException as error:
+        future.set_exception(error)
+        del future, work  # the error has this frame, so it would hold itself
+    else:
+        future.set_result(result)
+
+
+def _take_error(future: asyncio.Future[Any]) -> BaseException | None:
+    """Return the error of a future. So asyncio does not warn that nobody took it."""
+    return None if future.cancelled() else future.exception()

@@ -112,6 +112,13 @@ def running_call() -> Call | None:
     return _running.get()
 
 
+def context_outside_of_calls() -> contextvars.Context:
+    """Return a copy of the context variables for code that belongs to no call."""
+    context = contextvars.copy_context()
+    context.run(_running.set, None)
+    return context
+
+
 def pause(seconds: float) -> None:
     """Wait for some seconds.
 
@@ -201,6 +208,8 @@ def retried(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
         waits: Waits | None = None
         started = time.monotonic()
         while True:
+            if (call := _running.get()) is not None:
+                call.check()
             try:
                 result = method(self, *args, **kwargs)
             except SimhashError as error:

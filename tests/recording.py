@@ -105,13 +105,21 @@ class Wire:
         connection = _opensearch_connection(self, is_async=is_async)
         return (AsyncOpenSearch if is_async else OpenSearch)(host, connection_class=connection, max_retries=0)
 
-    def respond(self, method: str, target: str, body: bytes | str | None) -> tuple[int, bytes]:
-        """Record a request, and return the status and the body of its response."""
+    def receive(self, method: str, target: str, body: bytes | str | None) -> Sent:
+        """Record a request."""
         url = urlsplit(target)
         data = body.encode() if isinstance(body, str) else body or b""
         sent = Sent(method, url.path, dict(parse_qsl(url.query, keep_blank_values=True)), data)
         with self._lock:
             self.sent.append(sent)
+        return sent
+
+    async def before(self, sent: Sent) -> None:
+        """Wait before the response to a request of an async client."""
+        await asyncio.sleep(0)
+
+    def respond(self, sent: Sent) -> tuple[int, bytes]:
+        """Return the status and the body of the response to a request."""
         answered = None if self.answer is None else self.answer(sent)  # without the lock: a test may wait there
         if answered is None:
             with self._lock:
@@ -243,15 +251,15 @@ def _merged(source: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 def _elasticsearch_node(wire: Wire, *, is_async: bool) -> Any:
     headers = HttpHeaders({"x-elastic-product": "Elasticsearch", "content-type": "application/json"})
 
-    def answered(config: Any, method: str, target: str, body: Any) -> NodeApiResponse:
-        status, data = wire.respond(method, target, body)
+    def answered(config: Any, sent: Sent) -> NodeApiResponse:
+        status, data = wire.respond(sent)
         return NodeApiResponse(ApiResponseMeta(status, "1.1", headers, 0.0, config), data)
 
     class Node(BaseNode):
         _CLIENT_META_HTTP_CLIENT = ("rec", "1")
 
         def perform_request(self, method: str, target: str, body: Any = None, *_: Any, **__: Any) -> NodeApiResponse:
-            return answered(self.config, method, target, body)
+            return answered(self.config, wire.receive(method, target, body))
 
     class AsyncNode(BaseAsyncNode):
         _CLIENT_META_HTTP_CLIENT = ("rec", "1")
@@ -259,8 +267,9 @@ def _elasticsearch_node(wire: Wire, *, is_async: bool) -> Any:
         async def perform_request(  # type: ignore[override]
             self, method: str, target: str, body: Any = None, *_: Any, **__: Any
         ) -> NodeApiResponse:
-            await asyncio.sleep(0)
-            return answered(self.config, method, target, body)
+            sent = wire.receive(method, target, body)
+            await wire.before(sent)
+            return answered(self.config, sent)
 
         async def close(self) -> None: ...  # type: ignore[override]
 
@@ -270,10 +279,12 @@ def _elasticsearch_node(wire: Wire, *, is_async: bool) -> Any:
 def _opensearch_connection(wire: Wire, *, is_async: bool) -> Any:
     headers = {"content-type": "application/json"}
 
-    def answered(connection: Connection, method: str, url: str, params: Any, body: Any, ignore: Any) -> Any:
-        sent = Sent(method, url, dict(params or {}), b"")
-        query = "&".join(f"{name}={value}" for name, value in sent.parameters.items())
-        status, data = wire.respond(method, f"{url}?{query}", body)
+    def received(method: str, url: str, params: Any, body: Any) -> Sent:
+        query = "&".join(f"{name}={value}" for name, value in dict(params or {}).items())
+        return wire.receive(method, f"{url}?{query}", body)
+
+    def answered(connection: Connection, sent: Sent, ignore: Any) -> Any:
+        status, data = wire.respond(sent)
         if not 200 <= status < 300 and status not in ignore:
             connection._raise_error(status, data.decode(), headers["content-type"])
         return status, headers, data.decode()
@@ -282,7 +293,7 @@ def _opensearch_connection(wire: Wire, *, is_async: bool) -> Any:
         def perform_request(  # type: ignore[override]
             self, method: str, url: str, params: Any = None, body: Any = None, *_: Any, ignore: Any = (), **__: Any
         ) -> Any:
-            return answered(self, method, url, params, body, ignore)
+            return answered(self, received(method, url, params, body), ignore)
 
         def close(self) -> None: ...
 
@@ -290,8 +301,9 @@ def _opensearch_connection(wire: Wire, *, is_async: bool) -> Any:
         async def perform_request(
             self, method: str, url: str, params: Any = None, body: Any = None, *_: Any, ignore: Any = (), **__: Any
         ) -> Any:
-            await asyncio.sleep(0)
-            return answered(self, method, url, params, body, ignore)
+            sent = received(method, url, params, body)
+            await wire.before(sent)
+            return answered(self, sent, ignore)
 
         async def close(self) -> None: ...
 

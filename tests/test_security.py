@@ -6,20 +6,19 @@ import ast
 import re
 from pathlib import Path
 
-from es_simhash.drive import DEADLINE
-
 from es_simhash.bloom.seen import MAX_FORGOTTEN, MAX_USER
 from es_simhash.bloom.sizing import MAX_BITS
+from es_simhash.deciding.write import REFUSED_ALIKE
 from es_simhash.fingerprinting.normalisation import MARKS_IN_A_ROW
 from es_simhash.ingest.batches import BATCH
 from es_simhash.ingest.reader import MAX_ID, MAX_SOURCE, MAX_TEXT
 from es_simhash.lines import MAX_LINE
+from es_simhash.retries import DEADLINE
 from es_simhash.stores.elasticsearch.search import MAX_CANDIDATES
-from es_simhash.verbs.document_writer import REFUSED_ALIKE
 
 ROOT = Path(__file__).parents[1]
 POLICY = (ROOT / "SECURITY.md").read_text()
-_CALLS = {"Call", "index.call", "replace(index, index=name).call", "replace(index, index=each).call"}
+_CALLS = {"Request", "index.request", "replace(index, index=name).request", "replace(index, index=each).request"}
 BULK_OPERATIONS = {"index", "create", "update", "delete"}
 
 

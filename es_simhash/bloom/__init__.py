@@ -1,4 +1,4 @@
-"""Has this user seen this item?
+"""Might a set contain this item?
 
 A Bloom filter answers: "no" is certain, "yes" is wrong at a rate that the filter keeps at any size.
 """

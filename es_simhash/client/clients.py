@@ -11,10 +11,11 @@ import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial, wraps
+from inspect import signature
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
-from es_simhash.errors import is_interrupted
+from es_simhash.errors import InputError, is_interrupted
 from es_simhash.portal import AsyncCall, Portal
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ T = TypeVar("T")
 Watched = TypeVar("Watched")
 
 _log = logging.getLogger("es_simhash.iterators")
+
+CLOSING = 0.5
+"""Seconds for which a cancelled iteration waits until its files and worker processes are closed."""
 
 
 class SyncClient:
@@ -46,11 +50,10 @@ class SyncClient:
         return self._store
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}{self.described})"
+        return f"{type(self).__name__}({self.name!r}{self._details()})"
 
-    @property
-    def described(self) -> str:
-        """What the repr says beside the name."""
+    def _details(self) -> str:
+        """Return what the repr says beside the name."""
         return ""
 
     def close(self) -> None:
@@ -76,6 +79,7 @@ class AsyncClient:
     def __init__(self, client: SyncClient, threads: int) -> None:
         self._client: Any = client
         self._portal = Portal(threads)
+        self._iterations: weakref.WeakSet[_Iteration[Any]] = weakref.WeakSet()
 
     @property
     def name(self) -> str:
@@ -84,13 +88,17 @@ class AsyncClient:
         return name
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}{self._client.described})"
+        return f"{type(self).__name__}({repr(self._client).partition('(')[2]}"
 
     async def close(self) -> None:
-        """Wait for the calls that run, and close the file, or the client unless it is yours."""
+        """Wait for the calls that run, and close the file, or the client unless it is yours.
+
+        An iteration that was not taken to the end is ended.
+        """
         await self._portal.finish()
+        for iteration in tuple(self._iterations):
+            await iteration.end()
         await self._portal.run(self._client.close)
-        self._portal.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -190,6 +198,7 @@ def async_method(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatena
     async def awaited(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._portal.run(partial(method, self._client, *args, **kwargs))
 
+    _returns(awaited, f"Awaitable[{signature(method).return_annotation}]")
     return awaited
 
 
@@ -200,27 +209,30 @@ def async_iterator(
 
     @wraps(method)
     def iterated(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
-        call = AsyncCall()
+        call = AsyncCall(self._portal)
         results = call.do(partial(method, self._client, *args, **kwargs))
         results.abandon()
         watch = _Watch(results.verb)
-        return watch.of(_async_items(results.batches, call, self._portal, watch))
+        iteration = _Iteration(results.batches, call, self._portal)
+        return watch.of(_async_items(iteration, watch, self._iterations))
 
+    item = signature(method).return_annotation.removeprefix("Results[").removesuffix("]")
+    _returns(iterated, f"AsyncGenerator[{item}, None]")
     return iterated
 
 
+def _returns(function: Any, annotation: str) -> None:
+    """Let the signature of a function say what it returns, in place of what the function that it wraps returns."""
+    function.__signature__ = signature(function).replace(return_annotation=annotation)
+
+
 async def _async_items(
-    batches: Iterator[Sequence[T]], call: AsyncCall, portal: Portal, watch: _Watch
+    iteration: _Iteration[T], watch: _Watch, iterations: weakref.WeakSet[_Iteration[Any]]
 ) -> AsyncGenerator[T, None]:
     watch.begun = True
-    call.use_running_loop()
-    taking: Future[Sequence[T] | None] | None = None
+    iterations.add(iteration)
     try:
-        while True:
-            taking = portal.start(partial(next, batches, None), call)
-            batch = await portal.result(taking, call)
-            if batch is None:
-                return
+        while (batch := await iteration.take()) is not None:
             results = iter(batch)
             try:
                 for item in results:
@@ -229,12 +241,40 @@ async def _async_items(
                 watch.left(length_hint(results), left)
                 raise
     finally:
-        call.cancel()
-        await portal.run_to_end(partial(_finish, taking, batches))
+        iterations.discard(iteration)
+        await iteration.end()
 
 
-def _finish(taking: Future[Any] | None, batches: Iterator[Any]) -> None:
-    """Close the batches, once the thread that takes one has ended."""
-    if taking is not None:
-        wait([taking])
-    _close(batches)
+class _Iteration(Generic[T]):
+    """The batches of a method with many results, which threads take.
+
+    :param call: that the threads run.
+    """
+
+    def __init__(self, batches: Iterator[Sequence[T]], call: AsyncCall, portal: Portal) -> None:
+        self._batches = batches
+        self._call = call
+        self._portal = portal
+        self._taking: Future[Sequence[T] | None] | None = None
+
+    async def take(self) -> Sequence[T] | None:
+        """Return the next batch; None at the end.
+
+        :raises InputError: if the object was closed.
+        """
+        if self._call.cancelled:
+            raise InputError("the object was closed before the iteration ended: close it afterwards")
+        self._call.use_running_loop()
+        self._taking = self._portal.start(partial(next, self._batches, None), self._call)
+        return await self._portal.result(self._taking, self._call)
+
+    async def end(self) -> None:
+        """End the work. If the task that took a batch was cancelled, do not wait for a store that does not answer."""
+        seconds = CLOSING if self._call.cancelled else None
+        self._call.cancel()
+        await self._portal.run_to_end(self._close, seconds)
+
+    def _close(self) -> None:
+        if self._taking is not None and not self._taking.cancelled():
+            wait([self._taking])
+        _close(self._batches)

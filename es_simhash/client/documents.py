@@ -115,9 +115,8 @@ class Documents(SyncClient):
         self._adding = Adding(self._store, self._opening.open_for_ingest, self._patience.deadline)
         self._runs = Runs(self._store, self._adding)
 
-    @property
-    def described(self) -> str:
-        """The Scheme, if it is known: it is that of the store until something asks the store for it."""
+    def _details(self) -> str:
+        """Return the Scheme, if it is known: it is that of the store until something asks the store for it."""
         return "" if self._opening.known is None else f", scheme={self._opening.known.scheme.version!r}"
 
     # --- the store ---------------------------------------------------------------------------------------------------

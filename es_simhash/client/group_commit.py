@@ -94,7 +94,11 @@ class GroupCommit(Generic[A, R]):
         return []
 
     def _begin(self) -> list[_Waiting[A, R]]:
-        """Return the next group, which is at work from now on; nothing if none can begin."""
+        """Return the next group, which is at work from now on; nothing if none can begin.
+
+        Arguments of cancelled calls are dropped.
+        """
+        self._waiting = deque(each for each in self._waiting if each.call is None or not each.call.cancelled)
         if not self._waiting:
             return []
         at_work = [[each.argument for each in group] for group in self._at_work]

@@ -31,7 +31,7 @@ class Runs:
 
     def results(self, batches: Iterator[Sequence[T]]) -> Iterator[Sequence[T]]:
         """Yield the results of a run. Before it begins, search finds what was written before."""
-        left = {run for run in self._not_refreshed if not run.goes_on}
+        left = {run for run in tuple(self._not_refreshed) if not run.goes_on}  # another thread may begin a run
         if self._not_refreshed or self._adding.remembers:
             self._store.refresh()
             self._not_refreshed -= left

@@ -90,9 +90,8 @@ class SeenItems(SyncClient):
         patience = Patience(self._deadline)
         super().__init__(open_store(store, index, patience=patience, default_index=USERS_INDEX, **client_options))
 
-    @property
-    def described(self) -> str:
-        """The numbers that the caller chose."""
+    def _details(self) -> str:
+        """Return the numbers that the caller chose."""
         return "".join(f", {key}={value!r}" for key, value in self._chosen.items())
 
     def setup(self) -> str:

@@ -1,1 +1,1 @@
-"""What does each verb do? Generators that yield requests to a store; no I/O."""
+"""Is a document new, or a copy of which other one? And what happens to the links of the others."""

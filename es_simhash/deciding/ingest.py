@@ -14,6 +14,7 @@ import json
 import time
 from collections import ChainMap
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +32,7 @@ from es_simhash.search.filters import matches
 from es_simhash.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from es_simhash.contract import Store
     from es_simhash.deciding.outcome import OutcomeName
@@ -113,14 +114,26 @@ class Ingest:
 
     # --- look up -------------------------------------------------------------------------------------------
 
-    def look_up(self, items: Sequence[Document | Outcome], unwritten: LookedUp | None = None) -> LookedUp:
+    def look_up(self, items: Sequence[Document | Outcome]) -> LookedUp:
         """Ask the store about a batch.
+
+        :param items: Documents, and the Outcomes of those that were rejected before.
+        """
+        return self.prepare_look_up(items, None)()
+
+    def prepare_look_up(
+        self, items: Sequence[Document | Outcome], unwritten: LookedUp | None
+    ) -> Callable[[], LookedUp]:
+        """Return a function that asks the store about a batch. Another thread may call it while the run goes on.
 
         :param items: Documents, and the Outcomes of those that were rejected before.
         :param unwritten: the batch before, if it is not written yet.
         """
-        hidden = self.memory.hidden | (unwritten.replaced if unwritten else {})
-        return BatchLookUp(self._store, self.rule, self.filter, self._fingerprints).look_up(items, self.memory, hidden)
+        # Taken now: the search may come before the next refresh, after which the run forgets what it wrote.
+        memory = self.memory
+        hidden = memory.hidden | (unwritten.replaced if unwritten else {})
+        batch = BatchLookUp(self._store, self.rule, self.filter, self._fingerprints)
+        return partial(batch.look_up, items, memory, hidden)
 
     # --- decide --------------------------------------------------------------------------------------------
 

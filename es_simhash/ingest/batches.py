@@ -60,7 +60,7 @@ class Source:
         :param count: at most so many documents, if it is less than the size.
         """
         if self._from_caller and has_event_loop():
-            return in_event_loop(self._take_in_event_loop(count))
+            return in_event_loop(self._take_in_event_loop(count), of_caller=True)
         batch = _Batch(min(count or self._size, self._size))
         if self.error is None and self._sync is not None:
             with self._errors():

@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.deciding.outcome import Document, failed
@@ -162,7 +161,7 @@ class Pipeline:
             return
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
-        started = self._start(partial(self._ingest.look_up, items, unwritten))
+        started = self._start(self._ingest.prepare_look_up(items, unwritten))
         self._looking_up.append(_StartedBatch(batch.count, batch.mark, items, started))
         self._reading.popleft()
         if self._read_ahead:

@@ -1,1 +1,1 @@
-"""How do SQLite, Elasticsearch and OpenSearch answer requests?"""
+"""How do SQLite, Elasticsearch and OpenSearch do it?"""

@@ -56,7 +56,7 @@ def open_store(
     address: str | Elasticsearch | AsyncElasticsearch | OpenSearch | AsyncOpenSearch | Store | None,
     index: str | None = None,
     *,
-    patience: Patience,
+    patience: Patience | None = None,
     is_async: bool = False,
     default_index: str = DEFAULT_INDEX,
     routing: str | None = None,
@@ -68,7 +68,8 @@ def open_store(
 
     :param address: None for :func:`default_address`.
     :param index: name of the index. Use it if ``address`` is a client, or a URL without an index.
-    :param patience: for how long requests are retried. A store of the caller's own class keeps its own rule.
+    :param patience: for how long requests are retried; the store's own rule if it is left out. A store of the
+        caller's own class keeps its own rule.
     :param is_async: an async class uses the store, so its client is async.
     :param default_index: the index, if neither ``address`` nor ``index`` names one.
     :param routing: the store reads and writes the documents with this routing value alone.
@@ -76,7 +77,7 @@ def open_store(
     :raises InputError: if the address or an option is invalid.
     """
     store: Any = _open(address, index, default_index, routing, options, is_async=is_async)
-    if isinstance(store, Retrying):
+    if patience is not None and isinstance(store, Retrying):
         store.patience = patience
     return store  # type: ignore[no-any-return]
 

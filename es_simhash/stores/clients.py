@@ -13,7 +13,7 @@ from es_simhash.stores.elasticsearch.products import INSTALL_OPENSEARCH
 from es_simhash.stores.elasticsearch.products import OPENSEARCH as OPENSEARCH_PREFIX
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Dialect
+    from es_simhash.stores.elasticsearch.index import Dialect
 
 
 @dataclass(frozen=True)

@@ -108,12 +108,12 @@ def pool(bench: Bench) -> tuple[NDArray[np.uint64], list[int]]:
 
 
 def es_simhash(values: NDArray[np.uint64], bench: Bench) -> Contender:
+    from es_simhash import Documents
     from es_simhash.contract import Candidates, Probe
     from es_simhash.search.hamming import FingerprintIndex
-    from es_simhash.stores.address import open_store
 
     path = bench.folder / "embedded.db"
-    store = open_store(f"sqlite:///{path}")
+    store = Documents(f"sqlite:///{path}").store
     fill(store, values.tolist())
 
     def search(queries: Sequence[int]) -> Found:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import fingerprints_near, in_own_process, peak_megabytes, seconds_of
 from embedded import fill
-from es_simhash.stores.address import open_store
+from es_simhash import Documents
 from report import Table
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ def groups(bench: Bench) -> None:
     """Group random fingerprints; one in ten is near another one. Each task has a process of its own."""
     if not bench.store:
         address = f"sqlite:///{bench.folder}/groups.db"
-        fill(open_store(address), list(values_of(bench)))
+        fill(Documents(address).store, list(values_of(bench)))
         measure(bench, address, "SQLite")
         return
     bench.room(bench.count, BYTES)
     with bench.index("groups") as index:
         address = f"{bench.store}/{index}"
-        fill(open_store(address, request_timeout=600), list(values_of(bench)))
+        fill(Documents(address, request_timeout=600).store, list(values_of(bench)))
         measure(bench, address, bench.where)
 
 
@@ -52,8 +52,6 @@ def measure(bench: Bench, address: str, where: str) -> None:
 
 def task(name: str, address: str) -> tuple[float, dict[str, Any]]:
     """Return the seconds of one task, and its facts."""
-    from es_simhash import Documents
-
     facts: dict[str, Any] = {"peak MB": 0.0, "groups": "", "written": ""}
     with Documents(address) as documents:
         documents.setup()

@@ -11,8 +11,8 @@ from math import nan
 from typing import TYPE_CHECKING, Any, cast
 
 from bench import in_own_process, latencies, peak_megabytes, seconds_of
+from es_simhash import Documents
 from es_simhash.search.minhash import BANDS
-from es_simhash.stores.address import open_store
 from es_simhash.tools.sizing.chances import TEXTS
 from es_simhash.tools.sizing.costs import GROUP, GROUP_MEMORY, WRITE, core_us, look_up_us
 from es_simhash.tools.sizing.disk import bytes_by_field
@@ -80,7 +80,7 @@ def model(bench: Bench) -> None:
 
 def check_bits(bench: Bench, index: str) -> None:
     """Stop if the fingerprints of an index have not 64 bits, as those have that are looked up."""
-    with closing(open_store(f"{bench.store}/{index}")) as store:
+    with closing(Documents(f"{bench.store}/{index}").store) as store:
         scheme = store.describe()
     if scheme is None or scheme.bits != 64:
         found = "is not set up" if scheme is None else f"has fingerprints of {scheme.bits} bits"
@@ -195,8 +195,6 @@ def compare_group(bench: Bench, index: str, collection: Collection) -> None:
 
 def group(address: str) -> tuple[float, float]:
     """Return the seconds of ``group``, and by how many megabytes it makes the peak of the process higher."""
-    from es_simhash import Documents
-
     with Documents(address, request_timeout=600) as documents:
         before = peak_megabytes()
         return seconds_of(documents.group), peak_megabytes() - before

@@ -12,7 +12,7 @@ from es_simhash.search.encoding import ALPHABET
 from es_simhash.search.keys import KeyQuery, key_queries, text_keys
 from es_simhash.search.look_up import choose
 from es_simhash.search.minhash import BANDS
-from es_simhash.stores.elasticsearch.key_search import sharing_clause
+from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import fingerprints_near, latencies
 from embedded import fill
-from es_simhash.stores.address import open_store
+from es_simhash import Documents
 from report import Table
 from servers import TooSmall
 
@@ -169,7 +169,7 @@ def searches_on(indices: Sequence[Indices], k: int) -> dict[str, Callable[[Seque
 def searches_of(indices: Indices, k: int) -> dict[str, Callable[[Sequence[int]], Any]]:
     """Return the searches on one server."""
     server, ours = indices.server, indices.ours
-    store = open_store(f"{server.store}/{ours}", request_timeout=600)
+    store = Documents(f"{server.store}/{ours}", request_timeout=600).store
     found: dict[str, Callable[[Sequence[int]], Any]] = {}
     if k <= 3:
         found["block keys"] = lambda queries: by_store(store, queries, k, blocks=True)
@@ -247,7 +247,7 @@ def pool_of(count: int, bench: Bench) -> Pool:
 
 def load(server: Server, index: str, values: Sequence[int]) -> None:
     """Fill an index with block keys, in one Lucene segment."""
-    store = open_store(f"{server.store}/{index}", request_timeout=600)
+    store = Documents(f"{server.store}/{index}", request_timeout=600).store
     fill(store, values, ("blocks",))
     store.close()
     server.merge(index)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bench import fingerprints_near, in_own_process, latencies, peak_megabytes
 from embedded import fill
+from es_simhash import Documents
 from es_simhash.errors import SimhashError
-from es_simhash.stores.address import open_store
 from report import Table
 from search import BYTES, load, plain_search, values_of
 
@@ -87,7 +87,7 @@ def in_sqlite(bench: Bench, pools: dict[str, Pool]) -> None:
     values, facts = {}, {}
     for name, pool in pools.items():
         address = f"sqlite:///{bench.folder}/skew-{len(facts)}.db"
-        with closing(open_store(address)) as store:
+        with closing(Documents(address).store) as store:
             fill(store, pool.values)
             with_store = partial(by_store, store, blocks=False)
             facts[name] = found_by(with_store, pool)
@@ -131,16 +131,16 @@ def search_of(kind: str, address: str) -> Iterator[Callable[[int], tuple[Found, 
         with Elasticsearch(server, request_timeout=600) as client:
             yield partial(plain, client, index)
         return
-    with closing(open_store(address)) as store:
+    with closing(Documents(address).store) as store:
         yield partial(by_store, store, blocks=kind == "block keys")
 
 
 def by_store(store: Any, query: int, *, blocks: bool) -> tuple[Found, int]:
     from es_simhash.contract import Candidates, Probe
-    from es_simhash.verbs.similar import MOST_MATCHES
+    from es_simhash.deciding.similar import MOST_MATCHES
 
     request = Candidates((Probe(query, None),), K, 64, blocks=blocks, per_fingerprint=MOST_MATCHES)
-    rows = store.perform(request).rows
+    rows = store.candidates(request).rows
     return {row.fingerprint for row in rows}, len(rows)
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
+from es_simhash.deciding.outcome import OUTCOMES
 from es_simhash.errors import StoreError
-from es_simhash.verbs.outcome import OUTCOMES
 from tests.cli import COMMAND, STORM, complaint, environment, es_simhash, line
 
 if TYPE_CHECKING:

@@ -113,7 +113,7 @@ def test_help_says_that_the_store_has_the_default_of_each_scheme_option(helps: d
         title = "Scheme:" if name in plain else "Scheme (defaults: the store's choices, else those in brackets):"
         _, found, section = text.partition(f" {title} ")
         assert found, name
-        for default in ("64", "sqrt_tf", "words", "jieba", "1", "murmur3", "md5", "4"):
+        for default in ("64", "sqrt_tf", "words", "jieba", "1", "murmur3", "md5"):
             assert f"[default: {default}]" in section, name
 
 

@@ -174,7 +174,7 @@ def test_removing_an_unknown_user_says_so(tmp_path: Path) -> None:
 def old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder where ann and bob have seen n1, an hour and more after 1970, and two generations are kept."""
     with monkeypatch.context() as context:
-        context.setattr("es_simhash.client.seen_verbs._now", lambda: 4_000)
+        context.setattr("es_simhash.client.seen._now", lambda: 4_000)
         fill(tmp_path, "n1", generations=2)
         fill(tmp_path, "n1", user="bob")
     return tmp_path
@@ -194,7 +194,7 @@ def test_a_rotation_starts_a_generation_for_every_user(old: Path) -> None:
 def test_n_rotations_forget_all_items_when_n_generations_are_kept(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for now in (5_000, 6_000):
-        monkeypatch.setattr("es_simhash.client.seen_verbs._now", lambda now=now: now)
+        monkeypatch.setattr("es_simhash.client.seen._now", lambda now=now: now)
         called(old, "rotate")
         found.append(unseen(old, "ann", "n1"))
     assert found == [[], ["n1"]]

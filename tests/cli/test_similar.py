@@ -8,7 +8,7 @@ import pytest
 
 from es_simhash import Documents, fingerprint
 from es_simhash.cli.similar import _left_out
-from es_simhash.verbs.similar import Matches
+from es_simhash.deciding.similar import Matches
 from tests.cli import (
     HARVEST,
     STORM,

@@ -86,28 +86,27 @@ class Clock:
     now = 1_000
 
 
-class Watched:
+class Watched(WatchedStore):
     """A store that keeps what it was asked, and lets something happen between a read and the write that follows.
 
     :param times: before how many writes it happens; -1 for all.
     """
 
     def __init__(self, store: Store, happens: Callable[[], Any] | None = None, times: int = 1) -> None:
-        self._store = store
-        self.name, self.embedded = store.name, store.embedded
+        super().__init__(store)
         self.happens, self.times = happens, times
         self.asked: list[StoreCall] = []
 
-    def perform(self, op: StoreCall) -> Any:
-        self.asked.append(op)
-        assert sum(each.method == "list_users" for each in self.asked) < 50, "users are listed for ever"
-        if op.method == "change_users" and self.happens and self.times:
+    def perform(self, call: StoreCall) -> Any:
+        self.asked.append(call)
+        assert self.times_asked("list_users") < 50, "users are listed for ever"
+        if call.method == "change_users" and self.happens and self.times:
             self.times -= 1
             self.happens()
-        return self._store.perform(op)
+        return super().perform(call)
 
-    def count(self, kind: str) -> int:
-        return sum(isinstance(op, kind) for op in self.asked)
+    def times_asked(self, method: str) -> int:
+        return sum(call.method == method for call in self.asked)
 
     def close(self) -> None: ...
 

@@ -10,6 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncSeenItems, SeenItems
+from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.client import PROFILE, Called, Clock, Stores
 
@@ -27,7 +28,6 @@ ASYNC_ELASTICSEARCH = pytest.param("async elasticsearch", marks=pytest.mark.elas
 def loop() -> Iterator[asyncio.AbstractEventLoop]:
     loop = asyncio.new_event_loop()
     yield loop
-    loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
 
 
@@ -50,7 +50,7 @@ def seen(request: pytest.FixtureRequest, stores: Stores, loop: asyncio.AbstractE
 @pytest.fixture(params=[SQLITE, ELASTICSEARCH])
 def store(request: pytest.FixtureRequest, stores: Stores) -> Iterator[Store]:
     """Each store, for tests that put something between it and the documents."""
-    store = open_store(stores.address(request.param))
+    store = open_store(stores.address(request.param), patience=Patience())
     yield store
     store.close()
 
@@ -64,7 +64,7 @@ def ann() -> str:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("es_simhash.client.seen_verbs._now", lambda: clock.now)
+    monkeypatch.setattr("es_simhash.client.seen._now", lambda: clock.now)
     return clock
 
 

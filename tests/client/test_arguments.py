@@ -5,42 +5,42 @@ from __future__ import annotations
 import asyncio
 import inspect
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule, Scheme
-from tests.contract.watched import StoreCall, WatchedStore
-from es_simhash.client.review_verbs import ReviewVerbs
 from es_simhash.errors import InputError
+from es_simhash.portal import THREADS
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall, WatchedStore
 
-if TYPE_CHECKING:
 
-
-class Unused(LinearStore):
+class Unused(WatchedStore):
     """A store that must not be asked."""
 
-    def perform(self, request: StoreCall) -> Any:
-        raise AssertionError(f"the store was asked: {request}")
+    def __init__(self) -> None:
+        super().__init__(LinearStore())
 
-
-class AsyncUnused:
-    """:class:`Unused`, awaited."""
-
-    embedded, name = True, "memory"
-
-    async def perform(self, request: StoreCall) -> Any:
-        raise AssertionError(f"the store was asked: {request}")
-
-    async def close(self) -> None: ...
+    def perform(self, call: StoreCall) -> Any:
+        raise AssertionError(f"the store was asked: {call}")
 
 
 def both_classes(**options: Any) -> list[Any]:
-    return [Documents(Unused(), **options), AsyncDocuments(AsyncUnused(), **options)]
+    return [Documents(Unused(), **options), AsyncDocuments(Unused(), **options)]
 
 
-VERBS = sorted(name for name in dir(ReviewVerbs) if not name.startswith("_") and name != "described")
+def call(documents: Any, verb: str, *arguments: Any, **keywords: Any) -> Any:
+    """Call a method. An async method that is no iterator is awaited: it checks its arguments then."""
+    result = getattr(documents, verb)(*arguments, **keywords)
+    return asyncio.run(result) if inspect.iscoroutine(result) else result  # an iterator is not iterated
+
+
+VERBS = sorted(
+    name
+    for name, method in inspect.getmembers(Documents, inspect.isfunction)
+    if not name.startswith("_") and name != "close"
+)
 
 # Arguments with which each verb can be called.
 VALID: dict[str, tuple[Any, ...]] = {
@@ -153,14 +153,14 @@ def test_invalid_arguments_raise_when_a_verb_is_called(
 ) -> None:
     for documents in both_classes():
         with pytest.raises(InputError, match=message):
-            getattr(documents, verb)(*arguments, **keywords)  # nothing is awaited or iterated
+            call(documents, verb, *arguments, **keywords)
 
 
 @pytest.mark.parametrize("verb", WITH_RULE)
 def test_a_distance_that_a_known_scheme_does_not_allow_raises_when_a_verb_is_called(verb: str) -> None:
     for documents in both_classes(scheme=Scheme()):
         with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-            getattr(documents, verb)(*VALID[verb], max_distance=8)
+            call(documents, verb, *VALID[verb], max_distance=8)
 
 
 @pytest.mark.parametrize("verb", WITH_RULE)
@@ -168,18 +168,18 @@ def test_a_distance_that_the_stores_scheme_does_not_allow_raises_at_the_first_re
     with Documents("sqlite:///:memory:") as documents:
         documents.setup()
 
-        def call() -> None:
+        def first() -> None:
             next(getattr(documents, verb)(*VALID[verb], max_distance=8))
 
         with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-            call()
+            first()
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_an_unknown_keyword_raises_when_a_verb_is_called(verb: str) -> None:
     for documents in both_classes():
         with pytest.raises(TypeError, match="distance"):
-            getattr(documents, verb)(*VALID[verb], distance=3)
+            call(documents, verb, *VALID[verb], distance=3)
 
 
 @pytest.mark.parametrize("verb", ["ingest", "backfill", "export", "export_texts"])
@@ -206,7 +206,7 @@ def test_both_classes_have_the_verbs_and_the_sync_one_its_store() -> None:
     assert public(Documents) == {*VERBS, "name", "close", "store"}
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "close"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_has_the_same_parameters_and_documentation_in_both_classes(verb: str) -> None:
     sync, asynchronous = getattr(Documents, verb), getattr(AsyncDocuments, verb)
     parameters = inspect.signature(sync).parameters
@@ -216,11 +216,15 @@ def test_a_verb_has_the_same_parameters_and_documentation_in_both_classes(verb: 
     assert sync.__doc__ == asynchronous.__doc__
 
 
-def test_both_constructors_have_the_same_parameters() -> None:
+def test_both_constructors_have_the_same_parameters_and_the_async_one_its_threads() -> None:
     def shape(of: type) -> list[tuple[str, Any, Any]]:
         return [(each.name, each.kind, each.default) for each in inspect.signature(of).parameters.values()]
 
-    assert shape(Documents) == shape(AsyncDocuments)
+    assert [
+        *shape(Documents)[:-1],
+        ("threads", inspect.Parameter.KEYWORD_ONLY, THREADS),
+        shape(Documents)[-1],
+    ] == shape(AsyncDocuments)
 
 
 def test_a_signature_says_what_its_caller_gets() -> None:
@@ -228,8 +232,15 @@ def test_a_signature_says_what_its_caller_gets() -> None:
         return inspect.signature(getattr(of, verb)).return_annotation
 
     assert (returned(Documents, "setup"), returned(AsyncDocuments, "setup")) == ("str", "Awaitable[str]")
-    assert returned(Documents, "export") == "Generator[Row, None, None]"
+    assert returned(Documents, "export") == "Results[Row]"
     assert returned(AsyncDocuments, "export") == "AsyncGenerator[Row, None]"
+    assert returned(AsyncDocuments, "export_texts") == "AsyncGenerator[tuple[Row, str | None], None]"
+
+
+def test_both_classes_are_closed_without_arguments() -> None:
+    for kind in (Documents, AsyncDocuments):
+        assert list(inspect.signature(kind.close).parameters) == ["self"]
+        assert kind.close.__doc__
 
 
 # --- a rule as one value, or as keywords -------------------------------------------------------------------

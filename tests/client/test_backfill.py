@@ -14,8 +14,9 @@ from elasticsearch.helpers import bulk
 from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.errors import NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -219,27 +220,22 @@ def test_parts_that_begin_at_different_times_are_everything(index: Index, shards
     assert all(parts)
 
 
-class Interfering:
+class Interfering(WatchedStore):
     """Somebody else does something just before a write, so many times."""
 
-    embedded = False
-
     def __init__(self, store: Store, happens: Callable[[Any], None], times: int = 1) -> None:
-        self._store, self._happens, self._times = store, happens, times
-        self.name = store.name
+        super().__init__(store)
+        self._happens, self._times = happens, times
         self.written: list[str] = []
 
     def perform(self, op: StoreCall) -> Any:
         if op.method in ("annotate", "relink") and self._times:
             self._times -= 1
             self._happens(op)
-        reply = self._store.perform(op)
+        reply = super().perform(op)
         if op.method == "annotate":
             self.written += [row.id for row in op.rows if row.id not in reply.conflicts]
         return reply
-
-    def close(self) -> None:
-        self._store.close()
 
 
 def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_next_pass(index: Index) -> None:
@@ -252,7 +248,7 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
         index.client.index(index=index.name, id="doc-00030", document=theirs)
         index.client.delete(index=index.name, id="doc-00031")
 
-    store = Interfering(open_store(index.address), happens)
+    store = Interfering(open_store(index.address, patience=Patience()), happens)
     outcomes = list(Documents(store).backfill(FIELDS))
     assert [outcome.id for outcome in outcomes].count("doc-00030") == 1
     assert "doc-00031" not in {outcome.id for outcome in outcomes}
@@ -277,7 +273,7 @@ def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Call
     passes = 0
     while index.links().keys() != documents.keys() - NO_TEXT:
         passes += 1
-        store = Interfering(open_store(index.address), lambda op: None, 0)
+        store = Interfering(open_store(index.address, patience=Patience()), lambda op: None, 0)
         taken = iter(Documents(store).backfill(FIELDS, batch_size=30))
         for _ in range(35):  # into the second batch
             next(taken, None)
@@ -296,7 +292,7 @@ def test_a_failure_of_the_store_leaves_what_was_written_and_the_next_call_does_t
         if any(row.id == "doc-00040" for row in op.rows):
             raise StopError
 
-    store = Interfering(open_store(index.address), happens, -1)
+    store = Interfering(open_store(index.address, patience=Patience()), happens, -1)
     with pytest.raises(StopError):
         list(Documents(store).backfill(FIELDS, batch_size=25))
     store.close()

@@ -16,14 +16,18 @@ from es_simhash.contract import Entry, Row, Scan, Written
 from es_simhash.errors import NotSetUp
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.ingest.stored_documents import next_pass
+from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.client.test_backfill import article
 from tests.contract import LinearStore
 from tests.contract.documents import entry, write
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from es_simhash.contract import Store
 
 RNG = random.Random(2)
 
@@ -75,37 +79,37 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 
 
-class Racing(LinearStore):
+class Racing(WatchedStore):
     """Another program is faster at the first write."""
 
-    def __init__(self, race: Callable[[LinearStore, Annotate], Written | None]) -> None:
-        super().__init__()
-        self._race: Callable[[LinearStore, Annotate], Written | None] | None = race
+    def __init__(self, race: Callable[[Store, StoreCall], Written | None]) -> None:
+        super().__init__(LinearStore())
+        self._race: Callable[[Store, StoreCall], Written | None] | None = race
 
-    def perform(self, op: Any) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         if op.method == "annotate" and self._race is not None:
             race, self._race = self._race, None
-            if (answer := race(self, op)) is not None:
+            if (answer := race(self.watched, op)) is not None:
                 return answer
         return super().perform(op)
 
 
-def removed(store: LinearStore, op: Annotate) -> None:
+def removed(store: Store, op: StoreCall) -> None:
     store.remove(("X",))
 
 
-def edited(store: LinearStore, op: Annotate) -> None:
+def edited(store: Store, op: StoreCall) -> None:
     write_without_fingerprint(store, "X", STORM)
 
 
-def write_without_fingerprint(store: LinearStore, id: str, text: str) -> None:
+def write_without_fingerprint(store: Store, id: str, text: str) -> None:
     row = Row(id, None, "", id, None, written=0)
     store.write((Entry(row, json.dumps({"id": id, "text": text})),), 64)
 
 
-def refused(store: LinearStore, op: Annotate) -> Written:
-    others = Annotate(tuple(row for row in op.rows if row.id != "X"), op.bits)
-    return replace(store.perform(others), refused={"X": "too long"})
+def refused(store: Store, op: StoreCall) -> Written:
+    others = tuple(row for row in op.rows if row.id != "X")
+    return replace(store.annotate(others, op.bits), refused={"X": "too long"})
 
 
 @pytest.mark.parametrize("race", [removed, edited, refused])
@@ -140,14 +144,14 @@ def test_told_to_stop_it_finishes_what_it_has_read(documents: Documents, execute
 def test_of_very_many_documents_that_others_wrote_each_has_another_look(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
-    store: Any = LinearStore() if kind == "linear" else "sqlite:///:memory:"
+    address: Any = LinearStore() if kind == "linear" else "sqlite:///:memory:"
     if kind == "elasticsearch":
-        store = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
-    store = open_store(store)
+        address = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
+    store = open_store(address, patience=Patience())
     store.set_up(DEFAULT)
     write(store, entry("id20007", 1), entry("other", 2))
     conflicts = [f"id{n}" for n in range(20_500)]
     scan = next_pass(Scan(fields=("text",)), None, conflicts)
     assert scan is not None
-    assert [row.id for row in store.perform(scan).rows] == ["id20007"]
+    assert [row.id for row in store.scan(scan).rows] == ["id20007"]
     store.close()

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, Documents, drive
+from es_simhash import AsyncDocuments, Documents, retries
 from es_simhash.errors import StoreUnavailable
 from es_simhash.ingest import run as run_module
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.recording import INDEX, Sent, Wire
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -23,47 +24,52 @@ if TYPE_CHECKING:
 BATCH = 5
 DEADLINE = 20.0
 """Seconds for which a request is retried: far longer than a test may take."""
+SOON = DEADLINE / 4
 
 
-class Away(LinearStore):
-    """A store that answers some Fetches, and is away at all later ones."""
+class Away(WatchedStore):
+    """A store that answers some calls of ``fetch``, and is away at all later ones."""
 
     def __init__(self, after: int) -> None:
-        super().__init__()
+        super().__init__(LinearStore())
         self._left = after
         self.away = threading.Event()
 
-    def perform(self, request: StoreCall) -> Any:
-        if request.method == "fetch":
+    def perform(self, call: StoreCall) -> Any:
+        if call.method == "fetch":
             self._left -= 1
             if self._left < 0:
                 self.away.set()
                 raise StoreUnavailable("it is away")
-        return super().perform(request)
+        return super().perform(call)
 
 
-class AsyncAway:
-    """:class:`Away`, awaited.
+class Silent(Wire):
+    """A wire on which some requests for documents by their ids are answered, and no later ones."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__("elasticsearch")
+        self._left = after
+        self.away = threading.Event()
+
+    async def before(self, sent: Sent) -> None:
+        await super().before(sent)
+        if sent.action == "POST _mget":
+            self._left -= 1
+            if self._left < 0:
+                self.away.set()
+                await asyncio.sleep(1_000)
+
+
+def opened(after: int, *, silent: bool) -> tuple[AsyncDocuments, threading.Event]:
+    """Open a store that is away after some calls, and return when it is.
 
     :param silent: it does not answer, in place of an error.
     """
-
-    embedded, name = True, "memory"
-
-    def __init__(self, after: int, *, silent: bool = False) -> None:
-        self._store = Away(after)
-        self._silent = silent
-        self.away = self._store.away
-
-    async def perform(self, request: StoreCall) -> Any:
-        try:
-            return self._store.perform(request)
-        except StoreUnavailable:
-            if self._silent:
-                await asyncio.sleep(1_000)
-            raise
-
-    async def close(self) -> None: ...
+    store: Any = Silent(after) if silent else Away(after)
+    if silent:
+        return AsyncDocuments(store.client(is_async=True), index=INDEX, deadline=DEADLINE), store.away
+    return AsyncDocuments(store, deadline=DEADLINE), store.away
 
 
 def documents(count: int = 100) -> Iterator[dict[str, Any]]:
@@ -71,7 +77,13 @@ def documents(count: int = 100) -> Iterator[dict[str, Any]]:
 
 
 def threads() -> set[str]:
-    return {thread.name for thread in threading.enumerate() if thread.name.startswith("es-simhash")}
+    """Return the names of our threads, after those that are about to end have ended."""
+    end = time.monotonic() + DEADLINE / 2
+    while names := {thread.name for thread in threading.enumerate() if thread.name.startswith("es-simhash")}:
+        if time.monotonic() > end:
+            break
+        time.sleep(0.01)
+    return names
 
 
 async def seconds_to_cancel(task: asyncio.Task[Any]) -> float:
@@ -86,8 +98,8 @@ async def seconds_to_cancel(task: asyncio.Task[Any]) -> float:
 
 @pytest.fixture(autouse=True)
 def long_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each pause before a retry last 5 seconds."""
-    monkeypatch.setattr(drive, "random", SimpleNamespace(uniform=lambda least, most: 5.0))
+    """Let each wait before a retry last until the deadline."""
+    monkeypatch.setattr(retries, "random", SimpleNamespace(uniform=lambda least, most: DEADLINE))
 
 
 @pytest.fixture(params=[0, 1], ids=["one batch", "overlapping"])
@@ -106,7 +118,7 @@ def test_a_closed_sync_ingest_does_not_wait_for_the_deadline(monkeypatch: pytest
     assert store.away.wait(5), "the next batch is being looked up"
     began = time.monotonic()
     outcomes.close()
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < SOON
     assert threads() == set()
 
 
@@ -115,10 +127,10 @@ def test_a_closed_async_ingest_does_not_wait_for_the_deadline(monkeypatch: pytes
     monkeypatch.setattr(run_module, "read_ahead", lambda workers: 1)
 
     async def main() -> float:
-        store = AsyncAway(1, silent=silent)
-        outcomes = AsyncDocuments(store, deadline=DEADLINE).ingest(documents(), batch_size=BATCH)
+        store, away = opened(1, silent=silent)
+        outcomes = store.ingest(documents(), batch_size=BATCH)
         await anext(outcomes)
-        while not store.away.is_set():
+        while not away.is_set():
             await asyncio.sleep(0.01)
         began = time.monotonic()
         await outcomes.aclose()
@@ -126,47 +138,53 @@ def test_a_closed_async_ingest_does_not_wait_for_the_deadline(monkeypatch: pytes
         assert len(asyncio.all_tasks()) == 1
         return time.monotonic() - began
 
-    assert asyncio.run(main()) < 1
+    assert asyncio.run(main()) < SOON
 
 
 @pytest.mark.parametrize("silent", [False, True], ids=["errors", "silence"])
 def test_a_cancelled_async_ingest_does_not_wait_for_the_deadline(ahead: int, silent: bool) -> None:
     async def main() -> float:
-        store = AsyncAway(2, silent=silent)
+        store, away = opened(2, silent=silent)
         taken: list[str | None] = []
 
         async def take() -> None:
-            async for outcome in AsyncDocuments(store, deadline=DEADLINE).ingest(documents(), batch_size=BATCH):
+            async for outcome in store.ingest(documents(), batch_size=BATCH):
                 taken.append(outcome.id)  # noqa: PERF401  # it is cancelled meanwhile
 
         task = asyncio.create_task(take())
-        while not store.away.is_set() or len(taken) < BATCH:
+        while not away.is_set() or len(taken) < BATCH:
             await asyncio.sleep(0.01)
         seconds = await seconds_to_cancel(task)
         assert len(asyncio.all_tasks()) == 1
         return seconds
 
-    assert asyncio.run(main()) < 1
+    assert asyncio.run(main()) < SOON
 
 
 @pytest.mark.parametrize("verb", ["export", "backfill", "export_texts"])
 def test_every_cancelled_iteration_ends_while_the_store_does_not_answer(verb: str) -> None:
-    class Silent:
-        embedded, name = True, "memory"
+    class Stuck(WatchedStore):
+        def perform(self, call: StoreCall) -> Any:
+            begun.set()
+            go.wait()
+            return super().perform(call)
 
-        async def perform(self, request: StoreCall) -> Any:
-            await asyncio.sleep(1_000)
-
-        async def close(self) -> None: ...
-
+    begun, go = threading.Event(), threading.Event()
     arguments: dict[str, tuple[Any, ...]] = {"export": (), "backfill": ("text",), "export_texts": ()}
 
     async def main() -> float:
-        task = asyncio.create_task(anext(getattr(AsyncDocuments(Silent()), verb)(*arguments[verb])))
-        await asyncio.sleep(0.05)
-        return await seconds_to_cancel(task)
+        task = asyncio.create_task(anext(getattr(AsyncDocuments(Stuck(LinearStore())), verb)(*arguments[verb])))
+        await asyncio.to_thread(begun.wait, DEADLINE)
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        seconds = time.monotonic() - began
+        go.set()
+        assert threads() == set()
+        return seconds
 
-    assert asyncio.run(main()) < 1
+    assert asyncio.run(main()) < SOON
 
 
 def test_an_async_ingest_that_waits_for_its_input_can_be_cancelled(ahead: int) -> None:
@@ -176,12 +194,12 @@ def test_an_async_ingest_that_waits_for_its_input_can_be_cancelled(ahead: int) -
         await asyncio.sleep(1_000)
 
     async def main() -> float:
-        ingest = AsyncDocuments(AsyncAway(1_000)).ingest(silent(), batch_size=BATCH)
+        ingest = AsyncDocuments(Away(1_000)).ingest(silent(), batch_size=BATCH)
         task = asyncio.create_task(_all(ingest))
         await asyncio.sleep(0.2)
         return await seconds_to_cancel(task)
 
-    assert asyncio.run(main()) < 1
+    assert asyncio.run(main()) < SOON
 
 
 async def _all(iterator: Any) -> list[Any]:
@@ -204,7 +222,7 @@ def test_the_callers_iterator_runs_in_the_thread_of_the_event_loop(ahead: int) -
             yield document
 
     async def main() -> list[int]:
-        verbs = AsyncDocuments(AsyncAway(1_000))
+        verbs = AsyncDocuments(Away(1_000))
         return [len(await _all(verbs.ingest(given, batch_size=BATCH))) for given in (source(), asource())]
 
     assert asyncio.run(main()) == [3 * BATCH, 3 * BATCH]
@@ -225,7 +243,7 @@ def test_other_tasks_go_on_while_an_ingest_computes() -> None:
         task = asyncio.create_task(tick())
         text = "，".join(f"第{n}条新闻" for n in range(200))
         given = [{"id": n, "text": f"{text}{n}"} for n in range(300)]
-        await _all(AsyncDocuments(AsyncAway(1_000)).ingest(given))
+        await _all(AsyncDocuments(Away(1_000)).ingest(given))
         task.cancel()
         return ticks
 

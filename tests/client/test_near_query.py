@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Scheme, candidates_clause, fingerprint, near_query
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import to_longs
-from tests.verbs.test_ingest import LONG, text, texts
+from tests.deciding.test_ingest import LONG, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,6 +14,7 @@ from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER
 from tests.client import Watched
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,13 +137,16 @@ def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_
 # --- what is given -----------------------------------------------------------------------------------------
 
 
-class Raced(LinearStore):
+class Raced(WatchedStore):
     """Another program sets the store up at the same moment, and is faster."""
 
-    def perform(self, request: Any) -> Any:
-        if request.method == "set_up":
-            super().set_up(LONG)
-        return super().perform(request)
+    def __init__(self) -> None:
+        super().__init__(LinearStore())
+
+    def perform(self, call: StoreCall) -> Any:
+        if call.method == "set_up":
+            self.watched.set_up(LONG)
+        return super().perform(call)
 
 
 def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
@@ -210,7 +214,7 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
     list(outcomes)
     documents.similar(STORM)
     assert documents.fingerprinter().scheme == LONG
-    assert store.count(Describe) == 1
+    assert store.times_asked("describe") == 1
 
 
 @pytest.mark.parametrize(
@@ -223,7 +227,7 @@ def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> No
     outcomes = documents.ingest(DOCUMENTS)
     assert store.asked == []
     list(outcomes)
-    assert store.count(Describe) == 1
+    assert store.times_asked("describe") == 1
 
 
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_many_users_get_answers_of_their_own_in_one_call(seen: Any, ann: str) ->
 def test_some_hundred_users_are_one_read_and_one_write(store: Store, ann: str) -> None:
     watched = Watched(store)
     SeenItems(watched).add_many({f"{ann}-{n}": ["a"] for n in range(1_101)})
-    assert (watched.count(FetchUsers), watched.count(ChangeUsers)) == (3, 3)
+    assert (watched.times_asked("fetch_users"), watched.times_asked("change_users")) == (3, 3)
 
 
 def test_async_and_sync_doors_open_on_the_same_users(stores: Stores, loop: asyncio.AbstractEventLoop, ann: str) -> None:
@@ -129,7 +129,7 @@ def test_an_add_that_changes_nothing_writes_nothing(store: Store, ann: str) -> N
     assert before is not None
     watched.asked.clear()
     assert seen.add_many({ann: ["b", "a"]}).results == {ann: 0}
-    assert watched.count(ChangeUsers) == 0
+    assert watched.times_asked("change_users") == 0
     assert state_of(store, ann) == before
 
 

@@ -11,25 +11,27 @@ from base64 import b64decode, b64encode
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from heapq import heappop, heappush
+from itertools import count
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, drive
+from es_simhash import AsyncSeenItems, BloomFilter, SeenItems, retries
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import Changed
 from es_simhash.errors import (
     ConflictError,
 )
-from es_simhash.verbs import seen as flows
+from es_simhash.seen import changes
 from tests.cli import environment
 from tests.client import Clock, Stores, Watched, source
 from tests.contract.linear import LinearStore
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from es_simhash.contract import Store
 
@@ -136,7 +138,7 @@ def test_after_a_storm_past_the_deadline_nothing_is_half_written(store: Store, a
     SeenItems(store).add(ann, ["before"])
     watched = stormed(store, ann, times=-1)
     SeenItems(watched, deadline=1).add_many({ann: [f"ours {n}" for n in range(500)]})
-    assert watched.count(ChangeUsers) > 1
+    assert watched.times_asked("change_users") > 1
     ours = [f"ours {n}" for n in range(500)]
     assert SeenItems(store).unseen(ann, [*ours, "before", "theirs 0"]) == ours
 
@@ -154,19 +156,29 @@ def test_an_add_that_was_beaten_past_the_deadline_raises(store: Store, ann: str)
         SeenItems(stormed(store, ann, times=-1), deadline=0.1).add(ann, ["ours"])
 
 
+class EnoughError(Exception):
+    """The test has seen enough."""
+
+
+class Conflicting(WatchedStore):
+    """A store to which somebody else is always faster."""
+
+    def perform(self, call: StoreCall) -> Any:
+        return Changed(frozenset({"ann"}), {}) if call.method == "change_users" else super().perform(call)
+
+
 def test_each_wait_between_two_attempts_is_of_a_random_length(monkeypatch: pytest.MonkeyPatch) -> None:
     def waits() -> list[float]:
-        found = []
-        work = flows.add(SeenConfig(), {"ann": ["a"]}, 1, 60)
-        request: Any = next(work)
-        while len(found) < 8:
-            if request.method == "fetch_users":
-                request = work.send({})
-            elif request.method == "change_users":
-                request = work.send(Changed(frozenset({"ann"}), {}))
-            else:
-                found.append(request.seconds)
-                request = work.send(None)
+        found: list[float] = []
+
+        def pause(seconds: float) -> None:
+            found.append(seconds)
+            if len(found) == 8:
+                raise EnoughError
+
+        monkeypatch.setattr(retries, "pause", pause)
+        with pytest.raises(EnoughError):
+            changes.add(Conflicting(LinearStore()), SeenConfig(), {"ann": ["a"]}, 1, 60)
         return found
 
     one, other = waits(), waits()
@@ -179,39 +191,84 @@ def test_each_wait_between_two_attempts_is_of_a_random_length(monkeypatch: pytes
 WRITERS, EACH, ANSWER = 16, 25, 0.005
 
 
+class Turns:
+    """A clock of the test's own. Of the threads that wait on it, one at a time runs: the one whose wait ends first."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._waiting: list[tuple[float, int, object]] = []
+        self._turn: object = None
+        self._changed = threading.Condition()
+        self._count = count()
+
+    def wait(self, seconds: float) -> None:
+        """Let the others run for some seconds of this clock."""
+        me = object()
+        with self._changed:
+            heappush(self._waiting, (self.now + seconds, next(self._count), me))
+            self.end()
+            assert self._changed.wait_for(lambda: self._turn is me, 60)
+
+    def begin(self, threads: int) -> None:
+        """Wait until so many threads wait, and let the first one run."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self._waiting) == threads, 60)
+            self._turn = None
+            self.end()
+
+    def end(self) -> None:
+        """Let the next thread run: this one does not go on."""
+        with self._changed:
+            if self._turn is not self and self._waiting:
+                self.now, _, self._turn = heappop(self._waiting)
+            self._changed.notify_all()
+
+    def hold(self) -> None:
+        """Let no thread run before :meth:`begin`."""
+        self._turn = self
+
+
+class SlowStore(WatchedStore):
+    """Every call takes five milliseconds, and the store is asked at their end."""
+
+    def __init__(self, turns: Turns) -> None:
+        super().__init__(LinearStore())
+        self._turns = turns
+        self.attempts = 0
+
+    def perform(self, call: StoreCall) -> Any:
+        self._turns.wait(ANSWER)
+        self.attempts += call.method == "change_users"
+        return super().perform(call)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_sixteen_writers_to_one_user_lose_nothing_and_give_nothing_up(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a clock of the test's own: every request takes five milliseconds, of which the store is asked at the end."""
-    now = 0.0
-    for module in (drive, flows):
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(drive, "random", random.Random(seed))
-    store, config = LinearStore(), SeenConfig(error_rate=1e-6)
-    attempts = 0
+    turns = Turns()
+    turns.hold()
+    for module in (retries, changes):
+        clock = SimpleNamespace(monotonic=lambda: turns.now, sleep=turns.wait)
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(retries, "random", random.Random(seed))
+    store, config = SlowStore(turns), SeenConfig(error_rate=1e-6)
 
-    def writer(number: int) -> Generator[Any, Any, None]:
-        for n in range(EACH):
-            report = yield from flows.add(config, {"ann": [f"{number}-{n}"]}, 1, 30)
-            assert (report.results, report.failed) == ({"ann": 1}, {})
-
-    turns = [(0.0, number, writer(number), None) for number in range(WRITERS)]
-    while turns:
-        now, number, work, request = heappop(turns)
+    def write(number: int) -> list[tuple[Any, Any]]:
         try:
-            reply = store.perform(request) if isinstance(request, Request) else None
-            attempts += request.method == "change_users"
-            request = work.send(reply)
-        except StopIteration:
-            continue
-        heappush(
-            turns, (now + (request.seconds if isinstance(request, drive.Pause) else ANSWER), number, work, request)
-        )
-    with SeenItems(store) as seen:
+            reports = [changes.add(store, config, {"ann": [f"{number}-{n}"]}, 1, 30) for n in range(EACH)]
+        finally:
+            turns.end()
+        return [(report.results, report.failed) for report in reports]
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        writers = [pool.submit(write, number) for number in range(WRITERS)]
+        turns.begin(WRITERS)
+        assert [writer.result() for writer in writers] == [[({"ann": 1}, {})] * EACH] * WRITERS
+    with SeenItems(store.watched) as seen:
         assert seen.unseen("ann", [f"{number}-{n}" for number in range(WRITERS) for n in range(EACH)]) == []
         assert seen.stats("ann").count == WRITERS * EACH
-    assert attempts > 2 * WRITERS * EACH, "they were hardly in each other's way"
+    assert store.attempts > 2 * WRITERS * EACH, "they were hardly in each other's way"
 
 
 THREADS, ADDS = 8, 12

@@ -17,7 +17,7 @@ import pytest
 
 from es_simhash import Documents
 from es_simhash.console.interrupt import Interruptible
-from es_simhash.verbs.outcome import OUTCOMES
+from es_simhash.deciding.outcome import OUTCOMES
 from tests.cli import COMMAND, environment, es_simhash, line
 
 if TYPE_CHECKING:

@@ -16,12 +16,10 @@ module, and run pytest on it from the folder with ``tests``, or with that folder
 - pytest runs every test of the suite. Each test calls ``make_store`` once.
 - ``open_again`` may be left out if only one program can reach the data of the store.
 - To close the stores, override both methods and add a fixture with ``autouse=True``.
-- An async store is tested through an object with a ``perform`` that runs the awaitable on an event loop. Let
-  ``open_again`` return a store with another event loop, because the suite calls both from two threads.
 - For readable failures, put ``pytest.register_assert_rewrite("tests.contract")`` into ``conftest.py``.
 
 ``LinearStore`` is the reference implementation. It keeps everything in memory, and it looks at every document for every
-request. It suits tests of programs that use a store, too.
+search. It suits tests of programs that use a store, too.
 """
 
 from tests.contract.blocks_contract import BlocksContract

@@ -98,7 +98,7 @@ class BlocksContract(Suite):
                 without=tuple(ids[1:3]),
                 blocks=True,
             )
-            ours, expected = (within(each.perform(request).rows, request) for each in (store, reference))
+            ours, expected = (within(each.candidates(request).rows, request) for each in (store, reference))
             assert plain(ours) == plain(expected)
 
 
@@ -138,7 +138,7 @@ def near(store: Store, fingerprints: Sequence[int], max_distance: int, bits: int
     """Return the ids of the documents near a fingerprint, looked up by block keys."""
     probes = tuple(Probe(value, None) for value in fingerprints)
     request = Candidates(probes, max_distance, bits, blocks=True)
-    return {row.id for row in within(store.perform(request).rows, request)}
+    return {row.id for row in within(store.candidates(request).rows, request)}
 
 
 def within(rows: Sequence[Row], request: Candidates) -> list[Row]:

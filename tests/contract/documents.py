@@ -1,4 +1,4 @@
-"""Short forms of requests on documents, for tests. Fingerprints have 64 bits, unless a test says otherwise."""
+"""Short forms of calls on documents, for tests. Fingerprints have 64 bits, unless a test says otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from es_simhash.contract import (
     Entry,
     Found,
     Probe,
-    ReadFingerprints,
     Row,
     Scan,
     Store,
@@ -89,10 +88,12 @@ def scan(store: Store, **options: Any) -> list[Row]:
     return rows
 
 
-def fingerprints(store: Store, request: ReadFingerprints) -> tuple[set[int], Any]:
-    """Return all fingerprints of a reply, and where the next request goes on; None if the store does not support it."""
+def fingerprints(
+    store: Store, after: Any = None, own: int | None = None, most: int | None = None
+) -> tuple[set[int], Any]:
+    """Return all fingerprints since a page, and where the next read goes on; None if the store does not support it."""
     values: set[int] = set()
-    page = store.perform(request)
+    page = store.read_fingerprints(after, own, most)
     while page is not None:
         values.update(page.values)
         if not page.more:

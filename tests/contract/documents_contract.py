@@ -1,4 +1,4 @@
-"""Tests for the requests that read and write documents by their ids."""
+"""Tests for the methods that read and write documents by their ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests for the requests on the store itself."""
+"""Tests for the methods on the store itself."""
 
 from __future__ import annotations
 

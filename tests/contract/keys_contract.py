@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from tests.contract.documents import candidates, entry, find_by_keys, plain, sca
 from tests.contract.linear import LinearStore
 from tests.contract.set_up_contract import at_the_same_moment
 from tests.contract.suite import Suite
-from tests.contract.watched import StoreCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -302,15 +302,16 @@ class KeysContract(Suite):
 
     def test_of_two_programs_that_set_up_with_keys_at_the_same_moment_both_find_the_keys(self) -> None:
         store = self.make_store()
-        at_the_same_moment([store, self.open_again(store)], [SetUp(DEFAULT, ("shingles",))] * 2)
+        both = (store, self.open_again(store))
+        at_the_same_moment(*(partial(each.set_up, DEFAULT, ("shingles",)) for each in both))
         assert store.describe_keys() == KeysState(("shingles",), complete=True)
 
     def test_a_store_must_be_set_up_before_its_keys(self) -> None:
         store = self.make_store()
-        requests: list[StoreCall] = [SetUpKeys(("shingles",)), CompleteKeys()]
-        for request in requests:
-            with pytest.raises(NotSetUp):
-                store.perform(request)
+        with pytest.raises(NotSetUp):
+            store.set_up_keys(("shingles",))
+        with pytest.raises(NotSetUp):
+            store.complete_keys()
         assert store.describe() is None
 
     def test_keys_of_a_store_without_documents_are_complete(self) -> None:
@@ -357,7 +358,8 @@ class KeysContract(Suite):
 
     def test_two_programs_may_set_up_the_same_keys_at_the_same_moment(self) -> None:
         store = self.ready()
-        replies = at_the_same_moment([store, self.open_again(store)], [SetUpKeys(("shingles",))] * 2)
+        both = (store, self.open_again(store))
+        replies = at_the_same_moment(*(partial(each.set_up_keys, ("shingles",)) for each in both))
         assert set(replies) <= {"added", "unchanged"}
         assert "added" in replies
         assert store.describe_keys() == KeysState(("shingles",))

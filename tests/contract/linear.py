@@ -59,9 +59,9 @@ def _locked(method: Callable[Concatenate[LinearStore, P], R]) -> Callable[Concat
 
 
 class LinearStore:
-    """A store in memory that looks at every document for every request.
+    """A store in memory that looks at every document for every search.
 
-    :param lagging: True for a store like Elasticsearch: searches see what was written after the next Refresh.
+    :param lagging: True for a store like Elasticsearch: searches see what was written after the next ``refresh``.
     """
 
     embedded = True
@@ -119,6 +119,9 @@ class LinearStore:
         if self._scheme is None:
             raise NotSetUp(f"{self.name} is not set up: call set_up first")
 
+    def switch_alias(self, alias: str, to: str, check: bool = False) -> None:
+        raise Unsupported(f"{self.name} has no aliases")
+
     @_locked
     def describe_seen(self) -> SeenConfig | None:
         return self._config
@@ -170,7 +173,6 @@ class LinearStore:
 
     @_locked
     def remove(self, ids: tuple[str, ...], versions: Mapping[str, Any] = NO_VERSIONS) -> set[str]:
-        versions = versions
         removed = {id for id in ids if id in self.rows and (id not in versions or self._has_version(id, versions[id]))}
         for id in removed:
             del self.rows[id]
@@ -220,60 +222,60 @@ class LinearStore:
         return FingerprintPage(values, last, more=False, others=others)
 
     @_locked
-    def candidates(self, request: Candidates) -> Found:
+    def candidates(self, query: Candidates) -> Found:
         found: dict[str, Row] = {}
         left_out: dict[int, int] = {}
-        for times in dict.fromkeys(probe.times for probe in request.probes):
-            numbers = [number for number, probe in enumerate(request.probes) if probe.times == times]
-            probes = tuple(request.probes[number] for number in numbers)
-            reply = self._candidates_in_times(replace(request, probes=probes), times)
-            found |= {row.id: row if request.with_keys else _without_keys(row) for row in reply.rows}
+        for times in dict.fromkeys(probe.times for probe in query.probes):
+            numbers = [number for number, probe in enumerate(query.probes) if probe.times == times]
+            probes = tuple(query.probes[number] for number in numbers)
+            reply = self._candidates_in_times(replace(query, probes=probes), times)
+            found |= {row.id: row if query.with_keys else _without_keys(row) for row in reply.rows}
             left_out |= {numbers[number]: count for number, count in reply.left_out.items()}
-        return Found(list(found.values()), left_out, frozenset(self.searchable.keys() & set(request.ids)))
+        return Found(list(found.values()), left_out, frozenset(self.searchable.keys() & set(query.ids)))
 
-    def _candidates_in_times(self, request: Candidates, times: tuple[int, int] | None) -> Found:
-        """Return the reply to a request whose Probes all have the same times."""
-        searchable = [_with_time(row, source, request.time_field) for row, source in self.searchable.values()]
+    def _candidates_in_times(self, query: Candidates, times: tuple[int, int] | None) -> Found:
+        """Return the reply to a query whose Probes all have the same times."""
+        searchable = [_with_time(row, source, query.time_field) for row, source in self.searchable.values()]
         every = sorted(searchable, key=_write_order)
-        allowed = {row.id for row, _ in self._matching(request.filter)}.difference(request.without)
+        allowed = {row.id for row, _ in self._matching(query.filter)}.difference(query.without)
         allowed &= {row.id for row in every if _in_times(row, times)}
         rows = [row for row in every if row.id in allowed]
-        found, left_out = self._near(rows, request)
-        queries = [probe.queries for probe in request.probes]
+        found, left_out = self._near(rows, query)
+        queries = [probe.queries for probe in query.probes]
         keys = KeyIndex([row.keys for row in every], [row.length for row in every], queries)
         for number, some in enumerate(queries):
             indices, scores = keys.sharing(some)
             ranked = [every[index] for index in indices[np.argsort(-scores, kind="stable")]]
             ranked = [row for row in ranked if row.id in allowed]
-            if request.one_per_digest:
+            if query.one_per_digest:
                 ranked = _one_per_digest(ranked)
-            most = request.probes[number].most or request.most
+            most = query.probes[number].most or query.most
             found |= {row.id: row for row in ranked[:most]}
             if len(ranked) > most:
                 left_out[number] = left_out.get(number, 0) + len(ranked) - most
         reply = sorted(found.values(), key=_write_order)
-        return Found(_one_per_digest(reply) if request.one_per_digest else reply, left_out)
+        return Found(_one_per_digest(reply) if query.one_per_digest else reply, left_out)
 
-    def _near(self, rows: list[Row], request: Candidates) -> tuple[dict[str, Row], dict[int, int]]:
+    def _near(self, rows: list[Row], query: Candidates) -> tuple[dict[str, Row], dict[int, int]]:
         """Return the Rows that digests and fingerprints find, and how many were left out by the index of the Probe."""
-        if request.one_per_digest:
+        if query.one_per_digest:
             rows = _one_per_digest(rows)
-        digests = {probe.digest for probe in request.probes}
+        digests = {probe.digest for probe in query.probes}
         found = {row.id: row for row in rows if row.digest in digests}
         crowds: Counter[int | None] = Counter()
-        asked = [(probe.fingerprint, _blocks(probe, request)) for probe in request.probes]
+        asked = [(probe.fingerprint, _blocks(probe, query)) for probe in query.probes]
         for row in rows:
             keys = set(row.keys)
             some = [value for value, blocks in asked if blocks is None or not keys.isdisjoint(blocks)]
             distances = [hamming_distance(row.fingerprint, value) for value in some]
-            if any(bits is not None and bits <= request.max_distance for bits in distances):
+            if any(bits is not None and bits <= query.max_distance for bits in distances):
                 crowds[row.fingerprint] += 1
-                if request.per_fingerprint is None or crowds[row.fingerprint] <= request.per_fingerprint:
+                if query.per_fingerprint is None or crowds[row.fingerprint] <= query.per_fingerprint:
                     found[row.id] = row
-        most = request.per_fingerprint
+        most = query.per_fingerprint
         if most is None or most == 1:
             return found, {}
-        return found, request.left_out_of({value: count - most for value, count in crowds.items() if count > most})
+        return found, query.left_out_of({value: count - most for value, count in crowds.items() if count > most})
 
     @_locked
     def dependents(self, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
@@ -284,18 +286,18 @@ class LinearStore:
         }
 
     @_locked
-    def scan(self, request: Scan) -> ScanPage:
+    def scan(self, scan: Scan) -> ScanPage:
         found = [
             (row, source)
-            for row, source in self._matching(request.filter)
-            if not (request.missing and row.digest)
-            and (row.digest or request.fields is not None)
-            and (request.slice is None or zlib.crc32(row.id.encode()) % request.slice[1] == request.slice[0])
+            for row, source in self._matching(scan.filter)
+            if not (scan.missing and row.digest)
+            and (row.digest or scan.fields is not None)
+            and (scan.slice is None or zlib.crc32(row.id.encode()) % scan.slice[1] == scan.slice[0])
         ]
-        rows = [_with_time(_without_keys(row), source, request.time_field) for row, source in found]
-        if request.fields is None:
+        rows = [_with_time(_without_keys(row), source, scan.time_field) for row, source in found]
+        if scan.fields is None:
             return ScanPage(rows, None, [])
-        return ScanPage(rows, None, [_select_fields(source, request.fields) for _, source in found])
+        return ScanPage(rows, None, [_select_fields(source, scan.fields) for _, source in found])
 
     @_locked
     def count(self, scan: Scan) -> int:
@@ -354,11 +356,11 @@ class LinearStore:
         return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
 
 
-def _blocks(probe: Probe, request: Candidates) -> frozenset[str] | None:
+def _blocks(probe: Probe, query: Candidates) -> frozenset[str] | None:
     """Return the keys of which a document must have one to be near a Probe; None if it needs none."""
-    if not request.blocks:
+    if not query.blocks:
         return None
-    return frozenset() if probe.fingerprint is None else frozenset(block_keys([probe.fingerprint], request.bits)[0])
+    return frozenset() if probe.fingerprint is None else frozenset(block_keys([probe.fingerprint], query.bits)[0])
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:

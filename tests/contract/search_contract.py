@@ -1,4 +1,4 @@
-"""Tests for the requests that search documents: Candidates, Dependents, Scan and Count."""
+"""Tests for the methods that search documents: candidates, dependents, scan, count and read_fingerprints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import (
     Candidates,
     Probe,
-    ReadFingerprints,
     Scan,
 )
 from es_simhash.fingerprinting.scheme import Scheme
@@ -72,8 +71,8 @@ class SearchContract(Suite):
         store = self.ready()
         write(store, entry("a", 1), entry("新", None))
         request = Candidates((Probe(7, "d"),), 3, 64, filter={"ids": {"values": []}}, ids=("a", "b", "新"))
-        assert store.perform(request).ids == {"a", "新"}
-        assert store.perform(replace(request, probes=())).ids == {"a", "新"}
+        assert store.candidates(request).ids == {"a", "新"}
+        assert store.candidates(replace(request, probes=())).ids == {"a", "新"}
 
     def test_a_batch_of_probes_finds_what_each_finds_alone(self) -> None:
         store = self.ready()
@@ -219,23 +218,23 @@ class SearchContract(Suite):
         values = {str(n): rng.getrandbits(bits) for n in range(30)}
         write(store, *(entry(id, value) for id, value in values.items()), entry("none", None), bits=bits)
         assert store.read_fingerprints(most=30) is None
-        found, after = fingerprints(store, ReadFingerprints(most=31))
+        found, after = fingerprints(store, most=31)
         if after is None:
             return  # a store need not support it
         assert found == set(values.values())
         write(store, entry("0", 1), entry("new", 2), bits=bits)
-        found, after = fingerprints(store, ReadFingerprints(after, own=2))
+        found, after = fingerprints(store, after, own=2)
         assert found <= {*values.values(), 1, 2}  # some may be read again
         write(store, entry("0", 3), bits=bits)
-        found, after = fingerprints(store, ReadFingerprints(after, own=1))
+        found, after = fingerprints(store, after, own=1)
         assert found == set()
         write(store, entry("1", 4), entry("2", 5), bits=bits)
-        found, after = fingerprints(store, ReadFingerprints(after, own=1))
+        found, after = fingerprints(store, after, own=1)
         assert found == {4, 5}
         write(store, entry("0", 6), bits=bits)
         store.remove(("new",))
         store.refresh()
-        assert 6 in fingerprints(store, ReadFingerprints(after))[0]
+        assert 6 in fingerprints(store, after)[0]
 
     def test_a_scan_returns_every_document_once(self) -> None:
         store = self.ready()

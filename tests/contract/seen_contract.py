@@ -1,4 +1,4 @@
-"""Tests for the requests on seen items."""
+"""Tests for the methods on seen items."""
 
 from __future__ import annotations
 

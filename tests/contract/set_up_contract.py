@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from threading import Barrier
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash.bloom.seen import SeenConfig
 from es_simhash.contract import Candidates, Probe, Scan, UserState
-from es_simhash.errors import FilterMismatch, InputError, SchemeMismatch, SimhashError, Unsupported
+from es_simhash.errors import FilterMismatch, InputError, SchemeMismatch, SimhashError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from tests.contract.documents import entry, near, write
 from tests.contract.seen_contract import change
 from tests.contract.suite import Suite
-from tests.contract.watched import StoreCall
+from tests.contract.watched import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
-    from es_simhash.contract import Store
-
-R = TypeVar("R")
 
 OTHER_SCHEMES = [Scheme(weights="tf"), Scheme(bits=128)]
 OTHER_CONFIGS = [SeenConfig(capacity=50), SeenConfig(generations=3, period=60)]
-
-
-@dataclass(frozen=True)
-class Unknown(Request[None]):
-    """A request that no store knows."""
 
 
 class SetUpContract(Suite):
@@ -67,14 +60,15 @@ class SetUpContract(Suite):
     def test_of_two_programs_that_set_up_with_different_schemes_at_the_same_moment_one_gets_the_error(self) -> None:
         store = self.make_store()
         schemes = [Scheme(weights="tf"), Scheme(weights="equal")]
-        replies = at_the_same_moment([store, self.open_again(store)], [SetUp(scheme) for scheme in schemes])
+        both = [store, self.open_again(store)]
+        replies = at_the_same_moment(*(partial(each.set_up, s) for each, s in zip(both, schemes, strict=True)))
         (winner,) = [i for i, reply in enumerate(replies) if reply == "created"]
         assert isinstance(replies[1 - winner], SchemeMismatch)
         assert store.describe() == schemes[winner]
 
     def test_two_programs_may_set_up_with_the_same_scheme_at_the_same_moment(self) -> None:
         store = self.make_store()
-        replies = at_the_same_moment([store, self.open_again(store)], [SetUp(DEFAULT)] * 2)
+        replies = at_the_same_moment(*(partial(each.set_up, DEFAULT) for each in (store, self.open_again(store))))
         assert sorted(replies) == ["created", "unchanged"]
 
     # --- seen items ------------------------------------------------------------------------------------------------
@@ -101,8 +95,10 @@ class SetUpContract(Suite):
 
     def test_of_two_programs_that_set_up_seen_items_differently_at_the_same_moment_one_gets_the_error(self) -> None:
         store = self.make_store()
-        requests = [SetUpSeen(config) for config in OTHER_CONFIGS]
-        replies = at_the_same_moment([store, self.open_again(store)], requests)
+        both = [store, self.open_again(store)]
+        replies = at_the_same_moment(
+            *(partial(each.set_up_seen, config) for each, config in zip(both, OTHER_CONFIGS, strict=True))
+        )
         (winner,) = [i for i, reply in enumerate(replies) if reply == "created"]
         assert isinstance(replies[1 - winner], FilterMismatch)
         assert store.describe_seen() == OTHER_CONFIGS[winner]
@@ -121,25 +117,23 @@ class SetUpContract(Suite):
 
     # --- what a store may refuse -----------------------------------------------------------------------------------
 
-    def test_an_unknown_request_is_unsupported(self) -> None:
-        store = self.ready()
-        with pytest.raises(Unsupported, match="Unknown") as caught:
-            store.perform(Unknown())
-        assert store.name in str(caught.value)
-        assert not caught.value.retryable
+    def test_a_store_has_every_method_of_the_protocol_with_its_arguments(self) -> None:
+        store = self.make_store()
+        for name, signature in METHODS.items():
+            described = [(each.name, each.default) for each in signature.parameters.values()][1:]
+            own = [(each.name, each.default) for each in inspect.signature(getattr(store, name)).parameters.values()]
+            assert own == described, name
 
     def test_an_unknown_filter_is_an_input_error(self) -> None:
         store = self.ready()
         write(store, entry("a", 1))
         unknown: dict[str, Any] = {"nonsense": {}}
-        requests: list[StoreCall] = [
-            Candidates((Probe(1, None),), 0, DEFAULT.bits, filter=unknown),
-            Scan(filter=unknown),
-            Count(Scan(filter=unknown)),
-        ]
-        for request in requests:
-            with pytest.raises(InputError):
-                store.perform(request)
+        with pytest.raises(InputError):
+            store.candidates(Candidates((Probe(1, None),), 0, DEFAULT.bits, filter=unknown))
+        with pytest.raises(InputError):
+            store.scan(Scan(filter=unknown))
+        with pytest.raises(InputError):
+            store.count(Scan(filter=unknown))
 
     def test_a_document_that_is_refused_is_named_and_the_others_are_written(self) -> None:
         store = self.ready()
@@ -155,8 +149,7 @@ class SetUpContract(Suite):
 
     def test_a_request_for_nothing_does_nothing(self) -> None:
         store = self.ready()
-        for request in (Write((), DEFAULT.bits), Annotate((), DEFAULT.bits)):
-            written = store.perform(request)
+        for written in (store.write((), DEFAULT.bits), store.annotate((), DEFAULT.bits)):
             assert (written.refused, written.busy, written.conflicts) == ({}, frozenset(), frozenset())
         store.refresh()
         assert store.count(Scan()) == 0
@@ -169,16 +162,16 @@ class SetUpContract(Suite):
         store.close()
 
 
-def at_the_same_moment(stores: Sequence[Store], requests: Sequence[StoreCall]) -> list[Any]:
-    """Perform a request on each store, all in threads that start together, and return the replies and errors."""
-    together = Barrier(len(stores))
+def at_the_same_moment(*calls: Callable[[], Any]) -> list[Any]:
+    """Do all these calls in threads that start together, and return their results and errors."""
+    together = Barrier(len(calls))
 
-    def perform(store: Store, request: StoreCall) -> Any:
+    def do(call: Callable[[], Any]) -> Any:
         together.wait()
         try:
-            return store.perform(request)
+            return call()
         except SimhashError as error:
             return error
 
-    with ThreadPoolExecutor(len(stores)) as threads:
-        return list(threads.map(perform, stores, requests))
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(do, calls))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Store
@@ -12,7 +13,11 @@ from es_simhash.retries import Retrying, retried
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-METHODS = {name: inspect.signature(method) for name, method in inspect.getmembers(Store, inspect.isfunction)}
+METHODS = {
+    name: inspect.signature(method)
+    for name, method in inspect.getmembers(Store, inspect.isfunction)
+    if not name.startswith("_")
+}
 """The methods of the Store protocol."""
 
 
@@ -61,6 +66,7 @@ class WatchedStore(Retrying):
         if name not in METHODS:
             return method
 
+        @wraps(method)
         def called(*args: Any, **kwargs: Any) -> Any:
             bound = METHODS[name].bind(None, *args, **kwargs)
             bound.apply_defaults()

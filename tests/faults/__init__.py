@@ -15,7 +15,7 @@ from es_simhash import AsyncDocuments, Documents
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.deciding.outcome import Outcome
 
 WORDS = re.findall(
     "..",

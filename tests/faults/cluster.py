@@ -23,7 +23,7 @@ from tests.faults import BATCH, MAX_DISTANCE, contents_of, later, news
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.deciding.outcome import Outcome
     from tests.es_node.node import Node
 
 DEADLINE = 300
@@ -31,8 +31,8 @@ SHARDS = {"number_of_shards": 3, "number_of_replicas": 1, "index.unassigned.node
 SMALL = {
     "es_simhash.stores.elasticsearch.scan.PAGE": 7,
     "es_simhash.stores.elasticsearch.search.PAGE": 20,
-    "es_simhash.verbs.group.BATCH": 4,
-    "es_simhash.verbs.remove.BATCH": 5,
+    "es_simhash.deciding.group.BATCH": 4,
+    "es_simhash.deciding.remove.BATCH": 5,
 }
 """Sizes of pages and batches, so that a verb sends many requests for few documents."""
 

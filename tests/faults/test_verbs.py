@@ -13,6 +13,7 @@ from elasticsearch import Elasticsearch
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
 from es_simhash.contract import Scan
 from es_simhash.errors import StoreUnavailable, StoreUnreachable
+from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.cli import es_simhash
 from tests.es_node.proxy import Answer, Drop, times
@@ -77,7 +78,7 @@ def library(address: str) -> Iterator[Documents]:
 def test_groups_are_complete_when_a_call_comes_to_its_end(
     proxy: Proxy, library: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.group.BATCH", 4)
+    monkeypatch.setattr("es_simhash.deciding.group.BATCH", 4)
     with Documents("sqlite:///:memory:") as reference:
         for documents in (NEWS[::-1], later(NEWS)):
             list(reference.ingest(documents, max_distance=0))
@@ -109,7 +110,7 @@ def test_removed_documents_are_gone_and_so_are_the_links_to_them(
 def test_what_matches_is_removed_when_a_call_comes_to_its_end(
     proxy: Proxy, library: Documents, direct: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.remove.BATCH", 5)
+    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 5)
     clause = {"ids": {"values": GONE}}
     ingest(direct, NEWS)
     assert until_done(proxy, fault, lambda: library.remove_matching(clause, max_distance=MAX_DISTANCE)) > 3
@@ -269,7 +270,7 @@ def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:
 def test_a_change_of_many_users_says_which_are_not_done(
     proxy: Proxy, elasticsearch_url: str, index_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.seen.USERS", 2)
+    monkeypatch.setattr("es_simhash.seen.changes.USERS", 2)
     with SeenItems(f"{proxy.url}/{index_name}", deadline=0.2) as seen:
         seen.setup()
         bulks = iter(range(10_000))
@@ -308,12 +309,12 @@ def test_a_scan_goes_on_exactly_after_its_point_in_time_was_lost(
     elasticsearch_url: str, direct: str, losses: int
 ) -> None:
     ingest(direct, NEWS)
-    with closing(open_store(direct)) as store, Elasticsearch(elasticsearch_url) as client:
+    with closing(open_store(direct, patience=Patience())) as store, Elasticsearch(elasticsearch_url) as client:
         client.indices.put_settings(index=direct.rpartition("/")[2], settings={"refresh_interval": "-1"})
         scan: Scan | None = Scan(size=4)
         found: list[str] = []
         for page_number in range(10_000):
-            page = store.perform(scan)
+            page = store.scan(scan)
             found += [row.id for row in page.rows]
             if (scan := scan.following(page)) is None:
                 break

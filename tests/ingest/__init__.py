@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from es_simhash import Fingerprinter, Outcome
+from es_simhash.deciding.outcome import Document
 from es_simhash.ingest.batches import Source
 from es_simhash.ingest.ids import FirstPlaces, claim
 from es_simhash.ingest.reader import Reader
-from es_simhash.verbs.outcome import Document
 
 Item = Document | Outcome
 

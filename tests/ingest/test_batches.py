@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Outcome
+from es_simhash.deciding.outcome import Document
 from es_simhash.errors import InputError
 from es_simhash.ingest import batches as reading_source
 from es_simhash.ingest.batches import Source
-from es_simhash.ingest.ids import FirstPlaces, claim
 from es_simhash.lines import Line
-from es_simhash.verbs.outcome import Document
+from es_simhash.portal import Portal
 from tests.contract import LinearStore
-from tests.ingest import Item, batches, documents, reader
+from tests.ingest import Item, batches, documents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -115,10 +115,8 @@ def test_async_batches_are_those_of_sync_input(awaited: bool) -> None:
             yield document
 
     async def collect() -> list[list[Item]]:
-        made, taken = [], Source(source() if awaited else given, 3, async_allowed=True)
-        with FirstPlaces() as ids:
-            while lines := await taken.atake():
-                made.append(claim(reader().read_all(lines), ids))
+        portal = Portal(1)
+        made = await portal.run(lambda: batches(source() if awaited else given, 3))
         return made
 
     assert asyncio.run(collect()) == batches(given, 3)

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from es_simhash.drive import DEADLINE
 
 from es_simhash import Documents
 from es_simhash.errors import InputError, StoreError, StoreUnavailable
 from es_simhash.ingest.checkpoint import FORMAT, Checkpoint
+from es_simhash.retries import DEADLINE
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from es_simhash.verbs.outcome import Outcome
+    from es_simhash.deciding.outcome import Outcome
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 
@@ -33,12 +33,14 @@ INPUT = [{"id": str(number), "text": text} for number, text in enumerate(TEXTS)]
 OUTCOMES = ["new"] * 3 + ["exact_duplicate", "new", "rejected", "new", "new", "near_duplicate", "new"]
 
 
-class Mortal(LinearStore):
-    """Dies at its n-th Write, before it or after it."""
+class Mortal(WatchedStore):
+    """Dies at its n-th write, before it or after it."""
 
-    dies_at, after, writes = 0, False, 0
+    def __init__(self) -> None:
+        super().__init__(LinearStore())
+        self.dies_at, self.after, self.writes = 0, False, 0
 
-    def perform(self, op: Any) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         if op.method != "write":
             return super().perform(op)
         self.writes += 1
@@ -166,24 +168,24 @@ def test_other_workers_and_batches_go_on_where_the_first_ended(path: Path, whole
     assert contents(store) == whole
 
 
-class Away(LinearStore):
-    """A store with lagging search that is away at the n-th request of one type."""
+class Away(WatchedStore):
+    """A store with lagging search that is away at the n-th call of one method."""
 
-    def __init__(self, kind: str, number: int) -> None:
-        super().__init__(lagging=True)
-        self._kind, self._left = kind, number
+    def __init__(self, method: str, number: int) -> None:
+        super().__init__(LinearStore(lagging=True))
+        self._method, self._left = method, number
 
     def perform(self, request: StoreCall) -> Any:
-        self._left -= isinstance(request, self._kind)
-        if isinstance(request, self._kind) and self._left == 0:
+        self._left -= request.method == self._method
+        if request.method == self._method and self._left == 0:
             raise StoreUnavailable("it is away")
         return super().perform(request)
 
 
-# At its second Fetch the store is away between two batches. At its second Write a batch is decided and not written.
-@pytest.mark.parametrize("kind", [Fetch, Write])
-def test_a_resumed_run_finds_what_the_interrupted_run_wrote_although_search_lags(path: Path, kind: Any) -> None:
-    store = set_up(Away(kind, 2))
+# At its second fetch the store is away between two batches. At its second write a batch is decided and not written.
+@pytest.mark.parametrize("method", ["fetch", "write"])
+def test_a_resumed_run_finds_what_the_interrupted_run_wrote_although_search_lags(path: Path, method: str) -> None:
+    store = set_up(Away(method, 2))
     documents = [{"id": "a", "text": STORM}, {"id": "b", "text": "第一"}, {"id": "copy", "text": STORM}]
     with pytest.raises(StoreUnavailable):
         ingest(store, path, documents, deadline=0, batch_size=1)

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash import Documents, Outcome
+from es_simhash.deciding.outcome import Document
 from es_simhash.ingest.dead_letters import dead_letter
 from es_simhash.lines import Line
-from es_simhash.verbs.outcome import Document
 from tests.ingest import VALUES, Item, reader
 
 VECTORS = Path(__file__).parents[1] / "vectors"

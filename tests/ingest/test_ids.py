@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from es_simhash import Outcome
+from es_simhash.deciding.outcome import Document
 from es_simhash.errors import StoreError
 from es_simhash.ingest.ids import FirstPlaces
-from es_simhash.verbs.outcome import Document
 from tests.ingest import batches, documents
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc")

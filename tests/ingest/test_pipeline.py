@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
-from es_simhash.contract import Candidates
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCandidates
 from es_simhash.ingest import run as client_runs
 from es_simhash.ingest.checkpoint import Checkpoint
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall, WatchedStore
 from tests.ingest import worker_pids
 
 if TYPE_CHECKING:
@@ -35,32 +35,16 @@ class Endless:
             yield {"id": self.read, "text": f"第{self.read}条"}
 
 
-class Async:
-    """A LinearStore, awaited."""
+class Faulty(WatchedStore):
+    """Has an error at the n-th call of a method."""
 
-    embedded, name = True, "memory"
+    def __init__(self, method: str, number: int) -> None:
+        super().__init__(LinearStore())
+        self._method, self._left = method, number
 
-    def __init__(self, store: LinearStore) -> None:
-        self._store = store
-
-    async def perform(self, op: Any) -> Any:
-        await asyncio.sleep(0)
-        return self._store.perform(op)
-
-    async def close(self) -> None:
-        self._store.close()
-
-
-class Faulty(LinearStore):
-    """Has an error at the n-th request of a kind."""
-
-    def __init__(self, kind: type, number: int) -> None:
-        super().__init__()
-        self._kind, self._left = kind, number
-
-    def perform(self, op: Any) -> Any:
-        self._left -= isinstance(op, self._kind)
-        if isinstance(op, self._kind) and self._left == 0:
+    def perform(self, op: StoreCall) -> Any:
+        self._left -= op.method == self._method
+        if op.method == self._method and self._left == 0:
             raise StoreError("it broke")
         return super().perform(op)
 
@@ -92,7 +76,7 @@ def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(worker
 def test_the_async_class_reads_no_farther() -> None:
     async def main() -> int:
         source = Endless()
-        outcomes: Any = AsyncDocuments(Async(LinearStore())).ingest(source, workers=1, batch_size=BATCH)
+        outcomes: Any = AsyncDocuments(LinearStore()).ingest(source, workers=1, batch_size=BATCH)
         for _ in range(3 * BATCH):
             await outcomes.__anext__()
         await outcomes.aclose()
@@ -120,7 +104,7 @@ def test_the_async_class_leaves_nothing_either(tmp_path: Path) -> None:
     path = str(tmp_path / "x.state")
 
     async def main() -> int:
-        documents = AsyncDocuments(Async(LinearStore()))
+        documents = AsyncDocuments(LinearStore())
         outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path)
         for _ in range(3 * BATCH):
             await outcomes.__anext__()
@@ -136,7 +120,7 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "x.state")
 
     async def take() -> None:
-        documents = AsyncDocuments(Async(LinearStore()))
+        documents = AsyncDocuments(LinearStore())
         async for _ in documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path):
             await asyncio.sleep(0)
 
@@ -188,7 +172,7 @@ def test_the_async_class_does_what_was_read_too() -> None:
         raise OSError("gone")
 
     async def main() -> None:
-        async for outcome in AsyncDocuments(Async(LinearStore())).ingest(source(), batch_size=BATCH):
+        async for outcome in AsyncDocuments(LinearStore()).ingest(source(), batch_size=BATCH):
             found.append(outcome.id)  # noqa: PERF401  # what there is before the error
 
     found: list[str | None] = []
@@ -201,13 +185,13 @@ def test_the_async_class_does_what_was_read_too() -> None:
 
 
 @pytest.mark.parametrize("batches", [0, 1, 3])
-@pytest.mark.parametrize("kind", [Fetch, Candidates, Write])
+@pytest.mark.parametrize("method", ["fetch", "candidates", "write"])
 @pytest.mark.parametrize("number", [1, 2, 4])
 def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stored_says_so(
-    monkeypatch: pytest.MonkeyPatch, batches: int, kind: type, number: int
+    monkeypatch: pytest.MonkeyPatch, batches: int, method: str, number: int
 ) -> None:
     ahead(monkeypatch, batches)
-    store, source, found = Faulty(kind, number), Endless(), []
+    store, source, found = Faulty(method, number), Endless(), []
     given = (document for document, _ in zip(source, range(40), strict=False))
     with pytest.raises(StoreError, match="it broke"):
         found.extend(Documents(store).ingest(given, batch_size=BATCH))
@@ -219,18 +203,18 @@ def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stor
     assert all(outcome.document["id"] == int(outcome.id or 0) for outcome in found if not outcome.stored)
 
 
-class Unanswerable(LinearStore):
+class Unanswerable(WatchedStore):
     """Has no answer for one fingerprint."""
 
     def __init__(self, text: str) -> None:
-        super().__init__()
+        super().__init__(LinearStore())
         self._probe = fingerprint(text).value
         self.asked = 0
 
-    def perform(self, op: Any) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         if op.method == "candidates":
             self.asked += 1
-            if self._probe in op.fingerprints(op.probes):
+            if self._probe in [probe.fingerprint for probe in op.probes]:
                 raise TooManyCandidates("on a hot segment")
         return super().perform(op)
 

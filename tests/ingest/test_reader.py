@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from es_simhash import Documents, Fingerprinter
+from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.ingest import reader as reading_documents
 from es_simhash.lines import Line
-from es_simhash.verbs.outcome import Document, Outcome
 from tests.ingest import reader
 
 

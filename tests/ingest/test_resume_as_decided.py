@@ -31,7 +31,7 @@ class Interrupted(Wire):
             return 413, TOO_LARGE
         if sent.action == "POST _bulk":
             self.answer = None
-            self.respond(sent.method, sent.path, sent.body)
+            self.respond(sent)
             self.answer = self._respond
             return 500, LOST
         return None

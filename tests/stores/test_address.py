@@ -80,7 +80,7 @@ def test_documents_and_users_share_a_file(client_class: type[Any], monkeypatch: 
 
 def nodes_of(documents: Documents) -> list[str]:
     """The addresses that the client may ask. It shuffles them."""
-    return sorted(node.base_url for node in documents._store._client.transport.node_pool.all())  # type: ignore[attr-defined]
+    return sorted(node.base_url for node in documents._store._index.client.transport.node_pool.all())  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("client_class", CLASSES)
@@ -93,7 +93,7 @@ def test_each_host_gets_the_path_the_credentials_and_the_options() -> None:
     with Documents(address, verify_certs=False, ssl_show_warn=False, request_timeout=3) as documents:
         assert documents.name == "https://a:9200,b:443/behind/a/proxy/news"
         assert nodes_of(documents) == ["https://a:9200/behind/a/proxy", "https://b:443/behind/a/proxy"]
-        client = documents._store._client  # type: ignore[attr-defined]
+        client = documents._store._index.client  # type: ignore[attr-defined]
         assert client._headers["authorization"] == f"Basic {b64encode(b'ann:pa,ss@').decode()}"
 
 
@@ -102,7 +102,7 @@ def test_elasticsearch_url_may_name_several_hosts(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("ELASTIC_API_KEY", "key")
     with Documents() as documents:
         assert documents.name == "http://a:9200,b:9200/es-simhash"
-        assert documents._store._client._headers["authorization"] == "ApiKey key"  # type: ignore[attr-defined]
+        assert documents._store._index.client._headers["authorization"] == "ApiKey key"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_other_credentials_replace_the_api_key_of_the_environment(
 ) -> None:
     monkeypatch.setenv("ELASTIC_API_KEY", "key")
     with Documents(URL, index="news", **options) as documents:
-        assert documents._store._client._headers["authorization"] in ("Bearer token", "Basic YTpi")  # type: ignore[attr-defined]
+        assert documents._store._index.client._headers["authorization"] in ("Bearer token", "Basic YTpi")  # type: ignore[attr-defined]
 
 
 def test_the_options_of_sniffing_go_to_the_client() -> None:
     with Documents(URL, index="news", sniff_on_node_failure=True, min_delay_between_sniffing=1) as documents:
-        assert documents._store._client.transport._sniff_on_node_failure  # type: ignore[attr-defined]
+        assert documents._store._index.client.transport._sniff_on_node_failure  # type: ignore[attr-defined]
 
 
 BAD_HOSTS = {

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash.stores.address import open_async_store, open_store
+from es_simhash.portal import Portal
+from es_simhash.retries import Patience
+from es_simhash.stores.address import open_store
 from tests.contract import LinearStore, StoreContract
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import Any
 
     from es_simhash.contract import Store
 
-R = TypeVar("R")
 
+class OnEventLoop(WatchedStore):
+    """A store with an async client: each call runs in a thread, and an event loop sends its requests.
 
-class Awaited:
-    """An async store as a Store: an event loop runs each request to its end. Each object has another loop."""
+    Each object has another loop, because the suite calls two of them from two threads.
+    """
 
-    def __init__(self, store: AsyncStore) -> None:
-        self._store = store
+    def __init__(self, watched: Store) -> None:
+        super().__init__(watched)
         self._loop = asyncio.new_event_loop()
-        self.name = store.name
-        self.embedded = store.embedded
+        self._portal = Portal(threads=1)
 
-    def perform(self, request: StoreCall) -> R:
-        return self._loop.run_until_complete(self._store.perform(request))
+    def perform(self, call: StoreCall) -> Any:
+        return self._loop.run_until_complete(self._portal.run(call.do))
 
     def close(self) -> None:
-        self._loop.run_until_complete(self._store.close())
+        self._loop.run_until_complete(self._portal.run(self.watched.close))
 
     def close_loop(self) -> None:
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        """End the threads and the event loop."""
+        self._portal.close()
         self._loop.close()
 
 
@@ -51,17 +55,17 @@ class TestLaggingLinear(StoreContract):
 
 
 class AtAddress(StoreContract):
-    """A store at an address, sync or async. Every store is closed after the test."""
+    """A store at an address. Every store is closed after the test."""
 
     address: str
 
     @pytest.fixture(autouse=True)
     def _close(self) -> Iterator[None]:
-        self.opened: list[Any] = []
+        self.opened: list[Store] = []
         yield
         for store in self.opened:
             store.close()
-            if isinstance(store, Awaited):
+            if isinstance(store, OnEventLoop):
                 store.close_loop()
 
     def make_store(self) -> Store:
@@ -73,7 +77,7 @@ class AtAddress(StoreContract):
         return self.make_store()
 
     def open(self) -> Store:
-        return open_store(self.address)
+        return open_store(self.address, patience=Patience())
 
 
 class TestSqlite(AtAddress):
@@ -89,11 +93,6 @@ class TestSqliteInMemory(AtAddress):
         return store
 
 
-class TestAsyncSqlite(TestSqlite):
-    def open(self) -> Store:
-        return Awaited(open_async_store(self.address))
-
-
 @pytest.mark.slow
 @pytest.mark.elasticsearch
 class TestElasticsearch(AtAddress):
@@ -102,13 +101,13 @@ class TestElasticsearch(AtAddress):
         self.address = f"{elasticsearch_url}/{make_index()}"
 
     def open(self) -> Store:
-        return open_store(self.address, request_timeout=60)
+        return open_store(self.address, patience=Patience(), request_timeout=60)
 
 
-@pytest.mark.slow  # the handlers are those of TestElasticsearch
-class TestAsyncElasticsearch(TestElasticsearch):
+@pytest.mark.slow  # the methods are those of TestElasticsearch
+class TestElasticsearchWithAnAsyncClient(TestElasticsearch):
     def open(self) -> Store:
-        return Awaited(open_async_store(self.address, request_timeout=60))
+        return OnEventLoop(open_store(self.address, patience=Patience(), is_async=True, request_timeout=60))
 
 
 @pytest.mark.slow
@@ -119,4 +118,4 @@ class TestOpenSearch(AtAddress):
         self.address = f"opensearch+{opensearch_url}/{make_opensearch_index()}"
 
     def open(self) -> Store:
-        return open_store(self.address, request_timeout=60)
+        return open_store(self.address, patience=Patience(), request_timeout=60)

@@ -29,7 +29,7 @@ BATCH_ITEMS = 50_000
 
 
 @dataclass(frozen=True)
-class Entry:
+class SeenLine:
     """The user and the items of a line, or why the line cannot be used.
 
     :param place: name of the file and number of the line: ``log.jsonl:12``.
@@ -66,7 +66,7 @@ def check_entry(line: Line) -> None:
     user_and_items(parsed(line))
 
 
-def each_batch(lines: Iterable[Line], max_lines: int | None = None) -> Iterator[list[Entry]]:
+def each_batch(lines: Iterable[Line], max_lines: int | None = None) -> Iterator[list[SeenLine]]:
     """Yield the entries of the lines in batches, in the order of the lines. Bad lines are included.
 
     A batch ends when it has ``max_lines`` lines or BATCH_ITEMS items.
@@ -74,7 +74,7 @@ def each_batch(lines: Iterable[Line], max_lines: int | None = None) -> Iterator[
     :param max_lines: BATCH_LINES by default.
     """
     max_lines = max_lines or BATCH_LINES
-    batch: list[Entry] = []
+    batch: list[SeenLine] = []
     size = 0
     for line in lines:
         batch.append(_entry(line))
@@ -86,14 +86,14 @@ def each_batch(lines: Iterable[Line], max_lines: int | None = None) -> Iterator[
         yield batch
 
 
-def _entry(line: Line) -> Entry:
+def _entry(line: Line) -> SeenLine:
     try:
-        return Entry(line.place, *user_and_items(line))
+        return SeenLine(line.place, *user_and_items(line))
     except InputError as error:
-        return Entry(line.place, problem=str(error))
+        return SeenLine(line.place, problem=str(error))
 
 
-def by_user(entries: Iterable[Entry]) -> Batch:
+def by_user(entries: Iterable[SeenLine]) -> Batch:
     """Return the items of each user, from all of that user's lines. Bad lines are left out."""
     batch: defaultdict[str, list[Item]] = defaultdict(list)
     for entry in entries:
@@ -130,7 +130,7 @@ def apply_lines(source: Input, change: Callable[[Batch], SeenReport], as_json: b
                     raise StoreUnavailable(f"the store is away; no line after {entries[-1].place} was read")
 
 
-def report_rejected(entry: Entry, as_json: bool) -> None:
+def report_rejected(entry: SeenLine, as_json: bool) -> None:
     """Report why a line cannot be used."""
     _report({"outcome": "rejected", "reason": f"{entry.place}: {entry.problem}"}, as_json)
 

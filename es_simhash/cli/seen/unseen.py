@@ -19,7 +19,7 @@ from es_simhash.seen.changes import USERS
 
 if TYPE_CHECKING:
     from es_simhash.bloom import Item
-    from es_simhash.cli.seen.lines import Batch, Entry
+    from es_simhash.cli.seen.lines import Batch, SeenLine
 
     Answer = set[Item] | FilterFormatError
 
@@ -103,7 +103,7 @@ def _unseen(seen: SeenItems, items: Batch) -> dict[str, Answer]:
     return {user: answer for half in halves for user, answer in _unseen(seen, half).items()}
 
 
-def _answer(entry: Entry, answers: dict[str, Answer], as_json: bool) -> bool:
+def _answer(entry: SeenLine, answers: dict[str, Answer], as_json: bool) -> bool:
     """Print the answer to a line, or report why there is none. Return whether the line was answered."""
     if entry.problem is not None:
         report_rejected(entry, as_json)

@@ -14,7 +14,6 @@ from elastic_transport import SerializationError, TlsError
 from elasticsearch import ApiError, ConnectionTimeout, TransportError, UnsupportedProductError
 
 from es_simhash.errors import InputError, SimhashError, StoreError, WrongServer
-from es_simhash.stores.elasticsearch.calls import Call, Dialect, PointsInTime
 from es_simhash.stores.elasticsearch.failures import (
     error_of_response,
     first_line,
@@ -22,12 +21,13 @@ from es_simhash.stores.elasticsearch.failures import (
     unreachable,
     untrusted,
 )
+from es_simhash.stores.elasticsearch.index import Dialect, PointsInTime, Request
 from es_simhash.stores.elasticsearch.products import wrong_server
 
 if TYPE_CHECKING:
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 _CLIENT = version("elasticsearch")
 _PRODUCT = "an Elasticsearch"
@@ -44,9 +44,9 @@ _HEADERS = {
 """The headers of a request, by the type of its body. The client adds its version to them."""
 
 
-def _send(client: Elasticsearch | AsyncElasticsearch, call: Call) -> Any:
+def _send(client: Elasticsearch | AsyncElasticsearch, request: Request) -> Any:
     return client.perform_request(
-        call.method, call.path, params=call.parameters, headers=_HEADERS[type(call.body)], body=call.body
+        request.method, request.path, params=request.parameters, headers=_HEADERS[type(request.body)], body=request.body
     )
 
 

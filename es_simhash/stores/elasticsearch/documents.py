@@ -1,4 +1,4 @@
-"""Handlers of the requests that set up the index, and that read and write documents by their ids."""
+"""Set up the index for documents, and read and write documents by their ids."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Entry, Link, Row
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
@@ -114,7 +114,7 @@ def _written(
     try:
         # Of each result only what is read below: the rest would take time to make and to parse.
         filter_path = "errors,items.*.status,items.*.error" + (",items.*._index" if index.members.several else "")
-        body = index.send(index.call("POST", "_bulk", lines, filter_path=filter_path, **options))
+        body = index.send(index.request("POST", "_bulk", lines, filter_path=filter_path, **options))
     except TooLarge as error:
         return _written_in_halves(operations, index, error, options)
     if body.get("errors") is False:
@@ -181,4 +181,4 @@ def _has(row: Row, link: Link) -> bool:
 
 
 def refresh(index: Index) -> None:
-    check_complete((index.send(index.call("POST", "_refresh"))), index.name)
+    check_complete((index.send(index.request("POST", "_refresh"))), index.name)

@@ -34,7 +34,7 @@ from es_simhash.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 # --- which failures pass -------------------------------------------------------------------------------------------
 

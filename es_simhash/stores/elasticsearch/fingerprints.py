@@ -1,4 +1,4 @@
-"""Handler of ReadFingerprints.
+"""Read fingerprints alone: those that were written since the last reading.
 
 The server gives each write in a shard the next sequence number. So the documents that were written after a former reply
 are those with a higher number in their shard. If the numbers have risen by as many as the program itself has written,
@@ -19,7 +19,7 @@ from es_simhash.stores.elasticsearch.search import multi_search
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
     from es_simhash.stores.elasticsearch.search import Search
 
 PAGE = 10_000

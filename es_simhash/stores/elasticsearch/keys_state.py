@@ -1,4 +1,4 @@
-"""Handlers of the requests on the state of the keys. The mapping keeps it in its ``_meta``, beside the Scheme."""
+"""The state of the keys. The mapping keeps it in its ``_meta``, beside the Scheme."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from es_simhash.stores.elasticsearch.set_up import read_mappings
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 KEY = "keys"
 """The name of the state in our part of ``_meta``."""
@@ -96,7 +96,7 @@ def _change(change: Callable[[_States], _States], index: Index) -> bool:
         for name, state in states.items():
             meta = mappings[name]["_meta"]
             changed_meta = {**meta, META: {**meta[META], KEY: state.to_dict()}}
-            index.send(replace(index, index=name).call("PUT", "_mapping", {"_meta": changed_meta}))
+            index.send(replace(index, index=name).request("PUT", "_mapping", {"_meta": changed_meta}))
         changed = True
 
 
@@ -119,8 +119,8 @@ def _lacks_keys(states: _States, index: Index) -> bool:
 
 def _count(query: dict[str, Any], index: Index) -> int:
     """Return how many documents of the index match, whatever their routing is."""
-    check_complete((index.send(index.call("POST", "_refresh"))), index.name)
-    body = index.send(replace(index, routing=None).call("POST", "_count", {"query": query}))
+    check_complete((index.send(index.request("POST", "_refresh"))), index.name)
+    body = index.send(replace(index, routing=None).request("POST", "_count", {"query": query}))
     check_complete(body, index.name)
     count: int = body["count"]
     return count

@@ -29,7 +29,6 @@ from opensearchpy.exceptions import (
 )
 
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, Unsupported, WrongServer
-from es_simhash.stores.elasticsearch.calls import Call, Dialect, PointsInTime
 from es_simhash.stores.elasticsearch.failures import (
     error_of_response,
     first_line,
@@ -37,12 +36,13 @@ from es_simhash.stores.elasticsearch.failures import (
     unreachable,
     untrusted,
 )
+from es_simhash.stores.elasticsearch.index import Dialect, PointsInTime, Request
 from es_simhash.stores.elasticsearch.products import is_opensearch, version_of, wrong_server
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch, OpenSearch
 
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 _PRODUCT = "an OpenSearch"
 INVALID = (ImproperlyConfigured,)
@@ -58,14 +58,14 @@ _SERVERLESS = re.compile(r"\.aoss(-fips)?\.[^/]*(amazonaws\.com|on\.aws)", re.IG
 _NDJSON = {"content-type": "application/x-ndjson"}
 
 
-def _send(client: OpenSearch | AsyncOpenSearch, call: Call) -> Any:
-    body, headers = call.body, None
+def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
+    body, headers = request.body, None
     if isinstance(body, list):
         dumps = client.transport.serializer.dumps
         body, headers = "".join(f"{dumps(line)}\n" for line in body), _NDJSON
-    no_failures = (404,) if call.of_document else ()  # the client logs failures as warnings
+    no_failures = (404,) if request.of_document else ()  # the client logs failures as warnings
     return client.transport.perform_request(
-        call.method, call.path, call.parameters, body, ignore=no_failures, headers=headers
+        request.method, request.path, request.parameters, body, ignore=no_failures, headers=headers
     )
 
 
@@ -163,7 +163,7 @@ def _check_server(index: Index) -> None:
     _check_product(index)
     try:
         body = index.send(
-            index.call("GET", "_settings/index.replication.type,index.number_of_replicas", flat_settings="true")
+            index.request("GET", "_settings/index.replication.type,index.number_of_replicas", flat_settings="true")
         )
     except (AccessDenied, NotSetUp):
         return
@@ -179,7 +179,7 @@ def _check_server(index: Index) -> None:
 
 def _check_product(index: Index) -> None:
     try:
-        body = index.send(Call("GET", "/"))
+        body = index.send(Request("GET", "/"))
     except AccessDenied:
         index.server.equal_scores = None
         return  # it may permit what is needed

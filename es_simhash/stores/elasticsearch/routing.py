@@ -16,7 +16,7 @@ from es_simhash.fingerprinting.normalisation import check_surrogates
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from es_simhash.stores.elasticsearch.calls import Call, Index
+    from es_simhash.stores.elasticsearch.index import Index, Request
 
 _NAMED = frozenset({"_bulk", "_mget", "_pit", "_search/point_in_time"})
 """Ends of the paths of requests that name the value, and have no query."""
@@ -43,24 +43,26 @@ class Routing:
         """The end of the address of a store with this routing."""
         return f"?routing={quote(self.value, safe='')}"
 
-    def of_call(self, call: Call, action: str) -> Call:
-        """Return a Call with this routing. One that is not about documents stays as it is.
+    def of_request(self, request: Request, action: str) -> Request:
+        """Return a Request with this routing. One that is not about documents stays as it is.
 
         :param action: the end of its path.
         """
         if action == "_msearch":
-            pairs = zip(call.body[::2], call.body[1::2], strict=True)
+            pairs = zip(request.body[::2], request.body[1::2], strict=True)
             routed = [({**header, "routing": self.value}, self._restricted(search)) for header, search in pairs]
-            return replace(call, body=[line for pair in routed for line in pair])
+            return replace(request, body=[line for pair in routed for line in pair])
         if action in _SEARCHES:
-            body = self._restricted(call.body or {})
+            body = self._restricted(request.body or {})
             # A search in a point in time cannot name the value: the point in time was opened with it.
-            return replace(call, body=body, parameters=call.parameters if "pit" in body else self._parameters(call))
+            return replace(
+                request, body=body, parameters=request.parameters if "pit" in body else self._parameters(request)
+            )
         named = action in _NAMED or action.startswith("_doc/")
-        return replace(call, parameters=self._parameters(call)) if named else call
+        return replace(request, parameters=self._parameters(request)) if named else request
 
-    def _parameters(self, call: Call) -> dict[str, str]:
-        return {**call.parameters, "routing": self.value}
+    def _parameters(self, request: Request) -> dict[str, str]:
+        return {**request.parameters, "routing": self.value}
 
     def _restricted(self, search: Mapping[str, Any]) -> dict[str, Any]:
         """Return the body of a search for documents with this value only. Their scores stay."""

@@ -1,4 +1,4 @@
-"""Handlers of the requests that read all documents, page by page: Scan and Count.
+"""Read all documents, page by page, or count them.
 
 The pages come from one point in time. If that is lost with its node, another one is opened. There the hits have another
 order, so it is read from the start, without the documents that were returned already.
@@ -23,7 +23,7 @@ from es_simhash.stores.elasticsearch.rows import ROW_OPTIONS, hit_rows, usable_r
 from es_simhash.stores.elasticsearch.times import with_time
 
 if TYPE_CHECKING:
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 PAGE = 10_000
 """Documents in a page, if the request does not say."""
@@ -118,7 +118,7 @@ def _page(request: Scan, position: _Position, index: Index) -> tuple[list[dict[s
 
 
 def count(index: Index, scan: Scan) -> int:
-    body = index.send(index.call("POST", "_count", {"query": _query(scan)}))
+    body = index.send(index.request("POST", "_count", {"query": _query(scan)}))
     check_complete(body, index.name)
     count: int = body["count"]
     return count if scan.slice is None else count // scan.slice[1]  # slices have about equal sizes

@@ -1,4 +1,4 @@
-"""Handlers of the requests that search documents: Candidates and Dependents."""
+"""Search documents: candidates, and documents that are linked to others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from es_simhash.fingerprinting.encoding import hex_segments
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
-from es_simhash.stores.elasticsearch.calls import WHOLE
 from es_simhash.stores.elasticsearch.failures import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.index import WHOLE
 from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
 from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, hit_rows, to_row, usable_rows
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Probe, Row
     from es_simhash.search.keys import KeyQuery
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 PAGE = 1_000
 """Hits of one search. If a search returns a full page, all pages of its query are read."""
@@ -226,7 +226,7 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
     look_up = LookUp("plan", DIGESTS)
     if fingerprints:
         if index.count.old and fingerprints > 1:
-            index.count.set((index.send(index.call("POST", "_count")))["count"])
+            index.count.set((index.send(index.request("POST", "_count")))["count"])
         documents = index.count.documents
         look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
     if request.time_field is None:
@@ -337,7 +337,7 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
         ]
         query = {"bool": {"filter": [_any_of(links)]}}
         search = {"query": query, "size": PAGE, "_source": False, **ROW_OPTIONS}
-        body = index.send(index.call("POST", "_search", search, **WHOLE))
+        body = index.send(index.request("POST", "_search", search, **WHOLE))
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:  # all copies of an error page are linked to the first one, however many they are
@@ -384,7 +384,7 @@ def multi_search(searches: Iterable[Search], index: Index) -> list[dict[str, Any
     """Return the body of the response to each search. Every shard has answered."""
     whole = {"allow_partial_search_results": False}
     lines = [line for header, body in searches for line in ({**whole, **header}, body)]
-    response = index.send(index.call("POST", "_msearch", lines))
+    response = index.send(index.request("POST", "_msearch", lines))
     bodies: list[dict[str, Any]] = response["responses"]
     for body in bodies:
         if "error" in body:

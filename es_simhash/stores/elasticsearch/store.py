@@ -17,7 +17,7 @@ from es_simhash.stores.elasticsearch import (
 )
 from es_simhash.stores.elasticsearch import scan as scans
 from es_simhash.stores.elasticsearch import users as users_of
-from es_simhash.stores.elasticsearch.calls import Index
+from es_simhash.stores.elasticsearch.index import Index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         Written,
     )
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.stores.elasticsearch.calls import Dialect
+    from es_simhash.stores.elasticsearch.index import Dialect
     from es_simhash.stores.elasticsearch.routing import Routing
 
 

@@ -1,4 +1,4 @@
-"""Handlers of the requests on seen items: the object ``seen`` of a user's document.
+"""Seen items: the object ``seen`` of a user's document.
 
 The document may have fields of other programs. A change is a partial update with the document's sequence number as its
 condition. Elasticsearch merges the change into the document, so other fields stay. If the document was written after it
@@ -15,8 +15,8 @@ from es_simhash.contract import Changed, UserState
 from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
 from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, stored_documents, version_of, with_ids
-from es_simhash.stores.elasticsearch.calls import WHOLE
 from es_simhash.stores.elasticsearch.failures import check_complete, check_items, item_reason, passes
+from es_simhash.stores.elasticsearch.index import WHOLE
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.set_up import describe_part, set_up_part
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from es_simhash.bloom.seen import SeenConfig
-    from es_simhash.stores.elasticsearch.calls import Index
+    from es_simhash.stores.elasticsearch.index import Index
 
 PAGE = 1_000
 """Users in one reply to ListUsers."""
@@ -54,7 +54,7 @@ def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
     refused: dict[str, str] = {}
     for some in _by_bytes(states):
         operations = [line for user, state in some.items() for line in _operation(user, state, index)]
-        body = index.send(index.call("POST", "_bulk", operations))
+        body = index.send(index.request("POST", "_bulk", operations))
         check_items(body["items"], index)
         for item in body["items"]:
             (result,) = item.values()
@@ -96,7 +96,7 @@ def list_users(index: Index, before: int, without: tuple[str, ...] = ()) -> list
         }
     }
     search = {"query": query, "size": PAGE, "_source": False, "track_total_hits": False, "sort": ["_doc"]}
-    body = index.send(index.call("POST", "_search", search, **WHOLE))
+    body = index.send(index.request("POST", "_search", search, **WHOLE))
     check_complete(body, index.name)
     return [hit["_id"] for hit in body["hits"]["hits"]]
 

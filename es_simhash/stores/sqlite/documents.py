@@ -1,4 +1,4 @@
-"""Handlers of the requests on documents."""
+"""Documents in the file: set up, read, write."""
 
 from __future__ import annotations
 

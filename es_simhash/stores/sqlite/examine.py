@@ -1,4 +1,4 @@
-"""Handlers of the requests on the file itself: what is wrong with it, what is at its address, and what fills it."""
+"""The file itself: what is wrong with it, what is at its address, and what fills it."""
 
 from __future__ import annotations
 

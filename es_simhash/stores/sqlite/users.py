@@ -1,4 +1,4 @@
-"""Handlers of the requests on seen items.
+"""Seen items in the file.
 
 Each user has a row with a version in the table ``users``, and a row for each filter in the table ``filters``.
 """

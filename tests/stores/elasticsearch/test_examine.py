@@ -9,9 +9,8 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, Scheme
-from es_simhash.stores.elasticsearch.disk_room import disk_check
+from es_simhash.stores.elasticsearch.health import Disk, disk_check
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
-from es_simhash.stores.elasticsearch.server import Disk
 from es_simhash.tools.doctor import doctor
 
 if TYPE_CHECKING:

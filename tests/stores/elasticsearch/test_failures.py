@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from es_simhash.errors import IncompleteAnswer, InputError, StoreError, StoreUnavailable
-from es_simhash.stores.elasticsearch.failures import AWAY, OVERLOAD, ShardsAway, passes
-from es_simhash.stores.elasticsearch.responses import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.failures import AWAY, OVERLOAD, ShardsAway, check_complete, error_from_body, passes
 
 GONE = {"type": "node_disconnected_exception", "reason": "[node-2][127.0.0.1:9302][…[phase/fetch/id]] disconnected"}
 BAD_QUERY = {"type": "query_shard_exception", "reason": "no such field"}

@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 FOLDER = "es_simhash.stores.elasticsearch"
-PURE = ["calls", "documents", "handlers", "mapping", "responses", "rows", "search", "steps", "users"]
+PURE = ["calls", "documents", "mapping", "responses", "rows", "search", "steps", "store", "users"]
 
 
 @pytest.mark.parametrize("module", PURE)

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from elasticsearch import AsyncElasticsearch, Elasticsearch
-from es_simhash.stores.elasticsearch.handlers import steps
 
 from es_simhash import AsyncDocuments, Documents, Scheme, candidates_clause, fingerprint, plain_clause
-from es_simhash.contract import Candidates, KeysState, Probe
+from es_simhash.contract import KeysState
 from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMismatch, StoreError
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch import search
-from es_simhash.stores.elasticsearch.calls import Index
-from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
-from es_simhash.stores.elasticsearch.responses import check_complete
+from es_simhash.stores.elasticsearch.failures import check_complete
 from tests.contract.documents import candidates, entry, find_by_keys, flip, near, write
 
 if TYPE_CHECKING:
@@ -320,30 +317,6 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
             documents.remove([1, "none"]),
         )
     assert asyncio.run(main(make_index())) == expected
-
-
-def test_copies_are_looked_up_by_one_search() -> None:
-    probes = tuple(Probe(value, "digest") for value in (7, 7, 9, 7))
-    assert searches(probes, 7, documents=10) == 1
-    assert searches(probes, 7, documents=10_000_000) == 2
-    assert searches(probes, -1, documents=10_000_000) == 1
-
-
-def test_the_more_documents_there_are_the_fewer_fingerprints_are_looked_up_together() -> None:
-    probes = tuple(Probe(value, None) for value in range(100))
-    assert [searches(probes, 3, documents=10**n) for n in (3, 5, 6, 7, 8)] == [1, 1, 3, 9, 25]
-    assert [searches(probes, 7, documents=10**n) for n in (3, 5, 6, 7)] == [3, 9, 25, 100]
-
-
-def searches(probes: tuple[Probe, ...], max_distance: int, documents: int) -> int:
-    """Return how many searches look these Probes up in an index with this number of documents."""
-    work = steps(Candidates(probes, max_distance, 64), Index("news", "name", ELASTICSEARCH))
-    call = next(work)
-    if call.path == "/news/_count":
-        call = work.send({"count": documents})
-    headers, bodies = call.body[::2], call.body[1::2]
-    assert len(headers) == len(bodies)
-    return len(bodies)
 
 
 def test_the_callers_own_client_stays_open(client: Elasticsearch, documents: Documents) -> None:

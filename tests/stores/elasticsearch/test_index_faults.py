@@ -9,17 +9,16 @@ from elastic_transport import ApiResponseMeta, HttpHeaders, NodeConfig
 from elasticsearch import AuthorizationException
 
 from es_simhash.contract import Link, UserState
-from tests.contract.watched import StoreCall, WatchedStore
-from es_simhash.drive import run
 from es_simhash.errors import AccessDenied, NotSetUp, StoreError, StoreUnavailable
-from es_simhash.stores.elasticsearch.calls import Index
 from es_simhash.stores.elasticsearch.client import ELASTICSEARCH
-from es_simhash.stores.elasticsearch.handlers import steps
+from es_simhash.stores.elasticsearch.documents import annotate, relink, remove, write
+from es_simhash.stores.elasticsearch.users import change_users
 from tests.contract.documents import entry
+from tests.stores.elasticsearch.answered import index_with
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
 
-INDEX = Index("news", "http://here/news", ELASTICSEARCH)
 DENIED = {
     "type": "security_exception",
     "reason": "action [indices:data/write/bulk[s]] is unauthorized for user [reader] with effective roles [reader] on "
@@ -43,24 +42,30 @@ FAULTS = [
     ),
     pytest.param(404, {"type": "index_not_found_exception", "reason": "no such index"}, NotSetUp, "init", id="gone"),
 ]
-REQUESTS: list[tuple[str, StoreCall]] = [
-    ("index", Write((entry("a", 5), entry("b", 6)), 64)),
-    ("update", Annotate((entry("a", 5).row, entry("b", 6).row), 64)),
-    ("delete", Remove(("a", "b"))),
-    ("update", Relink({"a": Link("a", None, (1, 1)), "b": Link("b", None, (1, 1))})),
-    ("create", ChangeUsers({"a": UserState(), "b": UserState()})),
+WRITES: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
+    ("index", write, ((entry("a", 5), entry("b", 6)), 64)),
+    ("update", annotate, ((entry("a", 5).row, entry("b", 6).row), 64)),
+    ("delete", remove, (("a", "b"),)),
+    ("update", relink, ({"a": Link("a", None, (1, 1)), "b": Link("b", None, (1, 1))},)),
+    ("create", change_users, ({"a": UserState(), "b": UserState()},)),
 ]
 
 
-@pytest.mark.parametrize(("operation", "request_"), REQUESTS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(("operation", "method", "arguments"), WRITES, ids=[method.__name__ for _, method, _ in WRITES])
 @pytest.mark.parametrize(("status", "error", "kind", "message"), FAULTS)
 def test_an_item_with_a_fault_of_the_index_is_an_error_of_the_request(
-    operation: str, request_: StoreCall, status: int, error: Any, kind: type[StoreError], message: str
+    operation: str,
+    method: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    status: int,
+    error: Any,
+    kind: type[StoreError],
+    message: str,
 ) -> None:
     good = {operation: {"_id": "a", "status": 200, "result": "updated"}}
     bad = {operation: {"_id": "b", "status": status, "error": error}}
     with pytest.raises(kind, match=message):
-        run(steps(request_, INDEX), lambda call: {"errors": True, "items": [good, bad]})
+        method(index_with({"errors": True, "items": [good, bad]}), *arguments)
 
 
 @pytest.mark.parametrize(("status", "error", "kind", "message"), FAULTS)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from opensearchpy import AsyncOpenSearch, OpenSearch
 
 from es_simhash import AsyncDocuments, Documents, SeenItems
-from es_simhash.contract import Scan
+from es_simhash.contract import Scan, pages
 from es_simhash.errors import InputError, Unsupported, WrongServer
 from es_simhash.stores.elasticsearch import scan, search
 from es_simhash.tools.doctor import doctor
@@ -117,13 +116,9 @@ def open_points_in_time(client: OpenSearch) -> int:
 
 def ids_of_part(documents: Documents, part: int, parts: int) -> list[str]:
     ids: list[str] = []
-    request = Scan(slice=(part, parts))
-    while True:
-        page = documents._store.perform(request)
+    for page in pages(documents._store, Scan(slice=(part, parts))):
         ids += [row.id for row in page.rows]
-        if page.after is None:
-            return ids
-        request = replace(request, after=page.after)
+    return ids
 
 
 @pytest.mark.parametrize("size", [1, 5, 10_000])

@@ -91,7 +91,7 @@ def test_a_password_outside_latin_1_is_sent(recorder: Recorder) -> None:
 def test_the_options_of_the_command_line_have_the_names_of_the_client() -> None:
     with Documents("opensearch+http://a:9200,b:9200/p/news", request_timeout=3, verify_certs=False) as documents:
         assert documents.name == "opensearch+http://a:9200,b:9200/p/news"
-        transport = documents._store._client.transport  # type: ignore[attr-defined]
+        transport = documents._store._index.client.transport  # type: ignore[attr-defined]
         assert transport.retry_on_timeout
         connections = transport.connection_pool.connections
         assert sorted((each.host, each.timeout, each.url_prefix) for each in connections) == [

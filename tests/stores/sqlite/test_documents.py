@@ -11,7 +11,7 @@ import pytest
 from es_simhash import Documents
 from es_simhash.contract import Candidates, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
-from es_simhash.stores.address import open_store
+from es_simhash.stores.sqlite import SqliteStore
 from tests.contract import LinearStore
 from tests.contract.documents import entry, scan, write
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    store = open_store("sqlite:///:memory:")
+    store = SqliteStore(":memory:")
     store.set_up(DEFAULT)
     yield store
     store.close()
@@ -87,7 +87,7 @@ def test_fingerprints_that_many_documents_share_are_found_page_by_page(
     for each in (store, linear):
         write(each, *entries)
     for distance in (0, 3, 6):
-        request = Candidates(tuple(Probe(value, None) for value in values[:4]), distance, 64, per_fingerprint=most)
-        found, expected = store.perform(request), linear.perform(request)
+        query = Candidates(tuple(Probe(value, None) for value in values[:4]), distance, 64, per_fingerprint=most)
+        found, expected = store.candidates(query), linear.candidates(query)
         assert {row.id for row in found.rows} >= {row.id for row in expected.rows}
         assert found.left_out == expected.left_out

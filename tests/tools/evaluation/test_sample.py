@@ -12,12 +12,13 @@ from es_simhash.errors import InputError, NotSetUp
 from es_simhash.tools.evaluation.sample import sample_pairs
 from tests.cli import HARVEST, STORM, STORM_FARTHER, STORM_FARTHEST, STORM_NEAR
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
+from tests.contract.watched import WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash.tools.evaluation.sample import SampledPair
+    from tests.contract.watched import StoreCall
 
 TEXTS = {
     "storm": STORM,
@@ -122,14 +123,13 @@ def test_a_store_that_was_not_set_up_is_an_error() -> None:
 
 
 def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
-    class Removing(LinearStore):
+    class Removing(WatchedStore):
         def perform(self, op: StoreCall) -> Any:
-            if getattr(op, "fields", None):
-                self._rows.pop("copy", None)
-                self._searchable.pop("copy", None)
+            if op.method == "fetch_fields":
+                self.watched.remove(("copy",))
             return super().perform(op)
 
-    documents = Documents(Removing())
+    documents = Documents(Removing(LinearStore()))
     documents.setup()
     assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
     pairs = list(sample_pairs(documents, 100))

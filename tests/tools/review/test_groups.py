@@ -12,7 +12,7 @@ from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.tools.review import groups, members, review
 from tests.contract import LinearStore
 from tests.contract.documents import entry, write
-from tests.verbs.conftest import store as store
+from tests.deciding.conftest import store as store
 
 if TYPE_CHECKING:
     from es_simhash.contract import Store

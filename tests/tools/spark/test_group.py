@@ -14,7 +14,7 @@ from es_simhash import Documents, read_file
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.stores.address import open_store
 from tests.contract.documents import entry, flip, write
-from tests.verbs.test_keys import SENTENCES
+from tests.deciding.test_keys import SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,10 +11,11 @@ from elasticsearch import Elasticsearch
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.contract import Row
+from es_simhash.deciding import memory
 from es_simhash.errors import InputError, Unsupported
 from es_simhash.similarity.measures import jaccard, similarity
-from es_simhash.verbs import memory
 from tests.contract import LinearStore
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -340,14 +341,14 @@ def test_a_run_brings_only_texts_that_it_did_not_write() -> None:
     assert store.texts == [("edited", "storm")]
 
 
-class Asked(LinearStore):
+class Asked(WatchedStore):
     """A store that notes of which documents the texts are asked for."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(LinearStore())
         self.texts: list[tuple[str, ...]] = []
 
-    def perform(self, op: Any) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         if op.method == "fetch_fields":
             self.texts.append(op.ids)
         return super().perform(op)

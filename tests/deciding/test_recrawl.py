@@ -10,7 +10,8 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
 from tests.contract import LinearStore
-from tests.verbs.test_ingest import Counting, Plain
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.deciding.test_ingest import Counting, Plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,14 +158,14 @@ def test_the_async_class_does_the_same(elasticsearch_url: str, make_index: Calla
     assert asyncio.run(main()) == expected
 
 
-class Asked(LinearStore):
+class Asked(WatchedStore):
     """Notes how many ids were named in a search for candidates."""
 
     def __init__(self) -> None:
-        super().__init__(lagging=True)
+        super().__init__(LinearStore(lagging=True))
         self.named = 0
 
-    def perform(self, op: Any) -> Any:
+    def perform(self, op: StoreCall) -> Any:
         if op.method == "candidates":
             self.named += len(op.without)
         return super().perform(op)

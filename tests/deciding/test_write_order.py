@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from es_simhash import Documents
-from es_simhash.verbs import ingest as module
+from es_simhash.deciding import ingest as module
 from tests.contract import LinearStore
-from tests.verbs.test_recrawl import BASE, EDITED, OTHER
+from tests.deciding.test_recrawl import BASE, EDITED, OTHER
 
 HOUR = 3_600_000_000
 

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule
+from es_simhash.deciding import ingest as flow
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as client_runs
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import ingest as flow
 from tests.contract import LinearStore
-from tests.verbs import test_ingest, test_keys
-from tests.verbs.test_ingest import LONG, Plain, confirms, text, texts
+from tests.deciding import test_ingest, test_keys
+from tests.deciding.test_ingest import LONG, Plain, confirms, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -264,11 +264,11 @@ def test_a_backfill_decides_by_the_window_and_rejects_documents_without_a_time()
         opened.setup()
         items = [document("a", TEXTS[0], 0), document("b", TEXTS[0], 6), document("c", TEXTS[0], 7)]
         list(opened.ingest([*items, {"id": "none", "text": TEXTS[0]}], max_distance="digest"))
-        store._rows = {
+        store.rows = {
             id: (row.__class__(id, None, "", "", None, 0, version=row.version), source)
-            for id, (row, source) in store._rows.items()
+            for id, (row, source) in store.rows.items()
         }
-        store._searchable = dict(store._rows)
+        store.searchable = dict(store.rows)
         outcomes = {each.id: each for each in opened.backfill("text", rule=rule())}
         assert {id: each.duplicate_of for id, each in outcomes.items()} == {
             "a": None,

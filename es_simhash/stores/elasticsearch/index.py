@@ -1,4 +1,4 @@
-"""What a request to the server is made of: the Call, the Dialect of the server, and the Index, which sends Calls."""
+"""The index that a store uses: it sends Requests in the Dialect of its server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHOLE = {"allow_partial_search_results": "false"}
 
 
 @dataclass(frozen=True)
-class Call:
+class Request:
     """An HTTP request.
 
     :param method: of HTTP.
@@ -75,9 +75,9 @@ class Dialect:
     :param client: name and version of the client, for messages.
     :param points_in_time: how a point in time is opened, read and closed.
     :param check_server: checks what the client does not: the product, and the settings of the index.
-    :param send: makes a Call on a client. An async client returns an awaitable.
+    :param send: makes a Request on a client. An async client returns an awaitable.
     :param body: returns the body of a response.
-    :param failures: the exceptions that a Call may raise.
+    :param failures: the exceptions that a Request may raise.
     :param translate: returns the error of es_simhash for one of these exceptions; the second argument is the store's
         name.
     """
@@ -86,7 +86,7 @@ class Dialect:
     client: str
     points_in_time: PointsInTime
     check_server: Callable[[Index], None]
-    send: Callable[[Any, Call], Any]
+    send: Callable[[Any, Request], Any]
     body: Callable[[Any], Any]
     failures: tuple[type[Exception], ...]
     translate: Callable[[Exception, str], SimhashError]
@@ -182,30 +182,30 @@ class Index:
     server: Server = field(default_factory=Server, compare=False)
     members: Members = field(default_factory=Members, compare=False)
 
-    def call(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Call:
-        """Return a Call on this index.
+    def request(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Request:
+        """Return a Request on this index.
 
         :param action: the rest of the path, such as ``_search``; empty for the index itself.
         :param parameters: of the query string.
         """
         path = f"/{quote(self.index, safe='')}"
-        call = Call(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
-        return self.routed(call, action)
+        request = Request(method=method, path=f"{path}/{action}" if action else path, body=body, parameters=parameters)
+        return self.routed(request, action)
 
-    def routed(self, call: Call, action: str) -> Call:
-        """Return a Call with the routing of the store.
+    def routed(self, request: Request, action: str) -> Request:
+        """Return a Request with the routing of the store.
 
         :param action: the end of its path.
         """
-        return call if self.routing is None else self.routing.of_call(call, action)
+        return request if self.routing is None else self.routing.of_request(request, action)
 
-    def send(self, call: Call) -> Any:
+    def send(self, request: Request) -> Any:
         """Send a request, and return the body of the response.
 
         :raises SimhashError: in place of an exception of the client.
         """
         try:
-            response = self.dialect.send(self.client, call)
+            response = self.dialect.send(self.client, request)
             return self.dialect.body(in_event_loop(response) if self.is_async else response)
         except self.dialect.failures as error:
             raise self.dialect.translate(error, self.name) from error

@@ -76,7 +76,7 @@ def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
     before = {row.id: row for row in scan(store)}
     expected = {id for id, row in before.items() if row.group != id and is_near(before[row.group], row, max_distance)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("es_simhash.verbs.duplicates.BATCH", batch)
+        patch.setattr("es_simhash.deciding.duplicates.BATCH", batch)
         found = list(documents.duplicates(max_distance=max_distance))
         assert documents.remove_duplicates(found, max_distance=max_distance) == len(expected)
     after = {row.id: row for row in scan(store)}
@@ -129,7 +129,7 @@ def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_r
             raise StoreError("the disk is full")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("es_simhash.verbs.duplicates.BATCH", 2)
+        patch.setattr("es_simhash.deciding.duplicates.BATCH", 2)
         with pytest.raises(StoreError, match=r"the disk is full.*2 documents were removed"):
             documents.remove_duplicates(list(documents.duplicates()), save=save)
     assert len(scan(store)) == 2

@@ -13,8 +13,8 @@ from es_simhash.contract import Candidates, KeysState
 from es_simhash.search.blocks import block_keys
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
-from tests.verbs.test_keys import CONFIRM, LONG, SENTENCES, documents
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.deciding.test_keys import CONFIRM, LONG, SENTENCES, documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,16 +25,16 @@ ITEMS = [{"id": f"d{n}", "text": LONG + "！" * n} for n in range(5)]
 """Documents with one fingerprint, and another digest each."""
 
 
-class Recording(LinearStore):
+class Recording(WatchedStore):
     """A LinearStore that keeps the requests for candidates."""
 
     def __init__(self) -> None:
-        super().__init__(lagging=True)
+        super().__init__(LinearStore(lagging=True))
         self.asked: list[Candidates] = []
 
     def perform(self, request: StoreCall) -> Any:
         if request.method == "candidates":
-            self.asked.append(request)
+            self.asked.append(request.query)
         return super().perform(request)
 
 

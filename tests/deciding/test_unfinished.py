@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, SeenItems
-from es_simhash.contract import Scan
 from es_simhash.errors import StoreUnavailable
 from es_simhash.stores.address import open_store
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 from tests.faults import MAX_DISTANCE, contents_of, news
 
 if TYPE_CHECKING:
@@ -20,44 +19,41 @@ if TYPE_CHECKING:
 NEWS = news()
 
 
-class Away:
-    """A store that is away from the n-th request of one type on, until it is told to come back."""
+class Away(WatchedStore):
+    """A store that is away from the n-th call of one method on, until it is told to come back."""
 
     def __init__(self) -> None:
-        self._store = open_store("sqlite:///:memory:")
-        self.name, self.embedded = "away", True
+        super().__init__(open_store("sqlite:///:memory:"))
+        self.name = "away"
         self.kind: str | None = None
         self.left = 0
 
     def perform(self, request: StoreCall) -> Any:
-        if self.kind is not None and isinstance(request, self.kind):
+        if request.method == self.kind:
             self.left -= 1
             if self.left < 0:
                 raise StoreUnavailable("it is away")
-        return self._store.perform(request)
-
-    def close(self) -> None:
-        self._store.close()
+        return super().perform(request)
 
 
 VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
     "group": (
-        Relink,
+        "relink",
         lambda documents: documents.group(max_distance=MAX_DISTANCE),
         "the links of 4 documents were written, and those of {left} were not: group again",
     ),
     "remove": (
-        Remove,
+        "remove",
         lambda documents: documents.remove([str(number) for number in range(10)], max_distance=MAX_DISTANCE),
         "4 of 10 documents removed so far: remove all of them again",
     ),
     "remove_matching": (
-        Remove,
+        "remove",
         lambda documents: documents.remove_matching({"exists": {"field": "text"}}, max_distance=MAX_DISTANCE),
         "4 documents removed so far: remove the others again",
     ),
     "backfill": (
-        Annotate,
+        "annotate",
         lambda documents: list(documents.backfill("text", again=True, max_distance=0, batch_size=4)),
         "backfill again, for the documents that are left",
     ),
@@ -68,8 +64,8 @@ VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
 def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same_call(
     verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.group.BATCH", 4)
-    monkeypatch.setattr("es_simhash.verbs.remove.BATCH", 4)
+    monkeypatch.setattr("es_simhash.deciding.group.BATCH", 4)
+    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 4)
     kind, call, report = VERBS[verb]
     store = Away()
     documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
@@ -97,7 +93,7 @@ def test_an_export_that_breaks_off_says_how_much_there_was(monkeypatch: pytest.M
     documents = Documents(store, deadline=0)
     documents.setup()
     list(documents.ingest(NEWS))
-    store.kind = Scan
+    store.kind = "scan"
     with pytest.raises(StoreUnavailable, match="it is away; 0 documents exported, others are missing"):
         list(documents.export())
 
@@ -107,7 +103,7 @@ def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: boo
     store = Away()
     documents = Documents(store, deadline=0)
     documents.setup()
-    store.kind, store.left = Write, 1
+    store.kind, store.left = "write", 1
     checkpoint = str(tmp_path / "state") if resume else None
     how = "the same call continues from its checkpoint" if resume else "nothing more was read"
     with pytest.raises(StoreUnavailable, match=f"it is away; {how}"):
@@ -115,11 +111,11 @@ def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: boo
 
 
 def test_a_rotation_of_all_users_says_from_when_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.verbs.seen.USERS", 2)
+    monkeypatch.setattr("es_simhash.seen.changes.USERS", 2)
     store = Away()
     seen = SeenItems(store, deadline=0)
     seen.setup()
     seen.add_many({f"user-{number}": ["a"] for number in range(5)})
-    store.kind = ListUsers
+    store.kind = "list_users"
     with pytest.raises(StoreUnavailable, match="it is away; 0 users rotated so far: rotate the others with before=7"):
         seen.rotate(before=7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,20 +11,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
-from es_simhash.contract import Written
+from es_simhash.deciding import ingest as flow
+from es_simhash.deciding import memory as flow_confirm
+from es_simhash.deciding import original as flow_neighbours
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.ingest import run as client_runs
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.similarity.measures import jaccard
-from es_simhash.verbs import ingest as flow
-from es_simhash.verbs import memory as flow_confirm
-from es_simhash.verbs import neighbours as flow_neighbours
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from es_simhash.contract import Row, Written
 
 
 # Words that jieba keeps whole; texts that share most of them are near.
@@ -254,14 +256,14 @@ def memory() -> Iterator[Documents]:
 
 def test_a_duplicate_is_stored_with_what_it_duplicates(memory: Documents) -> None:
     ingest(memory, NEAR[0], NEAR[0], NEAR[1], max_distance=7)
-    rows = memory._run(_rows("0", "1", "2"))
+    rows = _rows(memory, "0", "1", "2")
     assert [(row.duplicate_of, row.group) for row in rows] == [(None, "0"), ("0", "0"), ("0", "0")]
 
 
 def test_a_skipped_duplicate_is_not_stored(memory: Documents) -> None:
     outcomes = ingest(memory, NEAR[0], NEAR[0], on_duplicate="skip")
     assert [(o.outcome, o.stored) for o in outcomes] == [("new", True), ("exact_duplicate", False)]
-    assert memory._run(_rows("1")) == []
+    assert _rows(memory, "1") == []
 
 
 def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> None:
@@ -270,7 +272,7 @@ def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> No
     with pytest.raises(DuplicateFound, match=r"document 3: '2' is a duplicate of '0' at a distance of 0 bits"):
         seen.extend((outcome.id, outcome.stored) for outcome in memory.ingest(items, on_duplicate="fail"))
     assert seen == [("0", True), ("1", True), ("2", False)]
-    assert [row.id for row in memory._run(_rows("0", "1", "2", "3"))] == ["0", "1"]
+    assert [row.id for row in _rows(memory, "0", "1", "2", "3")] == ["0", "1"]
 
 
 def test_an_update_is_written_even_if_it_duplicates(memory: Documents) -> None:
@@ -394,33 +396,35 @@ def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
         memory.ingest([], on_duplicate="drop")  # type: ignore[arg-type]
 
 
-class Counting(LinearStore):
+class Counting(WatchedStore):
     """Counts the documents written."""
 
-    writes = 0
+    def __init__(self) -> None:
+        super().__init__(LinearStore())
+        self.writes = 0
 
     def perform(self, op: StoreCall) -> Any:
         self.writes += len(op.entries) if op.method == "write" else 0
         return super().perform(op)
 
 
-class Refusing(LinearStore):
+class Refusing(WatchedStore):
     """Takes all documents but some."""
 
-    def __init__(self, *ids: str) -> None:
-        super().__init__()
-        self._refused = ids
+    def __init__(self, *ids: str, lagging: bool = False) -> None:
+        super().__init__(LinearStore(lagging=lagging))
+        self.refused = ids
 
     def perform(self, op: StoreCall) -> Any:
         if op.method != "write":
             return super().perform(op)
-        taken = tuple(entry for entry in op.entries if entry.row.id not in self._refused)
-        super().write(taken, op.bits)
-        return Written({entry.row.id: "too wide" for entry in op.entries if entry not in taken}, searchable=True)
+        taken = tuple(entry for entry in op.entries if entry.row.id not in self.refused)
+        written: Written = self.watched.write(taken, op.bits)
+        return replace(written, refused={each.row.id: "too wide" for each in op.entries if each not in taken})
 
 
-def _rows(*ids: str) -> Any:
-    rows = yield Fetch(ids)
+def _rows(documents: Documents, *ids: str) -> list[Row]:
+    rows = documents.store.fetch(ids)
     return [rows[id] for id in ids if id in rows]
 
 
@@ -432,7 +436,7 @@ def test_after_a_slight_edit_of_the_original_the_links_run_in_no_circle(memory: 
     ingest(memory, NEAR[0], NEAR[1], max_distance=7)
     outcomes = list(memory.ingest([{"id": 0, "text": NEAR[0] + "！又及"}], max_distance=7))
     assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("updated", None)]
-    rows = memory._run(_rows("0", "1"))
+    rows = _rows(memory, "0", "1")
     assert [(row.id, row.duplicate_of, row.group) for row in rows] == [("0", None, "0"), ("1", "0", "0")]
 
 
@@ -441,7 +445,7 @@ def test_ids_that_can_be_none_are_refused_and_nothing_is_removed(memory: Documen
     ingest(memory, "图集", "另一图集")
     with pytest.raises(InputError, match=r"use a string|put it in a list"):
         memory.remove(wrong)
-    assert len(memory._run(_rows("0", "1"))) == 2
+    assert len(_rows(memory, "0", "1")) == 2
 
 
 def test_a_text_is_not_taken_for_a_list_of_texts(memory: Documents) -> None:

@@ -17,7 +17,7 @@ from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -196,31 +196,26 @@ def test_thousands_of_one_group_are_removed_by_a_clause(large: Store) -> None:
     assert all(original is None or original in after for _, original in after.values())
 
 
-class Meanwhile:
-    """Somebody else does something just before the first request of a kind."""
+class Meanwhile(WatchedStore):
+    """Somebody else does something just before the first call of a method."""
 
-    embedded = True
-
-    def __init__(self, store: Store, kind: str, happens: Callable[[], Any]) -> None:
-        self._store, self._kind, self._happens = store, kind, happens
-        self.name = store.name
+    def __init__(self, store: Store, method: str, happens: Callable[[], Any]) -> None:
+        super().__init__(store)
+        self._method, self._happens = method, happens
 
     def perform(self, op: StoreCall) -> Any:
-        if isinstance(op, self._kind):
+        if op.method == self._method:
             happens, self._happens = self._happens, lambda: None
             happens()
-        return self._store.perform(op)
-
-    def close(self) -> None:
-        self._store.close()
+        return super().perform(op)
 
 
 class LosesResponses(Meanwhile):
-    """The first response to a kind of request gets lost."""
+    """The first response to a method gets lost."""
 
     def perform(self, op: StoreCall) -> Any:
-        reply = self._store.perform(op)
-        if isinstance(op, self._kind):
+        reply = super().perform(op)
+        if op.method == self._method:
             happens, self._happens = self._happens, lambda: None
             happens()
         return reply
@@ -233,7 +228,7 @@ def _lost() -> None:
 @pytest.mark.parametrize("verb", ["by id", "by a clause"])
 def test_what_was_removed_before_the_response_got_lost_is_counted(large: Store, verb: str) -> None:
     write(large, entry("a", 0), entry("b", 1, group="a", duplicate_of="a"), entry("c", 99 << 20, lang="en"))
-    documents = Documents(LosesResponses(large, Remove, _lost))
+    documents = Documents(LosesResponses(large, "remove", _lost))
     if verb == "by id":
         assert documents.remove(["a", "c", "never there"]) == {"a", "c"}
     else:
@@ -242,14 +237,14 @@ def test_what_was_removed_before_the_response_got_lost_is_counted(large: Store, 
 
 
 def test_seen_items_that_were_removed_before_the_response_got_lost_are_counted(large: Store) -> None:
-    seen = SeenItems(LosesResponses(large, RemoveUsers, _lost))
+    seen = SeenItems(LosesResponses(large, "remove_users", _lost))
     seen.setup()
     seen.add("ann", [1])
     assert [seen.remove("ann"), seen.remove("ann")] == [True, False]
 
 
 def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.verbs.remove.DEADLINE", 0.2)
+    monkeypatch.setattr("es_simhash.deciding.remove.DEADLINE", 0.2)
     store = new_store(None, "sqlite")  # type: ignore[arg-type]
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
 
@@ -257,17 +252,17 @@ def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monke
         def perform(self, op: StoreCall) -> Any:
             if op.method == "remove":
                 write(store, entry("id2", random.getrandbits(64), lang="en"))
-            return self._store.perform(op)
+            return super().perform(op)
 
     with pytest.raises(ConflictError, match=r"^4 documents removed so far, .* remove the others again$"):
-        Documents(Busy(store, Remove, _lost)).remove_matching({"term": {"lang": "en"}})
+        Documents(Busy(store, "remove", _lost)).remove_matching({"term": {"lang": "en"}})
     assert found(store).keys() == {"id2"}
 
 
 def test_what_no_longer_matches_when_its_turn_comes_is_kept(store: Store) -> None:
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id2", 99, digest="new", lang="zh")
-    other = Meanwhile(store, Remove, lambda: write(store, changed))
+    other = Meanwhile(store, "remove", lambda: write(store, changed))
     assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 4
     assert found(store) == {"id2": ("id2", None)}
 
@@ -275,16 +270,16 @@ def test_what_no_longer_matches_when_its_turn_comes_is_kept(store: Store) -> Non
 def test_what_still_matches_after_a_change_is_removed_too(store: Store) -> None:
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id2", 99, digest="new", lang="en")
-    other = Meanwhile(store, Remove, lambda: write(store, changed))
+    other = Meanwhile(store, "remove", lambda: write(store, changed))
     assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
     assert found(store) == {}
 
 
 def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.verbs.remove.BATCH", 2)
+    monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 2)
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id3", 99, digest="new", lang="en")
-    other = Meanwhile(store, Remove, lambda: write(store, changed))
+    other = Meanwhile(store, "remove", lambda: write(store, changed))
     assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
     assert found(store) == {}
 
@@ -341,13 +336,13 @@ def test_an_async_removal_looks_among_the_same(tmp_path: Path, verb: str) -> Non
 
     asyncio.run(main())
     with Documents(address) as documents:
-        assert found(documents._store) == {"b": ("b", None), "a2": ("a2", None)}
+        assert found(documents.store) == {"b": ("b", None), "a2": ("a2", None)}
 
 
 def test_what_others_link_to_a_document_on_its_way_out_is_linked_anew(store: Store) -> None:
     write(store, entry("a", 0), entry("b", 1))
     late = entry("late", 1, group="a", duplicate_of="a")
-    other = Meanwhile(store, Remove, lambda: write(store, late))
+    other = Meanwhile(store, "remove", lambda: write(store, late))
     assert Documents(other).remove(["a"]) == {"a"}
     assert found(store) == {"b": ("b", None), "late": ("b", "b")}
 
@@ -363,9 +358,9 @@ def test_broken_off_and_repeated_it_ends_the_same(store: Store) -> None:
     def away() -> None:
         raise AwayError
 
-    for kind in (Relink, Remove):
+    for method in ("relink", "remove"):
         with pytest.raises(AwayError):
-            Documents(Meanwhile(store, kind, away)).remove(gone)
+            Documents(Meanwhile(store, method, away)).remove(gone)
         assert all(original in found(store) for _, original in found(store).values() if original)
     Documents(store).remove(gone)
     assert found(store) == linked(entries[20:], {each.row.id: each.row.duplicate_of for each in entries})

@@ -6,7 +6,6 @@ its original exists, was written earlier, and is near.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,13 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents
-from es_simhash.contract import Written
+from es_simhash.deciding import ingest as flow
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as client_runs
-from es_simhash.verbs import ingest as flow
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
-from tests.verbs.test_ingest import LONG, Plain, Refusing, text, texts
+from tests.deciding.test_ingest import LONG, Plain, Refusing, text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -163,22 +160,13 @@ def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Call
     assert {row.id: row.group for row in client.export()} == {"a": "a", "b": "b", "c": "b"}
 
 
-class LaggingRefusing(Refusing):
-    """Takes all documents but some, and search finds them late."""
-
-    def perform(self, op: StoreCall) -> Any:
-        self._lagging = True
-        reply = super().perform(op)
-        return replace(reply, searchable=False) if isinstance(reply, Written) else reply
-
-
 @pytest.mark.parametrize("ahead", [0, 1])
 def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
     monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
-    store = LaggingRefusing()
+    store = Refusing(lagging=True)
     client = Documents(store)
     ingest(client, ("a", text(*LONG), "zh"))
-    store._refused = ("a",)
+    store.refused = ("a",)
     outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
     assert outcomes == [("failed", None), ("exact_duplicate", "a")]
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.contract import Link, Row
-from es_simhash.verbs import pool as module
-from es_simhash.verbs.pool import PoolReader, digest_words
+from es_simhash.deciding import pool as module
+from es_simhash.deciding.pool import PoolReader, digest_words
 
 IDS = ["a", "b", "é", "气象", "\ud800", "𠮷", "long" * 100]
 DIGESTS = ["0123456789abcdef" * 2, "0123456789ABCDEF" * 2, "0f" * 16, "0f" * 15, "0f" * 32, "of " * 10 + "of", ""]

@@ -11,9 +11,9 @@ from es_simhash.errors import StoreError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
-from tests.verbs.test_recrawl import OTHER
-from tests.verbs.test_remove import entry, found, linked_anew, write
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.deciding.test_recrawl import OTHER
+from tests.deciding.test_remove import entry, found, linked_anew, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,23 +28,21 @@ LEFT = {"id3": ("id3", None), **{f"id{n}": ("id3", f"id{n - 1}") for n in range(
 """The links of the documents after CUT, when CUT is no original any more."""
 
 
-class Crashing:
-    """A store whose program crashes at the n-th Relink, before it is done or after."""
-
-    embedded = True
+class Crashing(WatchedStore):
+    """A store whose program crashes when it changes links for the n-th time, before it is done or after."""
 
     def __init__(self, store: Store, number: int, *, done: bool) -> None:
-        self._store, self._left, self._done = store, number, done
-        self.name = store.name
+        super().__init__(store)
+        self._left, self._done = number, done
 
     def perform(self, request: StoreCall) -> Any:
         if request.method != "relink":
-            return self._store.perform(request)
+            return super().perform(request)
         self._left -= 1
         if self._left:
-            return self._store.perform(request)
+            return super().perform(request)
         if self._done:
-            self._store.perform(request)
+            super().perform(request)
         raise StoreError("it crashed")
 
     def close(self) -> None: ...
@@ -72,7 +70,7 @@ def test_after_a_crash_between_two_writes_of_links_the_next_run_changes_the_rest
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.relink.BATCH", 1)
+    monkeypatch.setattr("es_simhash.deciding.relink.BATCH", 1)
     store = make_store()
     store.set_up(DEFAULT)
     write(store, *CHAIN)

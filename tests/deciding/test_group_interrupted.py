@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents
+from es_simhash.deciding import group as flow
 from es_simhash.errors import StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import group as flow
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 from tests.groups.test_links import reference_links
 
 if TYPE_CHECKING:
@@ -25,26 +25,21 @@ if TYPE_CHECKING:
     from es_simhash.contract import Entry, Store
 
 
-class Breaking:
+class Breaking(WatchedStore):
     """A store that is away after so many requests to change links; the last of them may have been done or not."""
 
-    embedded = True
-
     def __init__(self, store: Store, after: int, done: bool) -> None:
-        self._store, self._left, self._done = store, after, done
-        self.name = store.name
+        super().__init__(store)
+        self._left, self._done = after, done
 
     def perform(self, op: StoreCall) -> Any:
         if op.method == "relink":
             self._left -= 1
             if self._left < 0:
                 if self._done:
-                    self._store.perform(op)
+                    super().perform(op)
                 raise StoreUnavailable("away")
-        return self._store.perform(op)
-
-    def close(self) -> None:
-        self._store.close()
+        return super().perform(op)
 
 
 def planted(count: int, seed: int = 3) -> list[Entry]:
@@ -171,7 +166,7 @@ def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> Non
         def perform(self, op: StoreCall) -> Any:
             if op.method == "relink":
                 store.write((entry("b", 0xFFFF), entry("d", 0xFFFE)), 64)
-            return store.perform(op)
+            return op.do()
 
     report = Documents(Meanwhile(store, 0, False)).group()
     assert (report.changed, report.conflicts) == (1, 1)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, fingerprint
+from es_simhash.deciding import ingest as flow
+from es_simhash.deciding import stored_fingerprints
 from es_simhash.errors import StoreError
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import ingest as flow
-from es_simhash.verbs import stored_fingerprints
 from tests.contract import LinearStore
 from tests.contract.documents import entry, write
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,26 +30,22 @@ def text(number: int) -> str:
     return "，".join(f"{WORDS[(number * 7 + n * (number + 3)) % 20]}{number * 31 + n * n}" for n in range(12))
 
 
-class Recording:
+class Recording(WatchedStore):
     """A store that counts the fingerprints of the requests for candidates."""
 
-    embedded = False
-
     def __init__(self, store: Store) -> None:
-        self.store, self.name = store, store.name
+        super().__init__(store)
+        self.embedded = False
         self.looked_up: list[int] = []
         self.read = 0
 
     def perform(self, request: StoreCall) -> Any:
         if request.method == "candidates":
             self.looked_up += [probe.fingerprint for probe in request.probes if probe.fingerprint is not None]
-        reply = self.store.perform(request)
+        reply = super().perform(request)
         if request.method == "read_fingerprints" and reply is not None:
             self.read += len(reply.values)
         return reply
-
-    def close(self) -> None:
-        self.store.close()
 
 
 @pytest.fixture

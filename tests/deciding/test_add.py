@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents
 from es_simhash.contract import Written
+from es_simhash.deciding import add as flow
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, StoreError, StoreUnavailable
 from es_simhash.stores.address import open_store
-from es_simhash.verbs import add as flow
 from tests.contract import LinearStore
-from tests.contract.watched import StoreCall
-from tests.verbs.test_ingest import LONG, Refusing, text, texts
-from tests.verbs.test_ingest_filter import CLAUSE, Choosy
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.deciding.test_ingest import LONG, Refusing, text, texts
+from tests.deciding.test_ingest_filter import CLAUSE, Choosy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,28 +141,17 @@ def test_the_outcomes_are_those_of_one_document_after_another_whatever_was_refre
 # --- threads and tasks -------------------------------------------------------------------------------------------
 
 
-class Slow(LinearStore):
-    """A lagging store whose requests take a while. It counts the writes and the refreshes."""
+class Slow(WatchedStore):
+    """A lagging store whose requests take a while. It counts the calls of each method."""
 
     def __init__(self) -> None:
-        super().__init__(lagging=True)
+        super().__init__(LinearStore(lagging=True))
         self.performed: Counter[str] = Counter()
 
     def perform(self, request: StoreCall) -> Any:
         self.performed[request.method] += 1
         time.sleep(random.uniform(0, 0.004))
         return super().perform(request)
-
-
-class AsyncSlow(Slow):
-    """:class:`Slow`, awaited."""
-
-    async def perform(self, request: StoreCall) -> Any:  # type: ignore[override]
-        self.performed[request.method] += 1
-        await asyncio.sleep(random.uniform(0, 0.004))
-        return LinearStore.perform(self, request)
-
-    async def close(self) -> None: ...  # type: ignore[override]
 
 
 def check_that_each_text_is_new_once(outcomes: Sequence[Any], documents: Sequence[Any]) -> None:
@@ -186,26 +175,34 @@ def test_of_concurrent_calls_with_one_text_one_is_new_and_they_share_their_reque
         outcomes = list(threads.map(lambda each: documents.add(each, on_duplicate=on_duplicate), DOCUMENTS))
     check_that_each_text_is_new_once(outcomes, DOCUMENTS)
     assert [o.id for o in outcomes] == [str(each["id"]) for each in DOCUMENTS]  # each caller got its own outcome
-    assert store.performed["Refresh"] == 0
-    assert store.performed["Write"] < 30
+    assert store.performed["refresh"] == 0
+    assert store.performed["write"] < 30
 
 
 def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_requests() -> None:
-    store = AsyncSlow()
+    class SlowAtFirst(Slow):
+        """Its first look-up takes so long that all other tasks wait for it."""
+
+        def perform(self, request: StoreCall) -> Any:
+            if request.method == "fetch" and not self.performed["fetch"]:
+                time.sleep(0.2)
+            return super().perform(request)
+
+    store = SlowAtFirst()
 
     async def add() -> list[Any]:
-        async with AsyncDocuments(store) as documents:
+        async with AsyncDocuments(store, threads=len(DOCUMENTS)) as documents:
             return await asyncio.gather(*(documents.add(each) for each in DOCUMENTS))
 
     outcomes = asyncio.run(add())
     check_that_each_text_is_new_once(outcomes, DOCUMENTS)
     assert [o.id for o in outcomes] == [str(each["id"]) for each in DOCUMENTS]
-    assert store.performed["Write"] < 10
+    assert store.performed["write"] < 10
 
 
 def test_a_task_that_is_cancelled_does_not_stop_the_others() -> None:
     async def add() -> tuple[list[Any], Any]:
-        async with AsyncDocuments(AsyncSlow()) as documents:
+        async with AsyncDocuments(Slow()) as documents:
             await documents.add({"id": "first", "text": OTHER})
             tasks = [asyncio.create_task(documents.add(each)) for each in DOCUMENTS]  # type: ignore[arg-type]
             await asyncio.sleep(0.01)
@@ -219,22 +216,22 @@ def test_a_task_that_is_cancelled_does_not_stop_the_others() -> None:
 
 
 def test_what_a_cancelled_task_has_waiting_is_never_stored() -> None:
-    class Held(AsyncSlow):
-        gate, waits = asyncio.Event(), asyncio.Event()
+    class Held(Slow):
+        gate, waits = threading.Event(), threading.Event()
 
-        async def perform(self, request: StoreCall) -> Any:
+        def perform(self, request: StoreCall) -> Any:
             if request.method == "write":
                 self.waits.set()
-                await self.gate.wait()
-            return await super().perform(request)
+                assert self.gate.wait(30)
+            return super().perform(request)
 
     async def add() -> Any:
         store = Held()
         async with AsyncDocuments(store) as documents:
             at_work = asyncio.create_task(documents.add({"id": "a", "text": TEXT}))  # type: ignore[arg-type]
-            await store.waits.wait()
+            await asyncio.to_thread(store.waits.wait, 30)
             waits = asyncio.create_task(documents.add({"id": "b", "text": TEXT}))  # type: ignore[arg-type]
-            while store.performed["Candidates"] < 2:
+            while store.performed["candidates"] < 2:
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.05)
             waits.cancel()
@@ -271,11 +268,11 @@ def test_what_another_program_added_at_the_same_moment_is_updated_and_not_replac
         assert [o.outcome for o in outcomes] == ["unchanged", "updated", "near_duplicate", "new", "updated"]
 
 
-class Gated(LinearStore):
-    """A lagging store. The Write of the document ``held`` begins when ``gate`` is set, or refuses it."""
+class Gated(WatchedStore):
+    """A lagging store. The write of the document ``held`` begins when ``gate`` is set, or refuses it."""
 
     def __init__(self, *, refuse: bool = False) -> None:
-        super().__init__(lagging=True)
+        super().__init__(LinearStore(lagging=True))
         self.gate, self.waits = threading.Event(), threading.Event()
         self._refuse = refuse
 
@@ -332,7 +329,7 @@ def test_of_documents_near_each_other_that_are_added_at_once_no_two_are_new() ->
 # --- faults ------------------------------------------------------------------------------------------------------
 
 
-class LostReply(LinearStore):
+class LostReply(WatchedStore):
     """A lagging store that writes, and whose reply then gets lost."""
 
     lost = False
@@ -346,7 +343,7 @@ class LostReply(LinearStore):
 
 
 def test_after_an_error_it_is_known_what_the_store_wrote() -> None:
-    store = LostReply(lagging=True)
+    store = LostReply(LinearStore(lagging=True))
     with Documents(store, deadline=0) as documents:
         documents.setup()
         store.lost = True
@@ -410,9 +407,9 @@ def test_the_store_is_refreshed_once_before_a_run_if_it_must_be() -> None:
     with Documents(store) as documents:
         documents.add({"id": "a", "text": TEXT})
         assert [o.outcome for o in documents.ingest([{"id": "b", "text": TEXT}])] == ["exact_duplicate"]
-        before = store.performed["Refresh"]
+        before = store.performed["refresh"]
         assert [o.outcome for o in documents.ingest([{"id": "c", "text": TEXT}])] == ["exact_duplicate"]
-    assert store.performed["Refresh"] == before + 2  # what was added is still remembered: one before, one at the end
+    assert store.performed["refresh"] == before + 2  # what was added is still remembered: one before, one at the end
 
 
 # --- bad arguments -----------------------------------------------------------------------------------------------
@@ -473,7 +470,7 @@ def test_what_an_iterator_that_was_left_wrote_is_found_by_the_next_call() -> Non
 def test_an_async_iterator_that_was_left_is_found_by_the_next_call() -> None:
     async def left() -> list[str]:
         outcomes = []
-        async with AsyncDocuments(AsyncSlow()) as documents:
+        async with AsyncDocuments(Slow()) as documents:
             for item in DOCUMENTS[:9]:
                 async for outcome in documents.ingest([item]):
                     outcomes.append(outcome)
@@ -551,23 +548,24 @@ def test_elasticsearch_gives_one_new_and_nine_copies_and_search_finds_them_when_
 def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_conflict(
     elasticsearch_url: str, index_name: str
 ) -> None:
-    store = open_store(f"{elasticsearch_url}/{index_name}")
-    performed: list[StoreCall] = []
-    perform = store.perform
+    writes: list[StoreCall] = []
 
-    def lose_replies(request: StoreCall) -> Any:
-        reply = perform(request)
-        performed.append(request)
-        if request.method == "write" and performed.count(request) == 1:
-            raise StoreUnavailable("the reply got lost")
-        return reply
+    class LosesReplies(WatchedStore):
+        """The reply to the first attempt of each write gets lost."""
 
-    store.perform = lose_replies  # type: ignore[method-assign]
+        def perform(self, request: StoreCall) -> Any:
+            reply = super().perform(request)
+            if request.method == "write":
+                writes.append(request)
+                if writes.count(request) == 1:
+                    raise StoreUnavailable("the reply got lost")
+            return reply
+
+    store = LosesReplies(open_store(f"{elasticsearch_url}/{index_name}"))
     with Documents(store) as documents:
         documents.setup()
         assert [documents.add({"id": id, "text": text}).outcome for id, text in (("a", TEXT), ("b", OTHER))] == [
             "new",
             "new",
         ]
-    writes = [request for request in performed if request.method == "write"]
     assert [len(request.create) for request in writes] == [0, 0, 1, 1]

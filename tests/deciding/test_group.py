@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents
+from es_simhash.deciding.group import BYTES
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
-from es_simhash.verbs.group import BYTES
 from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
-from tests.contract.watched import StoreCall
+from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from es_simhash.contract import Store
+    from es_simhash.contract import Entry, Store
 
 
 def groups(store: Store) -> dict[str, str]:
@@ -86,7 +86,7 @@ def test_members_that_are_no_longer_near_leave(store: Store) -> None:
 def test_the_ten_largest_groups_are_reported_and_every_giant_one(
     monkeypatch: pytest.MonkeyPatch, giant: int, reported: int
 ) -> None:
-    monkeypatch.setattr("es_simhash.verbs.group.GIANT", giant)
+    monkeypatch.setattr("es_simhash.deciding.group.GIANT", giant)
     store = LinearStore()
     store.set_up(DEFAULT)
     write(store, entry("alone", None))
@@ -115,7 +115,7 @@ def test_too_little_memory_is_said_before_the_reading(
     store: Store, lang: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(store, entry("a", 0, lang="zh"), entry("b", 1, lang="zh"), entry("c", 2, lang="en"))
-    monkeypatch.setattr("es_simhash.client.writing_verbs.free_memory", lambda: BYTES)
+    monkeypatch.setattr("es_simhash.client.documents.free_memory", lambda: BYTES)
     Documents(store).group(filter={"term": {"lang": lang}})
     said = [record.getMessage() for record in caplog.records if "memory" in record.getMessage()]
     assert [message.partition(" for ")[2] for message in said] == [
@@ -123,9 +123,14 @@ def test_too_little_memory_is_said_before_the_reading(
     ] * (lang == "zh")
 
 
+def changes(changed: Entry) -> Callable[[Store], Any]:
+    """Return what writes a document."""
+    return lambda store: store.write((changed,), 64)
+
+
 def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
     write(store, entry("a", 0), entry("b", 1), entry("c", 2))
-    report = Documents(Interrupting(store, Write((entry("b", 1 << 50, digest="another"),), 64))).group()
+    report = Documents(Interrupting(store, changes(entry("b", 1 << 50, digest="another")))).group()
     assert (report.changed, report.conflicts) == (1, 1)
     assert groups(store) == {"a": "a", "b": "b", "c": "a"}
 
@@ -134,10 +139,10 @@ def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
     ("meanwhile", "left"),
     [
         (
-            Write((entry("a", 0xFFFF << 40, digest="another"),), 64),
+            changes(entry("a", 0xFFFF << 40, digest="another")),
             {"a": ("a", None), "b": ("b", None), "c": ("b", "b")},
         ),
-        (Remove(("a",)), {"b": ("b", None), "c": ("b", "b")}),
+        (lambda store: store.remove(("a",)), {"b": ("b", None), "c": ("b", "b")}),
     ],
     ids=["changed", "removed"],
 )
@@ -175,21 +180,15 @@ def test_async_group_and_export_are_the_same(elasticsearch_url: str, make_index:
     store.close()
 
 
-class Interrupting:
+class Interrupting(WatchedStore):
     """Somebody else writes or removes a document just before the groups are written."""
 
-    embedded = True
-
-    def __init__(self, store: Store, meanwhile: StoreCall) -> None:
-        self._store = store
-        self._meanwhile: StoreCall | None = meanwhile
-        self.name = store.name
+    def __init__(self, store: Store, meanwhile: Callable[[Store], Any]) -> None:
+        super().__init__(store)
+        self._meanwhile: Callable[[Store], Any] | None = meanwhile
 
     def perform(self, op: StoreCall) -> Any:
         if op.method == "relink" and self._meanwhile is not None:
-            self._store.perform(self._meanwhile)
+            self._meanwhile(self.watched)
             self._meanwhile = None
-        return self._store.perform(op)
-
-    def close(self) -> None:
-        self._store.close()
+        return super().perform(op)

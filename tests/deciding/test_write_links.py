@@ -106,15 +106,15 @@ def test_a_document_that_another_program_changes_while_links_are_written_stays(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     links = chain(store)
-    perform = store.perform
+    relink = store.relink
     changed = [entry("c", 1 << 40 | 0xFF0000, digest="another text")]
 
-    def other_program_first(request: Any) -> Any:
-        if request.method == "relink" and changed:
+    def other_program_first(links: Any) -> set[str]:
+        if changed:
             write(store, changed.pop())
-        return perform(request)
+        return relink(links)
 
-    monkeypatch.setattr(store, "perform", other_program_first)
+    monkeypatch.setattr(store, "relink", other_program_first)
     report = Documents(store).write_links(links, max_distance=2)
     assert (report.changed, report.conflicts) == (1, 1)
     assert stored_links(store) == {"a": ("a", None), "b": ("a", "a"), "c": ("c", None), "far": ("far", None)}

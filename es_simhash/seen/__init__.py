@@ -1,0 +1,1 @@
+"""What has a user seen? The changes of their filters, and pages of what is unseen."""

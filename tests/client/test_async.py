@@ -1,0 +1,552 @@
+"""What the async classes promise beside the results: nothing waits for ever, and a call can be cancelled at any moment.
+
+The requests go through the official client to a wire of the test's own, or to an SQLite file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, AsyncSeenItems, Documents
+from es_simhash.errors import InputError
+from es_simhash.ingest import run as run_module
+from es_simhash.stores.sqlite import SqliteStore
+from tests.contract.watched import StoreCall, WatchedStore
+from tests.recording import INDEX, PRODUCTS, Sent, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+LONG = 60.0
+"""Seconds after which a test gives up. A right program never waits so long."""
+WORDS = [
+    "市气象台",
+    "发布暴雨",
+    "橙色预警",
+    "城区道路",
+    "出现积水",
+    "交警提醒",
+    "市民规划",
+    "注意安全",
+    "地铁开通",
+    "夏粮丰收",
+]
+
+name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
+
+
+def text(number: int) -> str:
+    """Return a text that is near no other one."""
+    return "，".join(f"{WORDS[number * 7 % 10]}{number * n}{WORDS[(number + n) % 10]}" for n in range(3, 17))
+
+
+def document(number: int) -> dict[str, Any]:
+    return {"id": str(number), "text": text(number)}
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("es-simhash")]
+
+
+def wait_until(reached: Callable[[], object]) -> None:
+    end = time.monotonic() + LONG
+    while not reached():
+        assert time.monotonic() < end, threads()
+        time.sleep(0.01)
+
+
+def run(main: Any) -> Any:
+    """Run a coroutine on an event loop. No thread is left."""
+    result = asyncio.run(asyncio.wait_for(main, LONG))
+    gc.collect()
+    wait_until(lambda: not threads())
+    return result
+
+
+async def happens(event: threading.Event) -> None:
+    end = time.monotonic() + LONG
+    while not event.is_set():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.005)
+
+
+async def cancelled(task: asyncio.Task[Any]) -> None:
+    """Cancel a task, and check that it ends although no response comes."""
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, LONG / 4)
+
+
+class Held(Wire):
+    """A wire on which one kind of requests is not answered until the test says so.
+
+    :param action: of the requests that are held, such as ``POST _bulk``.
+    :param busy: in place of waiting, answer that the server is busy.
+    """
+
+    def __init__(self, action: str = "", *, busy: bool = False, product: str = "elasticsearch") -> None:
+        super().__init__(product, self._respond)
+        self.action, self.busy = action, busy
+        self.reached = threading.Event()
+        self.holding = True
+        self.held: list[list[str]] = []
+        """Ids of the documents of each bulk request that was held."""
+        self.allowed = 0
+        """The first requests, which are answered nevertheless."""
+
+    async def before(self, sent: Sent) -> None:
+        await asyncio.sleep(0)
+        if sent.action != self.action or not self.holding:
+            return
+        number = len(self.held)
+        self.held.append([next(iter(line.values()))["_id"] for line in sent.json[::2]] if self.bulk else [])
+        self.reached.set()
+        while self.holding and not self.busy and number >= self.allowed:
+            await asyncio.sleep(0.005)
+
+    def _respond(self, sent: Sent) -> Any:
+        if sent.action == self.action and self.holding and self.busy:
+            return 503, {"error": {"type": "unavailable", "reason": "busy"}, "status": 503}
+        return None
+
+    @property
+    def bulk(self) -> bool:
+        return self.action == "POST _bulk"
+
+    def release(self) -> None:
+        self.holding = False
+
+    def documents_of(self, **options: Any) -> AsyncDocuments:
+        return AsyncDocuments(self.client(is_async=True), index=INDEX, **options)
+
+
+class Slow(WatchedStore):
+    """An SQLite store that counts the calls of one method that go on at the same time, and may hold them."""
+
+    def __init__(self, path: object = ":memory:", method: str = "", *, hold: bool = False) -> None:
+        super().__init__(SqliteStore(str(path)))
+        self.method = method
+        self.reached, self.go = threading.Event(), threading.Event()
+        if not hold:
+            self.go.set()
+        self.calls: list[str] = []
+
+    def perform(self, call: StoreCall) -> Any:
+        self.calls.append(call.method)
+        if call.method == self.method:
+            self.reached.set()
+            assert self.go.wait(LONG)
+        return super().perform(call)
+
+
+@pytest.fixture(params=["sqlite", "wire"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., AsyncDocuments]:
+    """Open a new store on SQLite, or through an async client."""
+    if request.param == "wire":
+        return lambda **options: Held().documents_of(**options)
+    return lambda **options: AsyncDocuments(f"sqlite:///{tmp_path / 'news.db'}", **options)
+
+
+@pytest.fixture
+def read_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are read ahead and looked up in a thread, as with workers but without the processes."""
+    monkeypatch.setattr(run_module, "read_ahead", lambda workers: 1)
+
+
+# --- threads -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, None])
+@pytest.mark.parametrize("kind", [AsyncDocuments, AsyncSeenItems])
+def test_the_number_of_threads_is_checked(kind: Any, wrong: Any) -> None:
+    with pytest.raises(InputError, match=r"threads is .*: use a whole number from 1"):
+        kind("sqlite:///:memory:", threads=wrong)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_as_many_calls_run_at_the_same_time_as_there_are_threads(count: int) -> None:
+    store = Slow(method="fetch", hold=True)
+
+    async def main() -> None:
+        async with AsyncDocuments(store, threads=count) as documents:
+            await documents.setup()
+            await documents.similar(text(0))
+            calls = [asyncio.ensure_future(documents.fetch([str(n)])) for n in range(2 * count + 2)]
+            await happens(store.reached)
+            await asyncio.sleep(0.1)
+            assert store.calls.count("fetch") == count
+            store.go.set()
+            assert await asyncio.gather(*calls) == [{}] * len(calls)
+
+    run(main())
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_with_one_thread_nothing_waits_for_ever(opened: Callable[..., AsyncDocuments], workers: int) -> None:
+    async def ingested(documents: AsyncDocuments) -> list[str]:
+        given = (document(n) for n in range(100, 160))
+        return [each.outcome async for each in documents.ingest(given, batch_size=10, workers=workers)]
+
+    async def main() -> None:
+        async with opened(threads=1) as documents:
+            await documents.setup()
+            adds = (documents.add(document(n)) for n in range(1, 21))
+            similar = (documents.similar(text(n)) for n in range(20))
+            outcomes, *others = await asyncio.gather(ingested(documents), *adds, *similar)
+            assert outcomes == ["new"] * 60
+            assert [each.outcome for each in others[:20]] == ["new"] * 20
+
+    run(main())
+
+
+def test_with_one_thread_the_input_of_an_ingest_may_call_the_same_object(opened: Callable[..., AsyncDocuments]) -> None:
+    async def main() -> None:
+        async with opened(threads=1) as documents:
+            await documents.setup()
+
+            async def source() -> AsyncIterator[dict[str, Any]]:
+                for n in range(1, 8):
+                    await documents.similar(text(n))
+                    yield document(n)
+
+            async def inner() -> AsyncIterator[dict[str, Any]]:
+                async for outcome in documents.ingest(source(), batch_size=2):
+                    yield document(100 + int(outcome.id or 0))
+
+            assert [each.outcome async for each in documents.ingest(inner(), batch_size=3)] == ["new"] * 7
+            assert [each.outcome for each in await documents.add_many(source())] == ["unchanged"] * 7
+
+    run(main())
+
+
+def test_eight_adds_and_searches_at_the_same_time_give_what_they_give_one_after_the_other(tmp_path: Path) -> None:
+    given = [{"id": str(n), "text": text(n % 4)} for n in range(8)]
+
+    async def main() -> tuple[Any, Any]:
+        async with AsyncDocuments(f"sqlite:///{tmp_path / 'async.db'}", threads=8) as documents:
+            await documents.setup()
+            outcomes = await asyncio.gather(*map(documents.add, given))
+            return outcomes, await asyncio.gather(*(documents.similar(each["text"]) for each in given))
+
+    outcomes, found = run(main())
+    with Documents(f"sqlite:///{tmp_path / 'sync.db'}") as documents:
+        documents.setup()
+        expected = [documents.add(each) for each in given]
+        assert sorted(each.outcome for each in outcomes) == sorted(each.outcome for each in expected)
+        for matches, each in zip(found, given, strict=True):
+            other = documents.similar(each["text"])
+            assert sorted((m.id, m.distance, m.exact) for m in matches) == sorted(
+                (m.id, m.distance, m.exact) for m in other
+            )
+    for outcome in outcomes:
+        same = [each for each in outcomes if text(int(each.id or 0) % 4) == text(int(outcome.id or 0) % 4)]
+        assert sorted(each.outcome for each in same) == ["exact_duplicate", "new"]
+
+
+# --- cancelled calls ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+@pytest.mark.parametrize("busy", [False, True], ids=["in a slow request", "before a retry"])
+def test_a_cancelled_call_returns_at_once_and_sends_no_further_request(
+    product: str, busy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("es_simhash.retries.random.uniform", lambda least, most: 10 * LONG)
+    wire = Held("POST _msearch", busy=busy, product=product)
+
+    async def main() -> None:
+        async with wire.documents_of() as documents:
+            task = asyncio.ensure_future(documents.similar(text(1)))
+            await happens(wire.reached)
+            await asyncio.sleep(0.05)
+            await cancelled(task)
+            wire.release()
+            sent = len(wire.sent)
+            await asyncio.sleep(0.2)
+            assert len(wire.sent) == sent
+            assert not threads()
+
+    run(main())
+
+
+def test_a_cancelled_call_on_a_file_returns_at_once_and_sends_no_further_request(tmp_path: Path) -> None:
+    store = Slow(tmp_path / "news.db", "candidates", hold=True)
+
+    async def main() -> None:
+        async with AsyncDocuments(store) as documents:
+            await documents.setup()
+            task = asyncio.ensure_future(documents.add(document(1)))
+            await happens(store.reached)
+            await cancelled(task)
+            store.go.set()
+
+    run(main())
+    assert "write" not in store.calls
+    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
+        assert list(documents.export()) == []
+
+
+@pytest.mark.parametrize("verb", ["export", "export_texts", "ingest", "backfill", "duplicates"])
+def test_a_cancelled_iteration_returns_at_once_and_sends_no_further_request(verb: str) -> None:
+    wire = Held("GET _mapping")
+    arguments = {"ingest": ([document(1)],), "backfill": ("text",)}.get(verb, ())
+
+    async def main() -> None:
+        async with wire.documents_of() as documents:
+            task = asyncio.ensure_future(anext(getattr(documents, verb)(*arguments)))
+            await happens(wire.reached)
+            await cancelled(task)
+            wire.release()
+            sent = len(wire.sent)
+            await asyncio.sleep(0.1)
+            assert len(wire.sent) == sent
+
+    run(main())
+
+
+def test_a_cancelled_iteration_returns_although_its_store_does_not_answer(tmp_path: Path) -> None:
+    store = Slow(tmp_path / "news.db", "scan", hold=True)
+
+    async def main() -> None:
+        async with AsyncDocuments(store) as documents:
+            await documents.setup()
+            task = asyncio.ensure_future(anext(documents.export()))
+            await happens(store.reached)
+            await cancelled(task)
+            assert threads(), "the thread is still in the store"
+            store.go.set()
+
+    run(main())
+
+
+# --- a cancelled add ---------------------------------------------------------------------------------------
+
+
+def stored(wire: Wire) -> set[str]:
+    return set(wire.documents)
+
+
+def test_a_cancelled_add_whose_document_waits_is_never_stored() -> None:
+    wire = Held("POST _bulk")
+
+    async def main() -> None:
+        async with wire.documents_of() as documents:
+            first = asyncio.ensure_future(documents.add(document(1)))
+            await happens(wire.reached)
+            waiting = [asyncio.ensure_future(documents.add({"id": id, "text": text(1)})) for id in "abc"]
+            await asyncio.sleep(0.2)
+            await cancelled(waiting[1])
+            wire.release()
+            assert (await first).outcome == "new"
+            outcomes = await asyncio.gather(waiting[0], waiting[2])
+            assert {each.outcome for each in outcomes} == {"exact_duplicate"}
+
+    run(main())
+    assert stored(wire) == {"1", "a", "c"}
+
+
+def test_a_cancelled_add_in_a_joint_write_lets_the_others_be_stored() -> None:
+    wire = Held("POST _bulk")
+
+    def joint() -> list[str]:
+        """Return the ids of the first request that has several."""
+        return next((ids for ids in wire.held if len(ids) > 1), [])
+
+    wire.release()
+
+    async def main() -> None:
+        async with wire.documents_of() as documents:
+            await documents.add(document(0))
+            wire.holding = True
+            tasks = {n: asyncio.ensure_future(documents.add(document(n))) for n in range(1, 9)}
+            await happens(wire.reached)
+            await asyncio.sleep(0.2)
+            wire.allowed = len(wire.held)
+            while not joint():  # the documents that have waited for the first ones
+                await asyncio.sleep(0.01)
+            await cancelled(tasks[int(joint()[0])])
+            wire.release()
+            others = [task for n, task in tasks.items() if str(n) != joint()[0]]
+            assert [each.outcome for each in await asyncio.gather(*others)] == ["new"] * 7
+
+    run(main())
+    assert stored(wire) >= {str(n) for n in range(9)} - {joint()[0]}
+
+
+def test_whichever_adds_are_cancelled_the_others_are_stored() -> None:
+    wire = Held("POST _bulk")
+
+    async def main() -> None:
+        async with wire.documents_of(threads=8) as documents:
+            tasks = [asyncio.ensure_future(documents.add(document(n))) for n in range(24)]
+            await happens(wire.reached)
+            await asyncio.sleep(0.1)
+            for task in tasks[::3]:
+                task.cancel()
+            await asyncio.sleep(0.1)
+            wire.release()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(each, asyncio.CancelledError) for each in results[::3])
+            others = [each for n, each in enumerate(results) if n % 3]
+            assert [getattr(each, "outcome", each) for each in others] == ["new"] * 16
+            assert (await documents.add(document(100))).outcome == "new"
+
+    run(main())
+    assert stored(wire) >= {str(n) for n in range(24) if n % 3}
+
+
+# --- closing -----------------------------------------------------------------------------------------------
+
+
+def test_closing_waits_for_the_calls_that_run() -> None:
+    wire = Held("POST _bulk")
+
+    async def main() -> None:
+        documents = wire.documents_of()
+        task = asyncio.ensure_future(documents.add(document(1)))
+        await happens(wire.reached)
+        closing = asyncio.ensure_future(documents.close())
+        await asyncio.sleep(0.1)
+        assert not closing.done()
+        wire.release()
+        await closing
+        assert (await task).outcome == "new"
+
+    run(main())
+    assert stored(wire) == {"1"}
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_closing_ends_an_iteration_that_is_half_taken(opened: Callable[..., AsyncDocuments], workers: int) -> None:
+    async def main() -> None:
+        documents = opened()
+        await documents.setup()
+        given = (document(n) for n in range(50))
+        outcomes = documents.ingest(given, batch_size=5, workers=workers)
+        for _ in range(7):
+            await anext(outcomes)
+        await documents.close()
+        wait_until(lambda: not threads())
+        with pytest.raises(InputError, match="closed"):
+            [each async for each in outcomes]
+
+    run(main())
+
+
+@pytest.mark.usefixtures("read_ahead")
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize("by_hand", [False, True], ids=["asyncio.run", "closed by hand"])
+def test_an_event_loop_that_ends_leaves_no_thread(*, by_hand: bool) -> None:
+    wire = Held("POST _bulk")
+
+    async def main(documents: AsyncDocuments) -> list[Any]:
+        outcomes = documents.ingest((document(n) for n in range(50)), batch_size=5)
+        adds = (documents.add(document(n)) for n in range(100, 105))
+        tasks = [asyncio.ensure_future(anext(outcomes)), *map(asyncio.ensure_future, adds)]
+        await happens(wire.reached)
+        return tasks
+
+    def ended() -> None:
+        if not by_hand:
+            assert all(task.cancelled() for task in asyncio.run(main(wire.documents_of())))
+            return
+        loop = asyncio.new_event_loop()
+        for task in loop.run_until_complete(main(wire.documents_of())):
+            task._log_destroy_pending = False
+        assert threads()
+        loop.close()
+
+    ended()
+    gc.collect()
+    wait_until(lambda: not threads())
+    gc.collect()
+
+
+# --- context -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["similar", "add", "ingest"])
+def test_context_variables_of_the_caller_are_seen_by_requests_and_by_the_code(verb: str) -> None:
+    class Seeing(Held):
+        async def before(self, sent: Sent) -> None:
+            seen.add(name.get())
+
+    seen: set[str] = set()
+    made: set[str] = set()
+    wire = Seeing()
+
+    def fingerprinter(scheme: Any) -> Any:
+        from es_simhash import Fingerprinter
+
+        made.add(name.get())
+        return Fingerprinter(scheme)
+
+    async def main() -> None:
+        name.set("ann")
+        async with wire.documents_of(fingerprinter=fingerprinter) as documents:
+            if verb == "ingest":
+                [each async for each in documents.ingest([document(1)], workers=0)]
+            else:
+                await getattr(documents, verb)(text(1) if verb == "similar" else document(1))
+
+    run(main())
+    assert seen == made == {"ann"}
+
+
+# --- iterators ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("read_ahead")
+def test_leaving_an_iteration_early_closes_it_and_warns(
+    opened: Callable[..., AsyncDocuments], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with opened() as documents:
+            await documents.setup()
+            outcomes = documents.ingest((document(n) for n in range(30)), batch_size=5)
+            assert (await anext(outcomes)).outcome == "new"
+            await outcomes.aclose()
+            wait_until(lambda: not threads())
+
+    with caplog.at_level(logging.WARNING, "es_simhash.iterators"):
+        run(main())
+    assert "ingest() was stopped early: 4 outcomes were not reported" in caplog.text
+    assert "documents were read ahead and are not stored" in caplog.text
+
+
+def test_an_iteration_that_is_taken_to_the_end_warns_of_nothing(
+    opened: Callable[..., AsyncDocuments], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with opened() as documents:
+            await documents.setup()
+            assert len([each async for each in documents.ingest(document(n) for n in range(7))]) == 7
+
+    with caplog.at_level(logging.WARNING, "es_simhash.iterators"):
+        run(main())
+    gc.collect()
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(("verb", "argument"), [("ingest", []), ("backfill", "text")])
+def test_a_write_that_is_never_iterated_warns(verb: str, argument: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "es_simhash.iterators"):
+        getattr(AsyncDocuments("sqlite:///:memory:"), verb)(argument)
+        gc.collect()
+    assert caplog.text.count(f"{verb}() was called, but never iterated") == 1
+
+
+def test_a_read_that_is_never_iterated_warns_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "es_simhash.iterators"):
+        AsyncDocuments("sqlite:///:memory:").export()
+        gc.collect()
+    assert caplog.text == ""

@@ -1,0 +1,262 @@
+"""Laws of the waits between attempts, of retries, and of calls that are cancelled."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from es_simhash import retries
+from es_simhash.errors import StoreError, StoreUnavailable, StoreUnreachable
+from es_simhash.retries import (
+    Call,
+    Cancelled,
+    Patience,
+    Retrying,
+    Waits,
+    context_outside_of_calls,
+    pause,
+    retried,
+    running_call,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KINDS = [Waits, Waits.after_conflict]
+LONGEST = {Waits: (0.05, 10.0), Waits.after_conflict: (0.01, 0.5)}
+LONG = 60.0
+"""Seconds after which a test gives up. A right program never waits so long."""
+
+
+class Clock:
+    """A clock that each wait advances."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1_000.0
+        self.waits: list[float] = []
+        monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self._sleep))
+
+    def _sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.waits.append(seconds)
+
+    def waited(self, waits: Waits) -> list[float]:
+        """Wait until the deadline; return the length of each wait in seconds."""
+        while waits.wait():
+            pass
+        return self.waits
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wait_is_between_0_and_a_maximum_that_doubles_up_to_the_longest(
+    kind: Callable[[float], Waits], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[float, float]] = []
+    monkeypatch.setattr(
+        retries, "random", SimpleNamespace(uniform=lambda *between: drawn.append(between) or between[1])
+    )
+    lasted = clock.waited(kind(60))
+    first, longest = LONGEST[kind]
+    assert lasted[:-1] == [min(first * 2**n, longest) for n in range(len(lasted) - 1)]
+    assert lasted[-2] == longest
+    assert {least for least, _ in drawn} == {0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("deadline", [0.001, 1.0, 30.0])
+def test_waits_end_at_the_deadline_which_starts_with_the_first_wait(
+    kind: Callable[[float], Waits], deadline: float, clock: Clock
+) -> None:
+    waits = kind(deadline)
+    clock.now += 1_000_000
+    assert sum(clock.waited(waits)) == pytest.approx(deadline)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("deadline", [0, -1.0])
+def test_there_is_no_wait_without_time(kind: Callable[[float], Waits], deadline: float, clock: Clock) -> None:
+    assert clock.waited(kind(deadline)) == []
+
+
+# --- retries -----------------------------------------------------------------------------------------------
+
+
+class Away(Retrying):
+    """Answers after some failures."""
+
+    def __init__(
+        self, failures: int, error: type[StoreError] = StoreUnavailable, patience: Patience | None = None
+    ) -> None:
+        super().__init__(patience or Patience(LONG))
+        self.asked = 0
+        self.error = error
+        self._failures = failures
+
+    @retried
+    def answer(self, request: str, *, suffix: str = "") -> str:
+        """Answer."""
+        self.asked += 1
+        if self.asked <= self._failures:
+            raise self.error("it is away")
+        return request.upper() + suffix
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_request_is_retried_until_it_is_answered() -> None:
+    away = Away(3)
+    assert away.answer("a", suffix="!") == "A!"
+    assert away.asked == 4
+
+
+def test_a_method_that_is_retried_keeps_its_name_and_its_documentation() -> None:
+    assert (Away.answer.__name__, Away.answer.__doc__) == ("answer", "Answer.")
+
+
+def test_the_last_error_is_raised_at_the_deadline(clock: Clock) -> None:
+    away = Away(1_000_000)
+    with pytest.raises(StoreUnavailable, match="it is away"):
+        away.answer("a")
+    assert sum(clock.waits) == pytest.approx(LONG)
+    assert away.asked == len(clock.waits) + 1
+
+
+def test_an_error_that_does_not_pass_is_raised_at_once(clock: Clock) -> None:
+    away = Away(1, StoreError)
+    with pytest.raises(StoreError):
+        away.answer("a")
+    assert (away.asked, clock.waits) == (1, [])
+
+
+def test_a_warning_says_what_is_retried_and_another_that_it_is_over(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    Away(3).answer("a")
+    assert caplog.messages == [
+        "it is away; retrying for up to 60 s",
+        f"the store answers again, after {sum(clock.waits):.1f} s",
+    ]
+
+
+@pytest.mark.parametrize("ended_after", [0, 1, 3])
+def test_nothing_is_retried_once_nobody_waits_for_the_result(ended_after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, away = Call(), Away(1_000)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) > ended_after:
+            call.cancel()
+        call.check()
+
+    monkeypatch.setattr(call, "wait", wait)
+    with pytest.raises(Cancelled):
+        call.do(lambda: away.answer("a"))
+    assert away.asked == ended_after + 1
+
+
+def test_a_store_that_never_answered_is_not_asked_again() -> None:
+    away = Away(1, StoreUnreachable)
+    with pytest.raises(StoreUnreachable):
+        away.answer("a")
+    assert away.asked == 1
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("first", [0, 1], ids=["an answer", "an error that the server sent"])
+def test_a_store_that_answered_once_is_asked_again_when_it_is_gone(first: int) -> None:
+    patience = Patience(LONG)
+    assert Away(first, patience=patience).answer("a") == "A"
+    away = Away(3, StoreUnreachable, patience)
+    assert away.answer("a") == "A"
+    assert away.asked == 4
+
+
+def test_without_a_deadline_nothing_is_asked_again() -> None:
+    patience = Patience(0)
+    patience.answered = True
+    away = Away(1, patience=patience)
+    with pytest.raises(StoreUnavailable):
+        away.answer("a")
+    assert away.asked == 1
+
+
+# --- calls -------------------------------------------------------------------------------------------------
+
+
+def test_code_belongs_to_the_call_that_does_it() -> None:
+    outer, inner = Call(), Call()
+    assert running_call() is None
+    assert outer.do(lambda: (running_call(), inner.do(running_call), running_call())) == (outer, inner, outer)
+    assert running_call() is None
+
+
+def test_code_in_a_context_outside_of_calls_belongs_to_none() -> None:
+    assert Call().do(lambda: context_outside_of_calls().run(running_call)) is None
+
+
+def test_a_cancelled_call_does_nothing_more() -> None:
+    call = Call()
+    call.cancel()
+    assert call.cancelled
+    done: list[int] = []
+    for act in (call.check, lambda: call.wait(LONG), lambda: call.do(lambda: done.append(1))):
+        with pytest.raises(Cancelled):
+            act()
+    assert done == []
+
+
+def test_a_store_is_not_asked_for_a_call_that_was_cancelled_meanwhile() -> None:
+    call, away = Call(), Away(0)
+
+    def work() -> None:
+        away.answer("a")
+        call.cancel()
+        away.answer("b")
+
+    with pytest.raises(Cancelled):
+        call.do(work)
+    assert away.asked == 1
+
+
+def test_a_wait_ends_when_its_call_is_cancelled() -> None:
+    call = Call()
+    ended: list[float] = []
+
+    def work() -> None:
+        began = time.monotonic()
+        with pytest.raises(Cancelled):
+            call.do(lambda: pause(LONG))
+        ended.append(time.monotonic() - began)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    call.cancel()
+    thread.join(LONG / 2)
+    assert len(ended) == 1
+
+
+def test_another_call_is_not_cancelled_together_with_the_first() -> None:
+    call = Call()
+    other = call.another()
+    call.cancel()
+    assert not other.cancelled
+
+
+def test_a_callback_is_called_if_the_call_is_cancelled_in_the_block_or_was_before() -> None:
+    call, called = Call(), []
+    with call.when_cancelled(lambda: called.append("left")):
+        pass
+    with call.when_cancelled(lambda: called.append("inside")):
+        call.cancel()
+    with call.when_cancelled(lambda: called.append("before")):
+        pass
+    assert called == ["inside", "before"]
