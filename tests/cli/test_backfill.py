@@ -119,7 +119,17 @@ def test_each_document_is_a_line_and_the_exit_code_says_whether_some_were_reject
     index: Index, tmp_path: Path
 ) -> None:
     index.fill(corpus(20))
-    done = backfill(index, tmp_path, "--json", "--filter", '{"exists": {"field": "views"}}', "--max-distance", "0")
+    done = backfill(
+        index,
+        tmp_path,
+        "--json",
+        "--filter",
+        '{"exists": {"field": "views"}}',
+        "--rule",
+        "fingerprint",
+        "--max-distance",
+        "0",
+    )
     assert done.code == 3
     *outcomes, counts = done.json
     assert len(outcomes) == 21

@@ -246,7 +246,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
             """not a JSON object: use a JSON object, such as '{"term": {"lang": "zh"}}'""",
         ),
         (["similar", STORM, "--filter", '{"bool":{"must":' * 30_000], "nested too deeply: use a JSON object"),
-        (["ingest", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
+        (["ingest", "--rule", "fingerprint", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
         (["init", "--timeout", "nan"], "use a number of seconds above 0"),
     ],
     ids=["filter not JSON", "filter no object", "filter too deep", "distance", "timeout"],
@@ -566,7 +566,9 @@ def test_the_default_of_each_scheme_option_is_the_store_s_choice(tmp_path: Path)
     for arguments in (["ingest", "--json"], ["ingest", "--json", "--weights", "tf"], ["group"], ["init"]):
         done = es_simhash(*arguments, cwd=tmp_path, stdin=line("n1"))
         assert done.code == 0, done.err
-    (found,) = es_simhash("similar", STORM, "--json", "--max-distance", "15", cwd=tmp_path).json
+    (found,) = es_simhash(
+        "similar", STORM, "--json", "--rule", "fingerprint", "--max-distance", "15", cwd=tmp_path
+    ).json
     assert (found["id"], found["distance"]) == ("n1", 0)
     (row,) = es_simhash("export", cwd=tmp_path).json
     assert row["fingerprint"] == fingerprint(STORM, scheme).hex

@@ -55,7 +55,7 @@ def test_ingest_similar_group_and_remove_with_confirm(folder: Path) -> None:
     )
     assert (
         "updated the group or the original of 1 document\n"
-        in es_simhash("group", "--max-distance", "7", cwd=folder).out
+        in es_simhash("group", "--rule", "fingerprint", "--max-distance", "7", cwd=folder).out
     )
     assert (
         "updated the group or the original of 1 document\n" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
@@ -68,11 +68,11 @@ def test_ingest_similar_group_and_remove_with_confirm(folder: Path) -> None:
 def test_the_exact_modes_are_chosen_by_name(tmp_path: Path) -> None:
     texts = {"storm": STORM, "copy": STORM + " ", "same bits": STORM.replace("，", "；"), "near": STORM_NEAR}
     lines = "\n".join(json.dumps({"id": id, "text": text}) for id, text in texts.items()).encode()
-    done = es_simhash("ingest", "-", "--max-distance", "digest", "--json", cwd=tmp_path, stdin=lines)
+    done = es_simhash("ingest", "-", "--rule", "exact", "--json", cwd=tmp_path, stdin=lines)
     assert [line["outcome"] for line in done.json if "id" in line] == ["new", "exact_duplicate", "new", "new"]
-    done = es_simhash("similar", STORM, "--max-distance", "fingerprint", "--json", cwd=tmp_path)
+    done = es_simhash("similar", STORM, "--rule", "fingerprint", "--max-distance", "0", "--json", cwd=tmp_path)
     assert {line["id"] for line in done.json} == {"storm", "copy", "same bits"}
-    done = es_simhash("similar", STORM, "--max-distance", "digest", "--json", cwd=tmp_path)
+    done = es_simhash("similar", STORM, "--rule", "exact", "--json", cwd=tmp_path)
     assert {line["id"] for line in done.json} == {"storm", "copy"}
 
 
@@ -100,7 +100,7 @@ def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
         (["similar", "…", "--confirm", "1.5"], "1.5 is not in the range"),
         (["group", "--confirm", "alike"], "not a valid float"),
         (["similar", "…", "--confirm", "0.8", "--similarity", "dice"], "'dice' is not one of"),
-        (["similar", "…", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
+        (["similar", "…", "--rule", "fingerprint", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
         (["ingest", "-", "--max-distance", "exact"], "'exact' is not a valid integer"),
     ],
 )

@@ -80,7 +80,7 @@ def what(done: Done) -> list[tuple[Any, ...]]:
 def stored(folder: Path, text: str = STORM) -> set[str]:
     """The ids of everything in the store that is near a text."""
     with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
-        return {match.id for match in documents.similar(text, max_distance=7)}
+        return {match.id for match in documents.similar(text, rule="fingerprint", max_distance=7)}
 
 
 # --- output ------------------------------------------------------------------------------------------

@@ -65,13 +65,13 @@ def test_the_texts_are_as_far_apart_as_their_names_say() -> None:
 
 @pytest.mark.parametrize("arguments", [[STORM], ["--file", "article.txt"]], ids=["text", "file"])
 def test_everything_near_a_text_is_found_nearest_first(folder: Path, arguments: list[str]) -> None:
-    done = es_simhash("similar", *arguments, "--json", "--max-distance", "7", cwd=folder)
+    done = es_simhash("similar", *arguments, "--json", "--rule", "fingerprint", "--max-distance", "7", cwd=folder)
     assert (done.code, done.err) == (0, "")
     assert done.json == near(STORM, 7)
 
 
 def test_a_stored_document_is_not_among_its_own_matches(folder: Path) -> None:
-    done = es_simhash("similar", "--id", "near", "--json", "--max-distance", "7", cwd=folder)
+    done = es_simhash("similar", "--id", "near", "--json", "--rule", "fingerprint", "--max-distance", "7", cwd=folder)
     assert done.code == 0
     assert done.json == near(STORM_NEAR, 7, but="near")
 
@@ -104,7 +104,9 @@ def test_what_is_left_out_is_named_by_how_it_was_searched() -> None:
 
 def test_a_filter_keeps_only_matching_documents(folder: Path) -> None:
     filter = '{"bool": {"must": {"term": {"lang": "zh"}}, "must_not": {"ids": {"values": ["copy"]}}}}'
-    done = es_simhash("similar", STORM, "--json", "--max-distance", "7", "--filter", filter, cwd=folder)
+    done = es_simhash(
+        "similar", STORM, "--json", "--rule", "fingerprint", "--max-distance", "7", "--filter", filter, cwd=folder
+    )
     assert [match["id"] for match in done.json] == ["farther"]
 
 
@@ -115,7 +117,7 @@ def test_elasticsearch_finds_the_same(folder: Path, elasticsearch_url: str, inde
         documents.setup()
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
     filter = '{"term": {"lang": "zh"}}'
-    options = ["--json", "--max-distance", "7", "--store", address]
+    options = ["--json", "--rule", "fingerprint", "--max-distance", "7", "--store", address]
     by_id = es_simhash("similar", "--id", "farther", *options, cwd=folder)
     assert by_id.json == near(STORM_FARTHER, 7, but="farther")
     by_text = es_simhash("similar", STORM, "--filter", filter, *options, cwd=folder)

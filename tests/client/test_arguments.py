@@ -92,8 +92,8 @@ WITH_FILTER = [
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"max_distance": -1}, "max_distance is -1: use 0 to 15 at 128 bits"),
-    ({"max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits"),
-    ({"max_distance": True}, "max_distance is True: use 0 to 15"),
+    ({"rule": "fingerprint", "max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits"),
+    ({"rule": "fingerprint", "max_distance": True}, "max_distance is True: use 0 to 15"),
     ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15"),
     ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
     ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),
@@ -275,7 +275,7 @@ def test_a_rule_and_its_fields_as_keywords_give_the_same(fields: dict[str, Any])
 
 
 def test_async_verbs_take_a_rule_too() -> None:
-    rule = DuplicateRule(max_distance=7, text_field="body")
+    rule = DuplicateRule(rule="fingerprint", max_distance=7, text_field="body")
 
     async def main() -> list[str | None]:
         async with AsyncDocuments("sqlite:///:memory:") as documents:

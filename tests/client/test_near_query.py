@@ -39,7 +39,7 @@ def hit_of(row: Any, source: dict[str, Any], bits: int, *, as_source: bool) -> d
     asked=texts,
     bits=st.sampled_from([64, 128]),
     rule=st.sampled_from(
-        [{}, {"max_distance": 7}, {"max_distance": "digest"}, {"confirm": 0.6}, {"confirm": 0.6, "max_distance": 5}]
+        [{}, {"max_distance": 7}, {"rule": "exact"}, {"confirm": 0.6}, {"confirm": 0.6, "max_distance": 5}]
     ),
     as_source=st.booleans(),
     by_fingerprint=st.booleans(),

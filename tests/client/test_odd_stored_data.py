@@ -372,7 +372,7 @@ def test_a_document_that_gets_custom_routing_later_ends_every_verb_with_its_name
 
 
 @pytest.mark.parametrize("damaged", [1, 30])
-@pytest.mark.parametrize("rule", [{}, {"max_distance": 7}, {"confirm": 0.5}, {"max_distance": "digest"}], ids=str)
+@pytest.mark.parametrize("rule", [{}, {"max_distance": 7}, {"confirm": 0.5}, {"rule": "exact"}], ids=str)
 def test_a_damaged_document_does_not_hide_its_copies(tmp_path: Path, damaged: int, rule: dict[str, Any]) -> None:
     with Documents(f"sqlite:///{tmp_path / 'store.db'}") as documents:
         list(documents.ingest([{"id": f"odd{n}", "text": TEXT} for n in range(damaged)]))

@@ -48,16 +48,21 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
         documents.setup()
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     with Documents(address) as documents:
-        assert [outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], max_distance=15)] == ["new"]
+        assert [
+            outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], rule="fingerprint", max_distance=15)
+        ] == ["new"]
     with Documents(address) as documents:
         assert documents.setup() == "unchanged"
         assert [outcome.fingerprinted for outcome in documents.ingest(DOCUMENTS[1:])] == [True, True]
     with Documents(address) as documents:
-        assert [match.id for match in documents.similar(STORM, max_distance=15)] == ["storm", "farther"]
+        assert [match.id for match in documents.similar(STORM, rule="fingerprint", max_distance=15)] == [
+            "storm",
+            "farther",
+        ]
     with Documents(address) as documents:
-        assert [match.id for match in documents.similar_to("storm", max_distance=15)] == ["farther"]
+        assert [match.id for match in documents.similar_to("storm", rule="fingerprint", max_distance=15)] == ["farther"]
     with Documents(address) as documents:
-        assert documents.group(max_distance=15).groups == 1
+        assert documents.group(rule="fingerprint", max_distance=15).groups == 1
     with Documents(address) as documents:
         assert {row.id: row.fingerprint for row in documents.export()} == expected
     with Documents(address) as documents:
@@ -70,7 +75,7 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address) as documents:
         assert {outcome.outcome for outcome in documents.backfill("text", again=True)} <= {"unchanged"}
     with Documents(address) as documents:
-        assert documents.remove(["other"], max_distance=15) == {"other"}
+        assert documents.remove(["other"], rule="fingerprint", max_distance=15) == {"other"}
     with Documents(address) as documents:
         assert documents.fingerprinter().scheme == LONG
 
@@ -80,12 +85,15 @@ def test_the_async_class_follows_it_too(address: str) -> None:
         async with AsyncDocuments(address, scheme=LONG) as documents:
             await documents.setup()
         async with AsyncDocuments(address) as documents:
-            outcomes = [outcome async for outcome in documents.ingest(DOCUMENTS, max_distance=15)]
+            outcomes = [outcome async for outcome in documents.ingest(DOCUMENTS, rule="fingerprint", max_distance=15)]
             assert [outcome.outcome for outcome in outcomes] == ["new", "near_duplicate", "new"]
         async with AsyncDocuments(address) as documents:
-            assert [match.id for match in await documents.similar(STORM, max_distance=15)] == ["storm", "farther"]
+            assert [match.id for match in await documents.similar(STORM, rule="fingerprint", max_distance=15)] == [
+                "storm",
+                "farther",
+            ]
         async with AsyncDocuments(address) as documents:
-            assert (await documents.group(max_distance=15)).groups == 1
+            assert (await documents.group(rule="fingerprint", max_distance=15)).groups == 1
         async with AsyncDocuments(address) as documents:
             expected = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
             assert {row.fingerprint async for row in documents.export()} == expected
@@ -112,7 +120,7 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     with pytest.raises(NotSetUp):
         documents.similar(STORM)
     store.set_up(LONG)
-    assert documents.similar(STORM, max_distance=15) == []
+    assert documents.similar(STORM, rule="fingerprint", max_distance=15) == []
     assert documents.fingerprinter().scheme == LONG
 
 
@@ -209,7 +217,7 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
     store = linear(LONG)
     documents = Documents(store)
     assert store.asked == []
-    outcomes = documents.ingest(DOCUMENTS, max_distance=15)
+    outcomes = documents.ingest(DOCUMENTS, rule="fingerprint", max_distance=15)
     assert store.asked == []
     list(outcomes)
     documents.similar(STORM)
@@ -233,11 +241,11 @@ def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> No
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'news.db'}"
     with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
-        next(documents.ingest([], max_distance=8))
+        next(documents.ingest([], rule="fingerprint", max_distance=8))
 
     async def main() -> None:
         async with AsyncDocuments(address) as documents:
-            async for _ in documents.ingest([], max_distance=8):
+            async for _ in documents.ingest([], rule="fingerprint", max_distance=8):
                 pass
 
     with pytest.raises(InputError, match="use 0 to 7 at 64 bits"):

@@ -97,7 +97,7 @@ def played(store: Any, moves: Sequence[Any], **options: Any) -> Any:
             items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
             chosen = {**options, "filter": CLAUSE if filtered else None}
             if verb == "remove":
-                client.remove([item["id"] for item in items], max_distance=options["max_distance"])
+                client.remove([item["id"] for item in items], rule="fingerprint", max_distance=options["max_distance"])
             elif verb == "add":
                 found += [client.add(items[0], **chosen)]
             elif verb == "left":
@@ -312,7 +312,7 @@ def test_of_documents_near_each_other_that_are_added_at_once_no_two_are_new() ->
     some = [[*rng.choice(bases), f"尾{rng.randrange(9)}"] for _ in range(120)]
     with Documents(Slow()) as documents, ThreadPoolExecutor(10) as threads:
         items = [{"id": n, "text": " ".join(each)} for n, each in enumerate(some)]
-        outcomes = list(threads.map(lambda each: documents.add(each, max_distance=5), items))
+        outcomes = list(threads.map(lambda each: documents.add(each, rule="fingerprint", max_distance=5), items))
         rows = documents.fetch([o.id for o in outcomes if o.outcome == "new" and o.id])
         stored = {row.id: row for row in documents.export()}
     values = [row.fingerprint for row in rows.values() if row.fingerprint is not None]

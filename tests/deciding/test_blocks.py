@@ -73,8 +73,8 @@ def test_in_elasticsearch_too(bits: int, make_index: Callable[[], str], elastics
         (["blocks"], {}, True, False),
         (["blocks", "shingles"], {}, True, False),
         (["shingles"], {}, False, False),
-        (["blocks"], {"max_distance": "fingerprint"}, True, False),
-        (["blocks"], {"max_distance": 4}, False, False),
+        (["blocks"], {"rule": "fingerprint", "max_distance": 0}, True, False),
+        (["blocks"], {"rule": "fingerprint", "max_distance": 4}, False, False),
         (["blocks"], {"confirm": CONFIRM}, False, False),
         (["blocks"], {"confirm": CONFIRM, "max_distance": 3}, True, False),
         (["blocks", "shingles"], {"confirm": CONFIRM}, False, True),
@@ -95,7 +95,7 @@ def test_block_keys_that_are_added_later_are_used_after_a_backfill_of_everything
     store = Recording()
     with Documents(store) as opened:
         opened.setup(keys=["shingles"])
-        list(opened.ingest(ITEMS, max_distance="digest"))
+        list(opened.ingest(ITEMS, rule="exact"))
         assert opened.setup(keys=["blocks"]) == "added"
         assert store.describe_keys() == KeysState(("blocks", "shingles"), complete=False)
         assert len(opened.similar(LONG)) == len(ITEMS), "the fingerprints are found without the keys"

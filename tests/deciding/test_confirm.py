@@ -81,7 +81,7 @@ def test_ingest_takes_only_what_agrees_for_a_duplicate(documents: Documents, bat
 
 
 def test_without_confirm_there_is_no_similarity(documents: Documents) -> None:
-    outcomes = ingest(documents, TEXTS, max_distance=7)
+    outcomes = ingest(documents, TEXTS, rule="fingerprint", max_distance=7)
     assert [outcome[0] for outcome in outcomes] == ["new", "near_duplicate", "near_duplicate", "exact_duplicate"]
     assert {outcome[3] for outcome in outcomes} == {None}
 
@@ -94,7 +94,7 @@ def test_similar_gives_distance_and_similarity_of_what_agrees(documents: Documen
         ("storm", 0, True, 1.0),
         ("edited", distance(EDITED), False, jaccard(STORM, EDITED)),
     ]
-    assert {m.id for m in documents.similar(STORM, max_distance=7)} == set(TEXTS)
+    assert {m.id for m in documents.similar(STORM, rule="fingerprint", max_distance=7)} == set(TEXTS)
     assert {m.id for m in documents.similar(STORM, confirm=0.01)} == set(TEXTS)
     assert {m.id for m in documents.similar(STORM, confirm=1.0)} == {"copy", "storm"}
     assert [m.id for m in documents.similar_to("edited", confirm=0.8)] == ["copy", "storm"]
@@ -109,7 +109,7 @@ def test_cosine_is_blind_to_order(documents: Documents) -> None:
 
 
 def test_group_keeps_apart_what_does_not_agree(documents: Documents) -> None:
-    ingest(documents, TEXTS, max_distance=7)
+    ingest(documents, TEXTS, rule="fingerprint", max_distance=7)
     assert {group for group, _ in links(documents).values()} == {"storm"}
     report = documents.group(confirm=0.8)
     assert (report.groups, report.members) == (1, 3)
@@ -197,7 +197,10 @@ def test_an_index_that_keeps_no_texts_is_refused(elasticsearch_url: str, make_in
         ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
         ({"confirm": 0.8, "measure": "dice"}, "use one of jaccard, containment, cosine"),
         ({"measure": "dice"}, "use one of jaccard, containment, cosine"),
-        ({"max_distance": 8}, "max_distance is 8: use 0 to 7 at 64 bits, or 'fingerprint' or 'digest'"),
+        (
+            {"rule": "fingerprint", "max_distance": 8},
+            "max_distance is 8: use 0 to 7 at 64 bits, or 'fingerprint' or 'digest'",
+        ),
         ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15 at 128 bits, or 'fingerprint' or 'digest'"),
     ],
 )
@@ -256,17 +259,21 @@ def test_exact_mode_by_name(documents: Documents) -> None:
     punctuated = STORM.replace("，", "；")  # the same words: equal fingerprints, another digest
     assert fingerprint(STORM).value == fingerprint(punctuated).value
     texts = {"storm": STORM, "copy": STORM, "punctuated": punctuated, "edited": EDITED}
-    assert [o[:2] for o in ingest(documents, texts, max_distance="digest")] == [
+    assert [o[:2] for o in ingest(documents, texts, rule="exact")] == [
         ("new", None),
         ("exact_duplicate", "storm"),
         ("new", None),
         ("new", None),
     ]
-    assert {m.id for m in documents.similar(STORM, max_distance="digest")} == {"storm", "copy"}
-    assert {m.id for m in documents.similar(STORM, max_distance="fingerprint")} == {"storm", "copy", "punctuated"}
-    assert {m.id for m in documents.similar_to("copy", max_distance="digest")} == {"storm"}
-    assert documents.group(max_distance="digest").changed == 0
-    assert documents.group(max_distance="fingerprint").changed == 1
+    assert {m.id for m in documents.similar(STORM, rule="exact")} == {"storm", "copy"}
+    assert {m.id for m in documents.similar(STORM, rule="fingerprint", max_distance=0)} == {
+        "storm",
+        "copy",
+        "punctuated",
+    }
+    assert {m.id for m in documents.similar_to("copy", rule="exact")} == {"storm"}
+    assert documents.group(rule="exact").changed == 0
+    assert documents.group(rule="fingerprint", max_distance=0).changed == 1
     assert links(documents)["punctuated"] == ("storm", "storm")
     assert links(documents)["edited"] == ("edited", None)
 
@@ -308,7 +315,7 @@ def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
         with pytest.raises(InputError, match=r"was created with confirm 0.8, not 0.9"):
             list(documents.ingest(items, confirm=0.9, checkpoint=state))
         with pytest.raises(InputError, match="confirm"):
-            list(documents.ingest(items, max_distance=7, checkpoint=state))
+            list(documents.ingest(items, rule="fingerprint", max_distance=7, checkpoint=state))
 
 
 def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,7 +255,7 @@ def memory() -> Iterator[Documents]:
 
 
 def test_a_duplicate_is_stored_with_what_it_duplicates(memory: Documents) -> None:
-    ingest(memory, NEAR[0], NEAR[0], NEAR[1], max_distance=7)
+    ingest(memory, NEAR[0], NEAR[0], NEAR[1], rule="fingerprint", max_distance=7)
     rows = _rows(memory, "0", "1", "2")
     assert [(row.duplicate_of, row.group) for row in rows] == [(None, "0"), ("0", "0"), ("0", "0")]
 
@@ -295,7 +295,7 @@ def test_blank_texts_are_nobodys_copies(memory: Documents) -> None:
 
 
 def test_a_short_text_is_found_only_as_an_exact_copy(memory: Documents) -> None:
-    outcomes = ingest(memory, "图集", "图集", "图集。", max_distance=7)
+    outcomes = ingest(memory, "图集", "图集", "图集。", rule="fingerprint", max_distance=7)
     assert [(o.outcome, o.fingerprinted) for o in outcomes] == [
         ("new", False),
         ("exact_duplicate", False),
@@ -324,7 +324,7 @@ def test_nothing_duplicates_what_the_store_refused(
     store = Refusing(*map(str, refused))
     client = Documents(store)
     items = [{"id": id, "text": text} for id, text in documents]
-    outcomes = {o.id: o for o in client.ingest(items, max_distance=7, on_duplicate=on_duplicate)}
+    outcomes = {o.id: o for o in client.ingest(items, rule="fingerprint", max_distance=7, on_duplicate=on_duplicate)}
     failed = {id for id, outcome in outcomes.items() if outcome.outcome == "failed"}
     for id, outcome in outcomes.items():
         assert outcome.duplicate_of is None or outcomes[outcome.duplicate_of].stored, (id, outcome)
@@ -348,9 +348,9 @@ def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path, memory
 
     async def main() -> list[Any]:
         async with AsyncDocuments(f"sqlite:///{tmp_path}/a.db") as documents:
-            return [outcome async for outcome in documents.ingest(source(), max_distance=7)]
+            return [outcome async for outcome in documents.ingest(source(), rule="fingerprint", max_distance=7)]
 
-    assert asyncio.run(main()) == ingest(memory, NEAR[0], NEAR[1], NEAR[0], max_distance=7)
+    assert asyncio.run(main()) == ingest(memory, NEAR[0], NEAR[1], NEAR[0], rule="fingerprint", max_distance=7)
 
 
 def test_another_scheme_is_refused_with_both_versions_named(tmp_path: Path) -> None:
@@ -375,11 +375,11 @@ def test_a_question_to_a_store_that_is_not_set_up_is_an_error_and_makes_no_file(
 @pytest.mark.parametrize("wrong", [-1, 16, 2.5, True, "3"])
 def test_a_distance_that_no_scheme_allows_raises_at_the_call(memory: Documents, wrong: Any) -> None:
     with pytest.raises(InputError, match="use 0 to 15 at 128 bits"):
-        memory.ingest([], max_distance=wrong)
+        memory.ingest([], rule="fingerprint", max_distance=wrong)
 
 
 def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stored(memory: Documents) -> None:
-    outcomes = memory.ingest([{"id": 1, "text": "x"}], max_distance=8)
+    outcomes = memory.ingest([{"id": 1, "text": "x"}], rule="fingerprint", max_distance=8)
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
         next(outcomes)
     assert memory._store.describe() is None
@@ -388,7 +388,7 @@ def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stor
 def test_a_distance_that_the_known_scheme_does_not_allow_raises_at_the_call() -> None:
     documents = Documents(LinearStore(), scheme=Scheme())
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-        documents.ingest([], max_distance=8)
+        documents.ingest([], rule="fingerprint", max_distance=8)
 
 
 def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
@@ -433,8 +433,8 @@ def test_every_error_has_one_root() -> None:
 
 
 def test_after_a_slight_edit_of_the_original_the_links_run_in_no_circle(memory: Documents) -> None:
-    ingest(memory, NEAR[0], NEAR[1], max_distance=7)
-    outcomes = list(memory.ingest([{"id": 0, "text": NEAR[0] + "！又及"}], max_distance=7))
+    ingest(memory, NEAR[0], NEAR[1], rule="fingerprint", max_distance=7)
+    outcomes = list(memory.ingest([{"id": 0, "text": NEAR[0] + "！又及"}], rule="fingerprint", max_distance=7))
     assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("updated", None)]
     rows = _rows(memory, "0", "1")
     assert [(row.id, row.duplicate_of, row.group) for row in rows] == [("0", None, "0"), ("1", "0", "0")]

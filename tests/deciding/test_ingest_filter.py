@@ -154,9 +154,12 @@ def test_a_document_that_is_only_linked_anew_does_not_become_an_original(make_st
 @pytest.mark.parametrize("make_store", LAGGING)
 def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Callable[[], Any]) -> None:
     client = Documents(make_store())
-    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), max_distance=7)
+    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), rule="fingerprint", max_distance=7)
     items = [("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG, 17), "zh")]
-    assert ingest(client, *items, batch_size=1, max_distance=7) == [("updated", None), ("exact_duplicate", "b")]
+    assert ingest(client, *items, batch_size=1, rule="fingerprint", max_distance=7) == [
+        ("updated", None),
+        ("exact_duplicate", "b"),
+    ]
     assert {row.id: row.group for row in client.export()} == {"a": "a", "b": "b", "c": "b"}
 
 

@@ -140,7 +140,7 @@ def test_group_finds_by_keys_what_several_ingests_added() -> None:
     with Documents("sqlite:///:memory:") as opened:
         opened.setup(keys=["shingles"])
         for n, text in enumerate([LONG, LONG[:-20], SENTENCES[1], SENTENCES[1] + "吧"]):
-            list(opened.ingest([{"id": n, "text": text}], max_distance="digest"))
+            list(opened.ingest([{"id": n, "text": text}], rule="exact"))
         assert {row.group for row in opened.export()} == {"0", "1", "2", "3"}
         report = opened.group(confirm=CONFIRM)
         assert (report.groups, report.members, report.left_out) == (2, 4, 0)

@@ -139,7 +139,7 @@ def test_with_keys_the_outcomes_are_those_of_the_reference(
 
 TEXTS = [text(*LONG), text(*LONG[:-1]), text(*LONG), text(*LONG[1:]), "图集", text(*LONG, 17)]
 ITEMS = [document(f"d{n}", TEXTS[n % 6], (7 * n) % 31) for n in range(60)]
-RULES = [rule(), rule(max_distance="digest"), rule(max_distance=7, confirm=0.8), rule(confirm=0.8)]
+RULES = [rule(), rule(rule="exact"), rule(max_distance=7, confirm=0.8), rule(confirm=0.8)]
 
 
 def everything(opened: Documents, rule: DuplicateRule, **options: Any) -> Any:
@@ -263,7 +263,7 @@ def test_a_backfill_decides_by_the_window_and_rejects_documents_without_a_time()
     with Documents(store) as opened:
         opened.setup()
         items = [document("a", TEXTS[0], 0), document("b", TEXTS[0], 6), document("c", TEXTS[0], 7)]
-        list(opened.ingest([*items, {"id": "none", "text": TEXTS[0]}], max_distance="digest"))
+        list(opened.ingest([*items, {"id": "none", "text": TEXTS[0]}], rule="exact"))
         store.rows = {
             id: (row.__class__(id, None, "", "", None, 0, version=row.version), source)
             for id, (row, source) in store.rows.items()

@@ -54,7 +54,7 @@ def test_a_slow_node_is_left_for_another_one(mortal_cluster: list[Node]) -> None
         hosts = ",".join(each.removeprefix("http://") for each in (slow.url, *(n.url for n in mortal_cluster[1:])))
         client = stack.enter_context(Documents(f"http://{hosts}/{index}", request_timeout=2, deadline=120))
         client.setup()
-        outcomes = list(client.ingest(documents, max_distance=MAX_DISTANCE, batch_size=5))
+        outcomes = list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
         assert slow.faults
         assert (outcomes, contents_of(client)) == calm(documents)
 
@@ -67,7 +67,7 @@ def test_a_client_that_sniffs_finds_the_nodes_that_its_address_does_not_name(mor
             client.setup()
             mortal_cluster[0].kill()
             try:
-                outcomes = list(client.ingest(documents, max_distance=MAX_DISTANCE, batch_size=5))
+                outcomes = list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
                 assert (outcomes, contents_of(client)) == calm(documents)
             finally:
                 mortal_cluster[0].restart()
@@ -100,6 +100,6 @@ def test_an_ingest_outlasts_a_full_disk(mortal_cluster: list[Node]) -> None:
                     lift.start()
                 yield document
 
-        outcomes = list(client.ingest(given(), max_distance=MAX_DISTANCE, batch_size=5))
+        outcomes = list(client.ingest(given(), rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=5))
         assert lift.finished.is_set()
         assert (outcomes, contents_of(client)) == calm(documents)

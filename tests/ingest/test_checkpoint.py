@@ -210,7 +210,7 @@ def test_another_input_is_refused(path: Path, other: list[Any]) -> None:
 @pytest.mark.parametrize(
     "option",
     [
-        {"max_distance": 7},
+        {"rule": "fingerprint", "max_distance": 7},
         {"on_duplicate": "skip"},
         {"id_field": "_id"},
         {"text_field": ["text", "title"]},

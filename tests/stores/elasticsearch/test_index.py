@@ -302,8 +302,8 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
         client = AsyncElasticsearch(elasticsearch_url)
         async with AsyncDocuments(client, index=index) as documents:
             await documents.setup()
-            outcomes = [outcome async for outcome in documents.ingest(items, max_distance=7)]
-            answers = (await documents.similar(NEWS), await documents.similar_to(3, max_distance=7))
+            outcomes = [outcome async for outcome in documents.ingest(items, rule="fingerprint", max_distance=7)]
+            answers = (await documents.similar(NEWS), await documents.similar_to(3, rule="fingerprint", max_distance=7))
             removed = await documents.remove([1, "none"])
         await client.close()
         return outcomes, *answers, removed
@@ -311,9 +311,9 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
     with Documents(f"{elasticsearch_url}/{make_index()}") as documents:
         documents.setup()
         expected = (
-            ingest(documents, *items, max_distance=7),
+            ingest(documents, *items, rule="fingerprint", max_distance=7),
             documents.similar(NEWS),
-            documents.similar_to(3, max_distance=7),
+            documents.similar_to(3, rule="fingerprint", max_distance=7),
             documents.remove([1, "none"]),
         )
     assert asyncio.run(main(make_index())) == expected

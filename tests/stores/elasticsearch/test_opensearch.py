@@ -69,13 +69,24 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     replies += documents.ingest(later(first, seed=5), **RULE)
     replies += [documents.add(copy[0], refresh=True), documents.add_many(copy, on_duplicate="skip", refresh="wait_for")]
     replies += [documents.similar(first[0]["text"], confirm=0.5), documents.similar_to("7", max_distance=7)]
-    replies += [documents.similar_many([each["text"] for each in copy], max_distance=3), documents.keys()]
-    replies += [documents.group(max_distance=3), contents(documents), documents.sources(["7", "none"])]
+    replies += [
+        documents.similar_many([each["text"] for each in copy], rule="fingerprint", max_distance=3),
+        documents.keys(),
+    ]
+    replies += [
+        documents.group(rule="fingerprint", max_distance=3),
+        contents(documents),
+        documents.sources(["7", "none"]),
+    ]
     if tools:
         replies += [list(groups(documents)), members(documents, "7"), review(documents, max_distance=3)]
         replies += [stats(documents).documents, sorted(map(str, sample_pairs(documents, 20, seed=1)))]
     replies += [documents.remove(["3", "4", "none"]), documents.remove_matching({"ids": {"values": ["5"]}})]
-    replies += [documents.remove_duplicates(documents.duplicates(max_distance=3), max_distance=3)]
+    replies += [
+        documents.remove_duplicates(
+            documents.duplicates(rule="fingerprint", max_distance=3), rule="fingerprint", max_distance=3
+        )
+    ]
     replies += [sorted(o.id for o in documents.backfill("text", again=True)), documents.missing()]
     replies += [contents(documents)]
     return replies

@@ -91,7 +91,7 @@ def test_an_older_index_that_takes_no_writes_refuses_only_its_own_documents(
         found = [*documents.ingest([*new, {"id": "m", "text": STORM}])]
         assert [(each.id, each.outcome) for each in found] == [*[("d", "new") for _ in new], ("m", "failed")]
         assert f'PUT {index_name}-000001/_settings {{"index.blocks.write": null}}' in str(found[-1].reason)
-    assert documents.group(head="latest", max_distance=7).conflicts
+    assert documents.group(head="latest", rule="fingerprint", max_distance=7).conflicts
     assert {row.id: row.group for row in documents.export()}.items() >= {"a": "a", "m": "m", "n": "m"}.items()
     assert [record.message.count(f"{index_name}-000001 is blocked") for record in caplog.records] == [1]
     client.indices.put_settings(index=f"{index_name}-000002", settings={"index.blocks.write": True})

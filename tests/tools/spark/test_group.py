@@ -104,8 +104,10 @@ def test_groups_equal_those_of_group(
     write(store, *random_entries(bits, bits, 800), bits=bits)
     documents = Documents(store)
     frame = frame_of(spark, list(documents.export()), bits)
-    found = group_frame(frame, fingerprinter=documents.fingerprinter(), head=head, max_distance=max_distance)
-    report = documents.group(max_distance=max_distance, head=head)
+    found = group_frame(
+        frame, fingerprinter=documents.fingerprinter(), head=head, rule="fingerprint", max_distance=max_distance
+    )
+    report = documents.group(rule="fingerprint", max_distance=max_distance, head=head)
     assert report.left_out == found.left_out == 0
     assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
     assert (found.groups, found.members) == (report.groups, report.members)

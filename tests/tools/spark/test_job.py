@@ -172,7 +172,9 @@ def test_a_key_with_too_many_documents_ends_with_exit_code_3_and_the_count(
     monkeypatch.setattr("es_simhash.tools.spark.keys.REACH", 1)
     columns = ("string(id) AS id", "id AS written", "lower(lpad(hex(id), 16, '0')) AS fingerprint", "hex(id) AS digest")
     spark.range(64).selectExpr(*columns).write.parquet(f"{tmp_path}/in.parquet")
-    result = CliRunner().invoke(job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--max-distance", "1"])
+    result = CliRunner().invoke(
+        job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--rule", "fingerprint", "--max-distance", "1"]
+    )
     assert result.exit_code == 3
     assert result.stdout.startswith("64 documents, ")
     assert re.search(
