@@ -30,11 +30,11 @@ def index(elasticsearch_url: str, make_index: Callable[[], str]) -> Iterator[Ind
 
 
 def backfill(index: Index, folder: Path, *arguments: str) -> Any:
-    return es_simhash("backfill", "--store", index.address, TEXT, *arguments, cwd=folder)
+    return es_simhash("backfill", "--rule", "fingerprint", "--store", index.address, TEXT, *arguments, cwd=folder)
 
 
 def started(index: Index, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [*COMMAND, "backfill", "--store", index.address, TEXT, "--json", *arguments]
+    command = [*COMMAND, "backfill", "--rule", "fingerprint", "--store", index.address, TEXT, "--json", *arguments]
     return subprocess.Popen(
         command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -102,7 +102,7 @@ def test_three_processes_and_then_group_give_the_same_groups_as_one_process(
     assert _parts(found) == _parts(wanted)
     assert (
         "\nupdated the group or the original of 0 documents\n"
-        in es_simhash("group", "--store", index.address, cwd=tmp_path).out
+        in es_simhash("group", "--rule", "fingerprint", "--store", index.address, cwd=tmp_path).out
     )
 
 

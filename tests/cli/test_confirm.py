@@ -78,8 +78,10 @@ def test_the_exact_modes_are_chosen_by_name(tmp_path: Path) -> None:
 
 def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
     stored = json.dumps({"id": "a", "body": STORM}).encode()
-    assert es_simhash("ingest", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
-    reason = "cannot confirm against stored document 'a': no text in field 'text'"
+    assert (
+        es_simhash("ingest", "--rule", "fingerprint", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
+    )
+    reason = "cannot compare with stored document 'a': no text in field 'text'"
     done = es_simhash("similar", STORM_NEAR, "--confirm", "0.8", cwd=tmp_path)
     assert done.code == 1
     assert reason in complaint(done)
@@ -101,7 +103,7 @@ def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
         (["group", "--confirm", "alike"], "not a valid float"),
         (["similar", "…", "--confirm", "0.8", "--similarity", "dice"], "'dice' is not one of"),
         (["similar", "…", "--rule", "fingerprint", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
-        (["ingest", "-", "--max-distance", "exact"], "'exact' is not a valid integer"),
+        (["ingest", "--rule", "fingerprint", "-", "--max-distance", "exact"], "'exact' is not a valid integer"),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -99,17 +99,17 @@ def test_a_document_stays_if_it_or_its_head_changed_after_the_search() -> None:
     write(store, entry("a", 0), *(entry(id, 1, group="a", duplicate_of="a") for id in ("b", "c")))
     write(store, entry("x", 1 << 40 | 0xFF), entry("y", 1 << 40 | 0xFF, group="x", duplicate_of="x"))
     documents = Documents(store)
-    found = list(documents.duplicates())
+    found = list(documents.duplicates(rule="fingerprint"))
     assert {each.id for each in found} == {"b", "c", "y"}
     write(store, entry("b", 0xFFFF0000))
-    documents.remove(["x"])
-    assert documents.remove_duplicates(found) == 1
+    documents.remove(["x"], rule="fingerprint")
+    assert documents.remove_duplicates(found, rule="fingerprint") == 1
     assert {row.id for row in scan(store)} == {"a", "b", "y"}
 
 
 def test_texts_confirm_where_the_rule_says_so() -> None:
     documents = Documents(LinearStore())
-    documents.setup()
+    documents.setup(keys=[])
     texts = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": STORM, "e": HARVEST}
     list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint", max_distance=7))
     assert {each.id for each in documents.duplicates(rule="fingerprint", max_distance=7)} == {"b", "c", "d"}
@@ -131,7 +131,7 @@ def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_r
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("es_simhash.deciding.duplicates.BATCH", 2)
         with pytest.raises(StoreError, match=r"the disk is full.*2 documents were removed"):
-            documents.remove_duplicates(list(documents.duplicates()), save=save)
+            documents.remove_duplicates(list(documents.duplicates(rule="fingerprint")), save=save, rule="fingerprint")
     assert len(scan(store)) == 2
 
 
@@ -139,8 +139,8 @@ def test_each_pair_is_compared_as_group_compares_it(store: Store) -> None:
     write(store, entry("a", 0), entry("near", 0b111), entry("far", 0xFF), entry("copy", 1 << 60, digest="digest of a"))
     documents = Documents(store)
     pairs = [("a", "near"), ("near", "a"), ("a", "far"), ("a", "copy"), ("a", "none")]
-    assert documents.are_duplicates(pairs) == [True, True, False, True, False]
+    assert documents.are_duplicates(pairs, rule="fingerprint") == [True, True, False, True, False]
     assert documents.are_duplicates(pairs, rule="fingerprint", max_distance=7) == [True, True, False, True, False]
-    assert documents.are_duplicates([]) == []
+    assert documents.are_duplicates([], rule="fingerprint") == []
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7"):
         Documents(store, scheme=DEFAULT).are_duplicates([], rule="fingerprint", max_distance=8)

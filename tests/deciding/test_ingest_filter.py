@@ -60,7 +60,7 @@ class Choosy(Plain):
 def played(store: Any, runs: Sequence[Any], batch_size: int, **options: Any) -> Any:
     found = []
     with Documents(store) as client:
-        client.setup()
+        client.setup(keys=[])
         for run in runs:
             items = [{"id": id, "text": text, **({"lang": lang} if lang else {})} for id, text, lang in run]
             outcomes = client.ingest(items, filter=CLAUSE, batch_size=batch_size, **options)
@@ -177,4 +177,4 @@ def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pyte
 @pytest.mark.parametrize("clause", [{"match": {"text": "x"}}, {"term": {}}, {"range": {"n": {"over": 1}}}, {}])
 def test_a_clause_that_cannot_be_judged_is_refused_before_anything_is_stored(clause: Any) -> None:
     with Documents("sqlite:///:memory:") as client, pytest.raises(InputError, match="filter"):
-        client.ingest([{"id": 1, "text": "x"}], filter=clause)
+        client.ingest([{"id": 1, "text": "x"}], filter=clause, rule="fingerprint")

@@ -42,7 +42,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[Documents]:
     else:
         store = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
     with Documents(store) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         yield documents
 
 
@@ -147,7 +147,7 @@ def test_the_async_class_does_the_same(elasticsearch_url: str, make_index: Calla
 
     async def main() -> Any:
         async with AsyncDocuments(f"{elasticsearch_url}/{make_index()}") as client:
-            await client.setup()
+            await client.setup(keys=[])
             outcomes = []
             for run in runs:
                 items = [{"id": id, "text": text} for id, text in run.items()]

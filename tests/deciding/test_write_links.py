@@ -99,7 +99,7 @@ def test_a_link_that_cannot_be_used_is_named_before_anything_is_written(
         Documents(store).write_links([links[0] | change, *links[1:]], rule="fingerprint", max_distance=2)
     assert stored_links(store) == before
     with pytest.raises(InputError, match="document 1: not an object"):
-        Documents(store).write_links([["a"]])
+        Documents(store).write_links([["a"]], rule="fingerprint")
 
 
 def test_a_document_that_another_program_changes_while_links_are_written_stays(

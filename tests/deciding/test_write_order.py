@@ -62,6 +62,6 @@ def test_the_write_order_grows_within_a_run_whose_clock_goes_backwards(
 ) -> None:
     times = iter(range(time.time_ns(), 0, -1_000_000))
     monkeypatch.setattr(module, "time", SimpleNamespace(time_ns=lambda: next(times)))
-    list(documents.ingest([{"id": n, "text": str(n)} for n in range(20)], batch_size=3))
+    list(documents.ingest([{"id": n, "text": str(n)} for n in range(20)], batch_size=3, rule="fingerprint"))
     rows = sorted(documents.export(), key=lambda row: row.written)
     assert [row.id for row in rows] == [str(n) for n in range(20)]

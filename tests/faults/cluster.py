@@ -173,7 +173,7 @@ def ingest(nodes: list[Node], killer: NodeKiller, kind: str = "sync") -> Figures
 
     with new_index(nodes) as address:
         with opened(address) as client:
-            client.setup()
+            client.setup(keys=[])
         outcomes = _outcomes(address, documents(), kind)
         expected, stored = calm(given)
         assert outcomes == expected
@@ -205,7 +205,7 @@ def updates(nodes: list[Node], killer: NodeKiller) -> Figures:
         before = news(30, seed=figures.runs)
         after = later(before, seed=figures.runs)
         with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup()
+            client.setup(keys=[])
             for documents in (before, after):
                 options: dict[str, Any] = {"max_distance": MAX_DISTANCE, "batch_size": BATCH}
                 expected = list(reference.ingest(documents, **options))
@@ -222,7 +222,7 @@ def several_ingests(nodes: list[Node], killer: NodeKiller) -> Figures:
     while not killer.done:
         documents = news(60, seed=figures.runs)
         with new_index(nodes) as address, opened(address) as client:
-            client.setup()
+            client.setup(keys=[])
             with ThreadPoolExecutor(3) as threads:
                 runs = [threads.submit(_outcomes, address, documents[part::3], "sync") for part in range(3)]
                 outcomes = [outcome for run in runs for outcome in run.result()]
@@ -239,7 +239,7 @@ def group(nodes: list[Node], killer: NodeKiller) -> Figures:
     figures = Figures()
     documents = news(120, seed=3)
     with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-        client.setup()
+        client.setup(keys=[])
         for each in (client, reference):
             list(each.ingest(documents, rule="fingerprint", max_distance=0))
         while not killer.done:
@@ -285,7 +285,7 @@ def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
         documents = news(40, seed=figures.runs)
         gone = [str(number) for number in range(0, 40, 3)]
         with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup()
+            client.setup(keys=[])
             for each in (client, reference):
                 list(each.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
             reference.remove(gone, rule="fingerprint", max_distance=MAX_DISTANCE)
@@ -304,7 +304,7 @@ def look_ups(nodes: list[Node], killer: NodeKiller) -> Figures:
     figures = Figures()
     documents = news(120, seed=5)
     with new_index(nodes) as address, opened(address) as client:
-        client.setup()
+        client.setup(keys=[])
         list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
         _, stored = calm(documents)
         with Documents("sqlite:///:memory:") as reference:

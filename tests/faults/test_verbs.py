@@ -164,7 +164,7 @@ def test_a_backfill_that_broke_off_is_completed_by_the_next(
     bare: None, proxy: Proxy, address: str, fault: Fault
 ) -> None:
     with Documents(address, deadline=0) as library:
-        library.setup()
+        library.setup(keys=[])
         library.fetch([])  # it has asked for the mapping and the routing by now
         assert until_done(proxy, fault, lambda: backfill(library)) > 3
         assert contents_of(library).keys() == {document["id"] for document in NEWS}
@@ -269,7 +269,7 @@ def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:
         Documents("http://127.0.0.1:1,127.0.0.1:2/news") as documents,
         pytest.raises(StoreUnreachable, match="reached"),
     ):
-        documents.similar(TEXT)
+        documents.similar(TEXT, rule="fingerprint")
 
 
 def test_a_change_of_many_users_says_which_are_not_done(

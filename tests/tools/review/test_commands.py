@@ -100,7 +100,7 @@ def test_the_report_is_one_page_for_its_owner_with_every_group(folder: Path) -> 
     assert page.count("outside the rule</span>") == 2  # the legend, and d
     assert "HYPERLINK(&quot;http://evil.example&quot;)" in page
     assert "<script" not in page
-    done = es_simhash("report", "--out", folder, cwd=folder)
+    done = es_simhash("report", "--rule", "fingerprint", "--out", folder, cwd=folder)
     assert "cannot write the report" in complaint(done)
 
 
@@ -157,8 +157,8 @@ def test_duplicates_that_were_removed_can_be_ingested_again(address: str, tmp_pa
 
 def test_the_saved_document_has_its_id_or_the_removal_stops(tmp_path: Path) -> None:
     stdin = b"".join(line(f"{n}", nid=f"N{n}") for n in range(2))
-    assert es_simhash("ingest", "--id-field", "nid", cwd=tmp_path, stdin=stdin).code == 0
-    command = ("remove", "--duplicates", "--yes", "--save")
+    assert es_simhash("ingest", "--rule", "fingerprint", "--id-field", "nid", cwd=tmp_path, stdin=stdin).code == 0
+    command = ("remove", "--rule", "fingerprint", "--duplicates", "--yes", "--save")
     done = es_simhash(*command, "s.jsonl", cwd=tmp_path)
     assert "document 'N1' has '1' in the field 'id': name the field that holds the id" in done.err
     assert len(es_simhash("export", cwd=tmp_path).json) == 2
@@ -177,7 +177,7 @@ def test_the_saved_document_has_its_id_or_the_removal_stops(tmp_path: Path) -> N
     ],
 )
 def test_options_that_do_not_fit_are_usage_errors(tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = es_simhash("remove", *arguments, cwd=tmp_path)
+    done = es_simhash("remove", "--rule", "fingerprint", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert message in done.err
 

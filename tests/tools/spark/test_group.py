@@ -160,7 +160,9 @@ def test_confirmed_groups_equal_those_of_group(
         documents.setup(keys=keys)
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
         texts = [*news, *random_texts(1, 500, 8)]
-        for _ in documents.ingest([{"id": str(n * 7919 % 1009), "text": text} for n, text in enumerate(texts)]):
+        for _ in documents.ingest(
+            [{"id": str(n * 7919 % 1009), "text": text} for n, text in enumerate(texts)], rule="fingerprint"
+        ):
             pass
         frame = text_frame(spark, documents, 64)
         found = group_frame(frame, keys=keys, **rule)

@@ -39,7 +39,7 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
         texts = [*news, *random_texts(3, 100, 5)]
         titled = ({"id": f"d{n}", "title": text} for n, text in enumerate(texts))
-        for _ in documents.ingest(titled, text_field="title"):
+        for _ in documents.ingest(titled, text_field="title", rule="fingerprint"):
             pass
     fields = ("--fields", "text,written,version,scheme", "--text-field", "title", "--store", store)
     exported.write_text(run(cli, "export", *fields), encoding="utf-8")
