@@ -12,6 +12,8 @@ from es_simhash.console.output import echo
 from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.search.keys import KINDS
 
+NO_KEYS = "none"
+
 _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {0}`",
     "added": "added the fields for fingerprints to the existing index; next run "
@@ -30,12 +32,13 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
 @option(
     "--keys",
     section="Keys",
-    type=click.Choice(KINDS),
+    type=click.Choice([*KINDS, NO_KEYS]),
     multiple=True,
-    help="Also store keyword keys of each document. shingles: with them --confirm finds the duplicates of its "
-    "similarity, short texts too, whatever the distance of their fingerprints; some 600 bytes a document. blocks: "
-    "with them a large index in Elasticsearch is searched faster, for a --max-distance of up to 3; some 130 bytes a "
-    "document. Repeat the option for both.",
+    help="The keyword keys that are stored with each document. shingles: with them --rule copy and contained find "
+    "their duplicates, short texts too, whatever the distance of the fingerprints; some 600 bytes a document. blocks: "
+    "with them a large index in Elasticsearch is searched faster by --rule fingerprint; some 130 bytes a document. "
+    "Repeat the option for both. none: no keys.  [default: shingles for a new store; a store that exists keeps its "
+    "own]",
 )
 @option(
     "--template",
@@ -52,14 +55,17 @@ def init(keys: tuple[str, ...], template: bool, **store: Any) -> None:
 
     \b
     es-simhash init --store http://localhost:9200/news
-    es-simhash init --store http://localhost:9200/news --keys shingles
+    es-simhash init --store http://localhost:9200/news --keys none
     es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
+    if NO_KEYS in keys and len(set(keys)) > 1:
+        raise click.UsageError("--keys none goes with no other --keys: leave one of them out")
     with open_documents(**store) as documents:
-        result = documents.setup(keys=keys, template=template)
+        kinds = None if not keys else [kind for kind in keys if kind != NO_KEYS]
+        result = documents.setup(keys=kinds, template=template)
         message = _MESSAGES[result]
-        if keys and result == "added":
+        if kinds and result == "added":
             message = _KEYS_ADDED.format(_BACKFILL)
         elif result == "unchanged" and not documents.keys_complete():
             message = _KEYS_INCOMPLETE.format(_BACKFILL)

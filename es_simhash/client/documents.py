@@ -17,8 +17,8 @@ from es_simhash.client.arguments import (
     checked_times,
 )
 from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_iterator, async_method
-from es_simhash.client.near_query import check_near, check_no_confirm, checked_fingerprint, near_query
-from es_simhash.client.opening import Opening
+from es_simhash.client.near_query import checked_fingerprint, near_query, rule_for
+from es_simhash.client.opening import KEYS_OF_NEW_STORE, Opening
 from es_simhash.client.runs import Runs
 from es_simhash.contract import Scan, does_not_exist, pages
 from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
@@ -36,7 +36,7 @@ from es_simhash.lines import Line
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
 from es_simhash.search.keys import SHINGLES, checked_kinds
-from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.rule import rule_of, rule_without_text
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
 
@@ -121,25 +121,25 @@ class Documents(SyncClient):
 
     # --- the store ---------------------------------------------------------------------------------------------------
 
-    def setup(self, *, keys: Sequence[str] = (), template: bool = False) -> str:
+    def setup(self, *, keys: Sequence[str] | None = None, template: bool = False) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
         A second call does nothing.
 
-        :param keys: kinds of keyword keys that each document gets. With ``shingles``, ``confirm`` finds duplicates of
-            its similarity, whatever the distance of their fingerprints; docs/keys.md says how many it finds. With
-            ``blocks``, a large index in Elasticsearch is searched faster, for a ``max_distance`` of up to 3. Keys can
-            be added to a store that has documents: then a ``backfill`` of all documents with ``again`` must add the
-            keys to them.
+        :param keys: kinds of keyword keys that each document gets. With ``shingles``, the rules ``copy`` and
+            ``contained`` find their duplicates, whatever the distance of the fingerprints; docs/keys.md says how many.
+            With ``blocks``, a large index in Elasticsearch is searched faster by the rule ``fingerprint``. None gives
+            ``shingles`` to a store that is set up now; ``[]`` gives no keys. Keys can be added to a store that has
+            documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
         :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
             and an index template sets up those that follow. Not for SQLite.
         :returns: ``created``, ``added`` or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        kinds = checked_kinds(keys)
+        kinds = KEYS_OF_NEW_STORE if keys is None else checked_kinds(keys)
         scheme = self._opening.fingerprinter().scheme
         made = self._store.set_up(scheme, kinds, template)
-        if not kinds:
+        if not keys:  # a store that was set up keeps its keys
             return made
         added = self._store.set_up_keys(kinds)
         self._opening.forget_keys()
@@ -262,7 +262,7 @@ class Documents(SyncClient):
         The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
         A document whose text has not changed is ``unchanged`` and not written, even if its other fields have changed.
         At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
-        after the next refresh.) An SQLite file is set up if necessary; with ``confirm`` it has keys then.
+        after the next refresh.) An SQLite file is set up if necessary; it has keys then, if texts decide.
 
         Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
 
@@ -279,8 +279,8 @@ class Documents(SyncClient):
             it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
             crash or a long failure of the store, the same call with the same documents resumes there.
-        :param rule: a DuplicateRule as ``rule``, or its fields: ``max_distance``, ``confirm``, ``measure``,
-            ``numbers_agree``, ``within``, ``time_field``, ``text_field``.
+        :param rule: ``rule`` (``copy``, ``contained``, ``fingerprint`` or ``exact``) and its refinements
+            (:class:`DuplicateRule`); or a whole DuplicateRule as ``rule``.
         :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
         :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
@@ -333,7 +333,7 @@ class Documents(SyncClient):
     ) -> Results[Outcome]:
         """Give fingerprints to the documents of an existing index, and return for each what it duplicates.
 
-        Our fields are added to the mapping. With ``confirm``, an index that gets them now has keys too. Other fields
+        Our fields are added to the mapping. If texts decide, an index that gets them now has keys too. Other fields
         are not touched. A document that another writer changes in the meantime is read again, until a pass over the
         index meets no such document. After an interruption repeat the call: documents that have a fingerprint are not
         read again. Invalid arguments raise at once.
@@ -531,16 +531,17 @@ class Documents(SyncClient):
     ) -> Matches:
         """Return the stored documents that are duplicates of a text, nearest first: all of them, or an error.
 
-        With keys, at most 20 texts are compared. If more documents share keys, ``complete`` of the result is False.
+        With keys, a limited number of texts is compared: 20 with a long text, up to 1,000 with a short one. If more
+        documents share keys, ``complete`` of the result is False.
 
-        :param fingerprint: in place of the text: a Fingerprint of the store's Scheme, or its unsigned value. A value
-            has no digest, so no match is ``exact`` then.
+        :param fingerprint: in place of the text: a Fingerprint of the store's Scheme, or its unsigned value. The rule
+            is ``fingerprint`` then, unless you choose ``exact``. A value has no digest, so no match is ``exact``.
         :param time: of the text, needed with ``within``: as in a document, or a datetime. Without a time zone it is
             UTC.
         :param filter: a filter that the documents must match, such as ``{"term": {"lang": "zh"}}``.
-        :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document, for ``confirm``.
-        :raises InputError: if the text, the fingerprint or the filter cannot be used; with ``confirm``, if a
-            near-duplicate has no text in the store.
+        :param rule: as for :meth:`ingest`; ``text_field`` is the text of a stored document.
+        :raises InputError: if the text, the fingerprint or the filter cannot be used; if texts decide and a candidate
+            has no text in the store.
         :raises IncompleteAnswer: if the store could not search everywhere.
         """
         times = None if time is None else [time]
@@ -549,10 +550,9 @@ class Documents(SyncClient):
                 raise InputError("there is nothing to look for: give a text, or fingerprint=…")
             return self.similar_many([text], times=times, filter=filter, **rule)[0]
         check_optional_filter(filter)
-        chosen = self._rule(rule)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
-        check_no_confirm(chosen)
+        chosen = self._checked(rule_without_text(rule))
         checked = checked_times(times, [""], chosen)
         resolved = self._opening.resolve(chosen)
         value, digest = checked_fingerprint(fingerprint, resolved.bits)
@@ -595,8 +595,7 @@ class Documents(SyncClient):
         :param near: a text, or its Fingerprint or unsigned fingerprint.
         :param rule: as for :meth:`ingest`, without ``within``.
         """
-        chosen = self._rule(rule)
-        check_near(near, chosen)
+        chosen = self._checked(rule_for(near, rule))
         fingerprinter = self._opening.check()
         keys = self._opening.keys_for(chosen)
         return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=chosen)
@@ -703,8 +702,10 @@ class Documents(SyncClient):
             raise unfinished(error, report) from error
 
     def _rule(self, options: RuleOptions | MatchOptions) -> DuplicateRule:
-        """Return the rule that keywords describe. If the Scheme is known already, it is checked against it."""
-        rule = rule_of(options)
+        """Return the rule that keywords describe. Invalid ones raise, if possible without a request to the store."""
+        return self._checked(rule_of(options))
+
+    def _checked(self, rule: DuplicateRule) -> DuplicateRule:
         if self._opening.known is not None:
             rule.bits_allowed(self._opening.known.scheme)
         return rule

@@ -18,7 +18,7 @@ from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.search.candidates import candidates_clause
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import SHINGLES
-from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.rule import rule_of, rule_without_text
 from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.rows import ROW_FIELDS, simhash_values
 from es_simhash.stores.stored_row import stored_row, without_damaged
@@ -103,13 +103,13 @@ def near_query(
 
     :param near: a text; a Fingerprint; or an unsigned fingerprint, which finds no exact duplicates that lack one.
     :param fingerprinter: of the Scheme of the index, if that is not the default one.
-    :param keys: the index has complete keys (``init --keys shingles``), so with ``confirm`` they find the candidates.
-    :param rule: the rule by which a document is a duplicate: ``rule``, or its fields, such as ``max_distance`` and
-        ``confirm``. With ``confirm``, the hits must come with the text in their ``_source``.
-    :raises InputError: if the text or the fingerprint cannot be used; for ``confirm`` without a text; for ``within``.
+    :param keys: the index has complete keys (``init``), so they find the candidates where texts decide.
+    :param rule: the rule by which a document is a duplicate: ``rule``, and its refinements. For a text it is ``copy``
+        by default: the hits must come with the text in their ``_source``. For a fingerprint it is ``fingerprint``.
+    :raises InputError: if the text or the fingerprint cannot be used; for a fingerprint and a rule that compares texts;
+        for ``within``.
     """
-    chosen = rule_of(rule)
-    check_near(near, chosen)
+    chosen = rule_for(near, rule)
     fingerprinter = fingerprinter or Fingerprinter()
     resolved = resolve(chosen, fingerprinter, _WITH_KEYS if keys else NO_KEYS)
     own: TextFeatures | None = None
@@ -123,26 +123,17 @@ def near_query(
     )
 
 
-def check_near(near: object, rule: DuplicateRule) -> None:
-    """Check that a search of your own can look for this by a rule.
+def rule_for(near: object, options: RuleOptions) -> DuplicateRule:
+    """Return the rule by which a search of your own looks for a text or a fingerprint.
 
     :raises InputError: if it cannot.
     """
+    rule = rule_of(options) if isinstance(near, str) else rule_without_text(options)
     if rule.within is not None:
         raise InputError("within has no clause: put a range on your time field into the query, and leave within out")
     if isinstance(near, str):
         check_surrogates(near, "the text")
-    else:
-        check_no_confirm(rule)
-
-
-def check_no_confirm(rule: DuplicateRule) -> None:
-    """Check that a rule needs no text.
-
-    :raises InputError: if it does.
-    """
-    if rule.confirm is not None:
-        raise InputError("confirm compares texts: give the text in place of its fingerprint, or leave confirm out")
+    return rule
 
 
 def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None]:

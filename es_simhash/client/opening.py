@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 KNOWN = 10.0
 """Seconds for which it is known how a store was set up."""
+KEYS_OF_NEW_STORE = (SHINGLES,)
+"""The kinds of keys that a store gets when it is set up, unless the user chooses others."""
 
 
 def keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
     """Return the kinds of keys of a store that is set up for a run by this rule."""
-    return () if rule.confirm is None else (SHINGLES,)
+    return () if rule.confirm is None else KEYS_OF_NEW_STORE
 
 
 class Opening:
@@ -151,8 +153,8 @@ class Opening:
         if rule.confirm is not None and SHINGLES in keys.kinds and not keys.complete:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
-                f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or leave out "
-                "--confirm"
+                f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or use "
+                "--rule fingerprint"
             )
         return keys
 

@@ -17,7 +17,7 @@ from es_simhash.retries import DEADLINE
 from es_simhash.search.times import LONGEST
 from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.similarity.measures import MEASURES
-from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, EXACT, DuplicateRule
+from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, RULES, DuplicateRule
 from es_simhash.stores import address
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX, default_address
 
@@ -190,14 +190,6 @@ _SCHEME_128 = Scheme(bits=128)
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-def _parse_max_distance(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
-    """Return a number of bits, or the name of an exact mode."""
-    if value is None or value in EXACT:
-        return value
-    bits: int = click.IntRange(0, _SCHEME_128.max_distance).convert(value, parameter, context)  # type: ignore[arg-type]
-    return bits
-
-
 def _parse_fields(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
     """Return the names of fields that are separated by commas."""
     if value is None:
@@ -233,34 +225,41 @@ def text_field_option(help: str, default: str | None = "text", section: str = OW
     return option("--text-field", section=section, metavar="FIELDS", callback=_parse_fields, help=help, **more)
 
 
-stored_text_field_option = text_field_option(
-    "For --confirm: field that holds the text of a stored document.", section=DUPLICATES
+stored_text_field_option = text_field_option("Field that holds the text of a stored document.", section=DUPLICATES)
+
+
+_rule_option = option(
+    "--rule",
+    section=DUPLICATES,
+    type=click.Choice(RULES),
+    default="copy",
+    show_default=True,
+    help="What a near-duplicate is. copy: a text as similar as a copy with some edits. contained: also a copy that was "
+    "cut, or that stands in other text. fingerprint: a text whose fingerprint is near; no text is read. exact: none, "
+    "only exact duplicates count.",
 )
-
-
 confirm_option = option(
     "--confirm",
     section=DUPLICATES,
     metavar="S",
     type=click.FloatRange(0, 1, min_open=True),
-    help="Near-duplicates have a text similarity of at least S too, above 0, up to 1. Try 0.8.",
+    help="The texts have a similarity of at least S, above 0, up to 1.  [default: 0.8; for --rule contained 0.9]",
 )
 measure_option = option(
     "--similarity",
     "measure",
     section=DUPLICATES,
     type=click.Choice(MEASURES),
-    default=MEASURES[0],
-    show_default=True,
-    help="How --confirm measures the similarity. jaccard: of character shingles. containment: the share of the shorter "
-    "text's shingles that the longer text has, for a copy that was cut or stands inside other text. cosine: of "
-    "weighted words. levenshtein: edits, for short texts.",
+    help="How --rule copy measures the similarity. either: jaccard or levenshtein, whichever is larger. jaccard: of "
+    "character shingles. levenshtein: by edits. cosine: of weighted words. containment: the share of the shorter "
+    "text's shingles that the longer text has.  [default: either]",
 )
 numbers_option = option(
-    "--numbers-agree",
+    "--numbers-agree/--any-numbers",
     section=DUPLICATES,
-    is_flag=True,
-    help="For --confirm: texts with other numbers are no duplicates, such as the notices of two days.",
+    default=None,
+    help="Whether texts with other numbers are no duplicates, such as the notices of two days.  [default: they are "
+    "none]",
 )
 _TEXT_RULE_OPTIONS = [confirm_option, measure_option, numbers_option]
 _WITHIN_OPTIONS = [
@@ -281,21 +280,22 @@ _WITHIN_OPTIONS = [
     ),
 ]
 _RULE_OPTIONS = [
+    _rule_option,
     option(
         "--max-distance",
         section=DUPLICATES,
         metavar="K",
-        callback=_parse_max_distance,
-        help="Near-duplicates have fingerprints that differ in at most K bits. "
+        type=click.IntRange(0, _SCHEME_128.max_distance),
+        help="Near-duplicates have fingerprints that differ in at most K bits, for --rule fingerprint and copy. "
         f"K is 0 to {DEFAULT.max_distance} for {DEFAULT.bits} bits, and 0 to {_SCHEME_128.max_distance} for "
-        f"{_SCHEME_128.bits} bits. Or an exact mode: 'fingerprint' finds equal fingerprints, 'digest' finds only exact "
-        f"duplicates.  [default: {DEFAULT_MAX_DISTANCE}; with --confirm the largest K, and with keys any]",
+        f"{_SCHEME_128.bits} bits.  [default: {DEFAULT_MAX_DISTANCE} for fingerprint; any for copy, and without keys "
+        "the largest K]",
     ),
     *_TEXT_RULE_OPTIONS,
 ]
 
 _TEXT_RULE_NAMES = ("confirm", "measure", "numbers_agree")
-_RULE_NAMES = ("max_distance", *_TEXT_RULE_NAMES)
+_RULE_NAMES = ("rule", "max_distance", *_TEXT_RULE_NAMES)
 
 
 def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
@@ -309,8 +309,16 @@ def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[
 
 pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, DuplicateRule)
 """Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
-text_rule_options = collect_options("rule", _TEXT_RULE_NAMES, _TEXT_RULE_OPTIONS, DuplicateRule)
-"""Add the options by which texts confirm a near-duplicate, as the argument ``rule``: a DuplicateRule."""
+
+
+def _text_rule(**given: Any) -> DuplicateRule:
+    """Return the rule ``copy`` with its refinements; without one, the rule ``fingerprint``."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return DuplicateRule(**chosen) if chosen else DuplicateRule(rule="fingerprint")
+
+
+text_rule_options = collect_options("rule", _TEXT_RULE_NAMES, _TEXT_RULE_OPTIONS, _text_rule)
+"""Add the options by which texts decide, as the argument ``rule``: a DuplicateRule. Texts decide if one is given."""
 
 
 # --- filters and output ------------------------------------------------------------------------------------

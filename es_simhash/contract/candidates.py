@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from es_simhash.contract.rows import Probe, Row
     from es_simhash.search.keys import KeyQuery
 
-    QueriesInTimes = tuple[tuple[KeyQuery, ...], tuple[int, int] | None]
-    """The queries of a Probe, and its times."""
+    KeySearches = dict[tuple[tuple[KeyQuery, ...], tuple[int, int] | None, int], list[int]]
+    """By the queries of a Probe, its times, and the most documents: the indices of the Probes that have these."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Candidates:
     :param one_per_digest: of documents with one digest, return the one that was written first. They have the same text,
         so the same fingerprint and the same keys. If Probes have times: of the documents with one digest in the times
         of one Probe, return at least the one that was written first.
-    :param most: of the documents that fulfil the queries of one Probe, return at most so many: those whose shared keys
+    :param most: of the documents that fulfil the queries of one Probe, return at most so many, unless the Probe says
+        another number: those whose shared keys
         have the largest sum of :func:`~es_simhash.search.keys.rarity` (the largest one over the queries that the
         document fulfils), then those written first. Where these are equal too, the store chooses. Documents with one
         digest count once if ``one_per_digest``. A store may know the rarity only roughly, and it may read only the
@@ -96,14 +97,12 @@ class Candidates:
         """A Probe has queries, so the Rows come with their keys."""
         return any(probe.queries for probe in self.probes)
 
-    def key_queries(self) -> dict[QueriesInTimes, list[int]]:
-        """Return the different sets of queries with their times, each with the indices of the Probes that have it.
-
-        Queries that no document can fulfil are left out.
-        """
-        found: dict[QueriesInTimes, list[int]] = {}
+    def key_searches(self) -> KeySearches:
+        """Return the different searches by keys. Queries that no document can fulfil are left out."""
+        found: KeySearches = {}
         for index, probe in enumerate(self.probes):
             queries = tuple(query for query in probe.queries if len(query.keys) >= max(1, query.minimum))
             if queries:
-                found.setdefault((queries, probe.times), []).append(index)
+                most = self.most if probe.most is None else probe.most
+                found.setdefault((queries, probe.times, most), []).append(index)
         return found

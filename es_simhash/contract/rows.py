@@ -63,12 +63,14 @@ class Probe:
 
     :param queries: a document that fulfils any of them is found.
     :param times: only documents with a time from the first to the last are found; None for all documents.
+    :param most: of the documents that fulfil the queries, the most that are found; None for the number of the request.
     """
 
     fingerprint: int | None
     digest: str | None
     queries: tuple[KeyQuery, ...] = ()
     times: tuple[int, int] | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True)

@@ -122,8 +122,7 @@ class BatchLookUp:
 def candidates_query(documents: Sequence[Document], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Candidates:
     """Return the query for what may be near documents."""
     probes = tuple(
-        rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, rule.queries(each.keys), each.time)
-        for each in documents
+        rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, each.keys, each.time) for each in documents
     )
     return Candidates(
         probes,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -244,10 +244,10 @@ def _pairs_by_keys(
         some = range(start, min(start + LOOK_UPS, len(pool)))
         keys = _stored_keys(store, [pool.id(position) for position in some], rule.texts)
         asking = [position for position in some if pool.id(position) in keys]
-        queries = [rule.queries(keys[pool.id(position)]) for position in asking]
-        times = map(pool.time, asking)
-        probes = tuple(rule.probe(None, None, each, time) for each, time in zip(queries, times, strict=True))
-        request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, most=MOST_TEXTS + 1, time_field=rule.time_field)
+        found_by = [rule.probe(None, None, keys[pool.id(position)], pool.time(position)) for position in asking]
+        queries = [probe.queries for probe in found_by]
+        probes = tuple(replace(probe, most=(probe.most or 0) + 1) for probe in found_by)  # each finds itself, too
+        request = Candidates(probes, DIGESTS_ALONE, rule.bits, filter, time_field=rule.time_field)
         found = store.candidates(request)
         index_of_keys = KeyIndex([row.keys for row in found.rows], [row.length for row in found.rows], queries)
         for position, some_queries in zip(asking, queries, strict=True):

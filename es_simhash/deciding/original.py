@@ -25,7 +25,7 @@ from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex, hamming_distance
 from es_simhash.search.keys import KeyIndex
 from es_simhash.search.times import TimeRanges
-from es_simhash.similarity.confirm import MOST_TEXTS
+from es_simhash.similarity.confirm import most_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -312,7 +312,7 @@ class Neighbours:
         in_window = self._in_window(_Near(copies, np.zeros_like(copies)), position)
         exact = self._counted(in_window, id, decided_rows, before, without)
         others = self._counted(near.without(copies), id, decided_rows, before, without)
-        most = 1 if self._texts is None else MOST_TEXTS
+        most = 1 if self._texts is None else most_texts(self._rows[self._stored_count + position].length)
         if self._texts is not None:
             self._count_left_out(id, others, most)
         return [

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Row, Store
     from es_simhash.deciding.rule import ResolvedRule
-    from es_simhash.search.keys import KeyQuery
+    from es_simhash.search.keys import TextKeys
 
 K = TypeVar("K")
 
@@ -138,9 +138,10 @@ class _Plan:
     def _neighbours(self, rows: list[Row]) -> Neighbours:
         rule = self.rule
         batch = [replace(row, digest="") if row.digest == rule.blank_digest else row for row in rows]
-        queries = self._queries(rows)
+        keys = self._keys(rows)
+        queries = [rule.queries(some) for some in keys]
         probes = tuple(
-            rule.probe(row.fingerprint, row.digest, some, row.time) for row, some in zip(batch, queries, strict=True)
+            rule.probe(row.fingerprint, row.digest, some, row.time) for row, some in zip(batch, keys, strict=True)
         )
         candidates: list[Row] = []
         if probes:
@@ -163,14 +164,14 @@ class _Plan:
             neighbours.confirm_stored(self.store, rule.texts)
         return neighbours
 
-    def _queries(self, rows: list[Row]) -> list[tuple[KeyQuery, ...]]:
-        """Return for each Row the conditions on the keys of its neighbours; with keys its text is fetched for that."""
+    def _keys(self, rows: list[Row]) -> list[TextKeys | None]:
+        """Return the keys of each Row's text, which is fetched; None if keys find no candidates."""
         texts = self.rule.texts
         if not self.rule.keys or texts is None:
-            return [() for _ in rows]
+            return [None for _ in rows]
         stored = texts.stored(self.store, (row.id for row in rows))
         found = [stored.get(row.id) for row in rows]
-        return [self.rule.queries(text.keys if isinstance(text, TextFeatures) else None) for text in found]
+        return [text.keys if isinstance(text, TextFeatures) else None for text in found]
 
     def _held(self, dependent: list[Row], originals: Mapping[str, Row]) -> set[str]:
         """Return the ids of the Rows whose links hold."""

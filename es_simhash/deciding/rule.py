@@ -12,7 +12,7 @@ from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import BLOCKS, SHINGLES, key_queries
 from es_simhash.search.times import time_of
-from es_simhash.similarity.confirm import MOST_TEXTS, Confirm
+from es_simhash.similarity.confirm import MOST_TEXTS, most_texts
 from es_simhash.similarity.rule import DIGESTS_ALONE
 
 if TYPE_CHECKING:
@@ -78,20 +78,21 @@ class ResolvedRule:
             return ()
         return key_queries(keys, self.texts.confirm.least)
 
-    def probe(
-        self, fingerprint: int | None, digest: str | None, queries: tuple[KeyQuery, ...], time: int | None
-    ) -> Probe:
+    def probe(self, fingerprint: int | None, digest: str | None, keys: TextKeys | None, time: int | None) -> Probe:
         """Return the Probe for what is near a document.
 
         :param digest: None or empty looks for no exact duplicates.
-        :param queries: conditions on the keys of documents that are near.
+        :param keys: of its text, if they are known.
         :param time: of the document. With a window a document without a time has no duplicates.
         """
-        if self.window is None:
-            return Probe(fingerprint, digest or None, queries)
-        if time is None:
-            return Probe(None, None)
-        return Probe(fingerprint, digest or None, queries, self.window.around(time))
+        times = None
+        if self.window is not None:
+            if time is None:
+                return Probe(None, None)
+            times = self.window.around(time)
+        queries = self.queries(keys)
+        most = most_texts(keys.length) if keys and queries else None
+        return Probe(fingerprint, digest or None, queries, times, most)
 
     def in_window(self, one: int | None, other: int | None) -> bool:
         """Return whether documents with these times can be duplicates of each other."""
@@ -147,9 +148,8 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
     """
     scheme = fingerprinter.scheme
     by_keys = SHINGLES in keys.kinds and keys.complete
-    texts = None
-    if rule.confirm is not None:
-        texts = Texts(Confirm(rule.confirm, rule.measure, fingerprinter, by_keys, rule.numbers_agree), rule.text_fields)
+    comparison = rule.comparison(fingerprinter)
+    texts = None if comparison is None else Texts(comparison, rule.text_fields)
     max_distance = rule.bits_allowed(scheme)
     return ResolvedRule(
         max_distance,

@@ -11,7 +11,7 @@ from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.search.keys import KeyIndex
-from es_simhash.similarity.confirm import MOST_TEXTS, TextFeatures
+from es_simhash.similarity.confirm import TextFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -106,7 +106,7 @@ def similar_to_fingerprint(
     :param value: unsigned, of the width of the store; None if there is none.
     :param digest: of the text; None to find no exact duplicates.
     """
-    [found] = _near(store, (rule.probe(value, digest, (), time),), rule, filter)
+    [found] = _near(store, (rule.probe(value, digest, None, time),), rule, filter)
     return found
 
 
@@ -130,9 +130,9 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
         own = rule.texts.stored(store, [id]).get(id)
         if isinstance(own, InputError):
             raise own
-    queries = rule.queries(own.keys) if rule.keys and isinstance(own, TextFeatures) else ()
+    keys = own.keys if rule.keys and isinstance(own, TextFeatures) else None
     digest = None if row.digest == rule.blank_digest else row.digest  # an empty text has no exact duplicates
-    probe = rule.probe(row.fingerprint, digest, queries, row.time)
+    probe = rule.probe(row.fingerprint, digest, keys, row.time)
     [found] = _near(store, (probe,), rule, filter, without=(id,))
     if rule.texts is None:
         return found
@@ -140,7 +140,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
 
 
 def _probe(fingerprint: Fingerprint, rule: ResolvedRule, time: int | None, keys: TextKeys | None = None) -> Probe:
-    return rule.probe(fingerprint.value, fingerprint.copy_digest, rule.queries(keys), time)
+    return rule.probe(fingerprint.value, fingerprint.copy_digest, keys, time)
 
 
 def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) -> Matches:
@@ -171,7 +171,6 @@ def _near(
         filter,
         without,
         rule.blocks,
-        most=MOST_TEXTS,
         per_fingerprint=None if rule.keys or rule.window is not None else MOST_MATCHES,
         time_field=rule.time_field,
     )

@@ -58,7 +58,10 @@ class Texts:
         try:
             return self.confirm.features(text_of(source, self.fields))
         except InputError as error:
-            return InputError(f"cannot confirm against stored document {id!r}: {error}")
+            return InputError(
+                f"cannot compare with stored document {id!r}: {error}; or use the rule 'fingerprint' (--rule "
+                "fingerprint), which reads no text"
+            )
 
     def similarity(self, a: StoredText, b: StoredText) -> float | None:
         """Return the similarity of two texts; None if either document does not exist.

@@ -38,6 +38,8 @@ UNSPACED = 4
 """Han characters, kana and bopomofo: no white space stands between the words that they write."""
 MOVABLE = 8
 """What decomposes into nothing but marks that canonical ordering may move: their combining class is not 0."""
+HAN = 16
+"""Han characters, and 〇."""
 
 SCRIPTS = ("simplified", "as_written")
 """What a text can be compared in: folded to simplified characters, or as it is written."""
@@ -80,6 +82,8 @@ def kinds() -> NDArray[np.uint8]:
         table[first : last + 1] = WORD
     for first, last in UNSPACED_RANGES:
         table[first : last + 1] |= UNSPACED
+    for first, last in (*_HAN, (0x3007, 0x3007)):
+        table[first : last + 1] |= HAN
     return table
 
 

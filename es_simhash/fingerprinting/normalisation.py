@@ -61,6 +61,7 @@ _INVISIBLE = re.compile(
 )
 # What editors and input methods write for one and the same quotation mark, apostrophe or hyphen.
 _VARIANTS = (("\u2018", "'"), ("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2010", "-"))
+_LINK = re.compile(r"(?:https?://|\bwww\.)[!-~]+")
 _FIRST_WIDE, _LAST_WIDE, _TO_ASCII = np.uint32(0xFF01), np.uint32(0xFF5E), np.uint32(0xFEE0)
 _WIDE_SPACE = np.uint32(0x3000)
 _BESIDE = "".join(f"{chr(first)}-{chr(last)}" for first, last in UNSPACED_RANGES)
@@ -164,6 +165,24 @@ def word_characters(normalised: str) -> str:
     """
     codes = codes_of(normalised)
     return text_of(codes[kinds().take(codes) & (WORD | MARK) != 0])
+
+
+def compared_characters(normalised: str) -> str:
+    """Return the word characters of a normalised text without those of its links. Texts and keys are compared by them.
+
+    A copy often comes with a link to its source, and one page has several addresses.
+
+    >>> compared_characters("新桥通车! 见https://example.cn/2024/a1.html?id=17")
+    '新桥通车见'
+    """
+    return word_characters(without_links(normalised))
+
+
+def without_links(normalised: str) -> str:
+    """Return a normalised text with a space in place of each link: an address that starts with http://, https:// or
+    www.
+    """
+    return _LINK.sub(" ", normalised)
 
 
 def check_text(text: str) -> None:

@@ -6,9 +6,11 @@ only (:func:`es_simhash.fingerprinting.normalisation.word_characters`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from es_simhash.fingerprinting.characters import HAN, codes_of, kinds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 SHINGLE = 5
 """How many characters a shingle has."""
 
-_NO_TEXT = "\ud800"  # fills up a text that is shorter than a shingle: no normalised text has a lone surrogate
+_NO_TEXT = 0xD800  # fills up a text that is shorter than a shingle: no normalised text has a lone surrogate
 _FACTORS = np.array(
     # Odd, of random bits: the fractional digits of the square roots of 2, 3, 5, 7 and 11, the last bit set.
     [0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1, 0x510E527FADE682D1],
@@ -24,24 +26,43 @@ _FACTORS = np.array(
 )
 
 
-def shingle_numbers(words: str) -> NDArray[np.uint64]:
-    """Return a number of 64 bits for each ``SHINGLE`` characters that follow each other, in their order.
+class Widths(NamedTuple):
+    """How many characters a shingle has: one that starts with a Han character, and one of the other characters."""
 
-    The same shingle has the same number on every machine; two different ones share a number with a chance of 1 in
-    2**64. A text that is shorter than a shingle has one number; an empty one has none.
+    han: int
+    other: int
+
+
+ALIKE = Widths(SHINGLE, SHINGLE)
+
+
+def shingle_numbers(words: str, widths: Widths = ALIKE) -> NDArray[np.uint64]:
+    """Return a number of 64 bits for each shingle of a text, in their order.
+
+    A shingle starts at each character behind which the text is long enough for it. The same shingle has the same number
+    on every machine; two different ones share a number with a chance of 1 in 2**64. A text that is shorter than a
+    shingle has one number; an empty one has none.
 
     :param words: the word characters of a text.
+    :param widths: up to ``SHINGLE`` each.
     """
     if not words:
         return np.zeros(0, dtype=np.uint64)
-    if len(words) < SHINGLE:
-        words = words + _NO_TEXT * (SHINGLE - len(words))
-    characters = np.frombuffer(words.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
-    count = characters.size - SHINGLE + 1
-    numbers: NDArray[np.uint64] = characters[:count] * _FACTORS[0]
-    for index in range(1, SHINGLE):
-        numbers += characters[index : index + count] * _FACTORS[index]
-    return numbers
+    # So each character starts a shingle; those that reach beyond the text are left out.
+    codes = codes_of(words)
+    padded = np.concatenate([codes, np.full(SHINGLE - 1, _NO_TEXT, dtype=np.uint32)]).astype(np.uint64)
+    is_han = kinds().take(codes) & HAN != 0
+    numbers = np.zeros(len(codes), dtype=np.uint64)
+    for index in range(max(widths)):
+        terms = padded[index : index + len(codes)] * _FACTORS[index]
+        if index >= widths.han:
+            terms[is_han] = 0
+        if index >= widths.other:
+            terms[~is_han] = 0
+        numbers += terms
+    behind = len(codes) - np.arange(len(codes))
+    whole = np.where(is_han, widths.han, widths.other) <= behind
+    return numbers[whole] if whole.any() else numbers[:1]
 
 
 def distinct(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates, word_characters
+from es_simhash.fingerprinting.normalisation import check_surrogates, compared_characters
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
 from es_simhash.search.blocks import block_keys
@@ -95,7 +95,7 @@ class Reader:
         fingerprints = self._fingerprinter.fingerprints_normalised(normalised)
         keys: Iterable[TextKeys | None] = repeat(None)
         if SHINGLES in self._kinds:
-            keys = [text_keys(word_characters(text)) for text in normalised]
+            keys = [text_keys(compared_characters(text)) for text in normalised]
         documents = map(self._document, good, fingerprints, keys, self._block_keys(fingerprints))
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 

@@ -179,11 +179,9 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
         checkpoint = stack.enter_context(closing(Checkpoint(checkpoint)))
     if checkpoint is not None:
         rule = options.rule
-        decisions: dict[str, Any] = {}
+        decisions: dict[str, Any] = {"rule": rule.rule}
         if rule.confirm is not None:
-            decisions = {"confirm": rule.confirm, "measure": rule.measure}
-        if rule.numbers_agree:
-            decisions["numbers_agree"] = True
+            decisions |= {"confirm": rule.confirm, "measure": rule.measure, "numbers_agree": rule.numbers_agree}
         if rule.within is not None:
             decisions |= {"within": str(rule.within), "time_field": rule.time_field}
         checkpoint.begin(

@@ -7,18 +7,20 @@ character. ``init --keys`` chooses them by these names:
   (:mod:`es_simhash.search.qgrams`) for short texts. The store keeps the number of word characters beside them.
 - ``blocks``: keys of the fingerprint (:mod:`es_simhash.search.blocks`).
 
-The rest of this module is about the keys of the text.
+The rest of this module is about the keys of the text, by its number of word characters:
 
-A *short* text has up to ``SHORT`` word characters. Two texts are compared by the measure of the shorter one: by
-Levenshtein similarity if it is short, by Jaccard similarity of shingles if not. So
+| word characters | keys |
+|---|---|
+| up to ``SHORT`` | q-grams |
+| more, up to ``MEDIUM`` | bands of short shingles (``minhash.PAIRS``) |
+| more | bands of longer shingles (``minhash.LONGER``) |
 
-- a text of up to ``SHORT`` / ``LEAST`` word characters has q-grams: a short text, and every text that a short one can
-  resemble by ``LEAST`` or more;
-- a text of more than ``SHORT`` word characters has MinHash bands.
+Two similar texts may stand on two sides of a boundary. So the longer one has the keys of the side below, too:
 
-A text between the two has both, and looks for both: with its q-grams for short texts, with its bands for the others. No
-pair across the boundary with a Levenshtein similarity of ``LEAST`` or more is lost: both texts have q-grams, and each
-looks for lengths that include the other's.
+- A text of up to ``SHORT`` / ``LEAST`` word characters has q-grams. No pair with a Levenshtein similarity of ``LEAST``
+  or more is lost there: both texts have q-grams, and each looks for lengths that include the other's.
+- A text of up to ``LONGEST_WITH_PAIRS`` word characters has bands of short shingles. That is beyond ``MEDIUM`` /
+  ``LEAST``, for copies that were cut.
 """
 
 from __future__ import annotations
@@ -30,7 +32,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.shingles import shingle_numbers
 from es_simhash.search import minhash, qgrams
 
 if TYPE_CHECKING:
@@ -43,11 +44,13 @@ BLOCKS = "blocks"
 KINDS = (SHINGLES, BLOCKS)
 """The names of the kinds of keys, for ``init --keys``."""
 SHORT = 60
-"""Word characters of the longest short text. Bands find a text of 60 with two wrong characters, one of 20 in 2 of 5
-cases; a longer text has more q-grams than bands."""
+"""Word characters of the longest short text. A longer one has more q-grams than bands."""
+MEDIUM = 150
+"""Word characters of the longest text without bands of longer shingles."""
 LEAST = 0.8
 """The least Levenshtein similarity for which no pair across the boundary is lost."""
 LONGEST_WITH_GRAMS = int(SHORT / LEAST)
+LONGEST_WITH_PAIRS = MEDIUM * 3 // 2
 BANDS_IN_COMMON = 1
 ROUNDED_TO = 6
 """Decimals of a score. Without the errors of the sum, equal scores compare equal."""
@@ -98,20 +101,23 @@ def text_keys(words: str) -> TextKeys:
 
     :param words: the word characters of the text; a text without any has no keys.
     """
-    with_grams = len(words) <= LONGEST_WITH_GRAMS
+    length = len(words)
+    with_grams = length <= LONGEST_WITH_GRAMS
     values = qgrams.gram_keys(words) if with_grams else []
-    if len(words) > SHORT:
-        values += minhash.keys(shingle_numbers(words))
-    return TextKeys(tuple(values), len(words), words if with_grams else "")
+    if SHORT < length <= LONGEST_WITH_PAIRS:
+        values += minhash.bands(words, minhash.PAIRS)
+    if length > MEDIUM:
+        values += minhash.bands(words, minhash.LONGER)
+    return TextKeys(tuple(values), length, words if with_grams else "")
 
 
 def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     """Return the conditions of which a similar document fulfils at least one.
 
-    :param similarity: the least similarity: Levenshtein where one of the texts is short, else Jaccard.
+    :param similarity: the least similarity.
     """
     queries = []
-    bands = tuple(key for key in keys.values if key.startswith(minhash.KIND))
+    bands = tuple(filter(minhash.is_band, keys.values))
     if bands:
         queries.append(KeyQuery(bands, BANDS_IN_COMMON))
     if keys.words and similarity > 0:

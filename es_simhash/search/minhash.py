@@ -12,7 +12,10 @@ smallest value of the first round in which it has one. A long text needs one rou
 each row; a short text needs a few. Unlike in one-permutation hashing no row is ever copied from another (Shrivastava,
 "Optimal densification for fast and accurate minwise hashing", ICML 2017), so that the estimate is unbiased.
 
-The keys of a text are part of the format. They never change: ``tests/vectors/minhash-1.jsonl`` holds examples.
+There are two kinds of bands, by the shingles that they are made of. The shorter a text, the shorter its shingles have
+to be: a few edits leave few of the longer ones (``scripts/study/keys.md``).
+
+The keys of a text are part of the format. They never change: ``tests/vectors/minhash-2.jsonl`` holds examples.
 """
 
 from __future__ import annotations
@@ -22,15 +25,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
-from es_simhash.fingerprinting.shingles import distinct, shingle_numbers
+from es_simhash.fingerprinting.shingles import Widths, distinct, shingle_numbers
 from es_simhash.search.encoding import LETTERS, encoded, shifts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-KIND = "m"
-"""The first character of each key, which tells MinHash bands from other keys."""
+PAIRS = "p"
+"""The first character of the keys that are bands of short shingles."""
+LONGER = "m"
+"""The first character of the keys that are bands of longer shingles."""
+WIDTHS = {PAIRS: Widths(2, 3), LONGER: Widths(3, 5)}
+"""The widths of the shingles of each kind of bands, in characters. A letter says less than a Han character does."""
 BANDS = 25
 ROWS = 5
 """A text at a Jaccard similarity of 0.8 shares a key with a chance of 0.99995, at 0.65 of 0.95, at 0.3 of 0.06, at 0.1
@@ -47,30 +53,36 @@ _FACTORS = np.array(
     [0x9B05688C2B3E6C1F, 0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179, 0xCBBB9D5DC1059ED9, 0x629A292A367CD507],
     dtype=np.uint64,
 )
-_PREFIXES = np.stack([np.full(BANDS, ord(KIND), dtype=np.uint8), LETTERS[:BANDS]], axis=1)
+_PREFIXES = {kind: np.stack([np.full(BANDS, ord(kind), dtype=np.uint8), LETTERS[:BANDS]], axis=1) for kind in WIDTHS}
 _SHIFTS = shifts(_DIGITS, lowest=64 - 6 * _DIGITS)
 
 
-def bands(text: str) -> list[str]:
+def bands(words: str, kind: str) -> list[str]:
     """Return the keys of a text: ``BANDS`` of them, or none if the text has no word character.
 
-    A key is ``KIND``, the band as one character of ``ALPHABET`` and 36 bits of its hash as six of them.
+    A key is the kind, the band as one character of ``ALPHABET`` and 36 bits of its hash as six of them.
 
-    >>> bands("市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水")[:3]
-    ['m0YRmdc3', 'm1reEaKY', 'm2jku6Et']
+    >>> bands("市气象台今晨发布暴雨橙色预警城区部分路段已经出现积水", PAIRS)[:3]
+    ['p0bX54F3', 'p1LaP6TN', 'p2JvH4zB']
 
-    :raises InputError: if the text is not a string, or has a lone surrogate.
+    :param words: the word characters of the text.
+    :param kind: one of ``WIDTHS``.
     """
-    return keys(shingle_numbers(word_characters(normalise(text))))
+    return keys(shingle_numbers(words, WIDTHS[kind]), kind)
 
 
-def keys(shingles: NDArray[np.uint64]) -> list[str]:
+def is_band(key: str) -> bool:
+    """Return whether a key is a band, of either kind."""
+    return key[0] in WIDTHS
+
+
+def keys(shingles: NDArray[np.uint64], kind: str) -> list[str]:
     """Return the keys of a text whose shingles have these numbers; repeated and reordered numbers change nothing."""
     if not shingles.size:
         return []
     rows = signature(shingles, _ROW_BITS)[: BANDS * ROWS].reshape(BANDS, ROWS)
     hashes = _mixed((rows * _FACTORS).sum(axis=1, dtype=np.uint64))
-    return encoded(hashes, _SHIFTS, _PREFIXES)
+    return encoded(hashes, _SHIFTS, _PREFIXES[kind])
 
 
 def signature(shingles: NDArray[np.uint64], row_bits: int) -> NDArray[np.uint64]:

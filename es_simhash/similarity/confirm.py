@@ -12,11 +12,11 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.fingerprinting.shingles import distinct, in_common, shingle_numbers
-from es_simhash.search.keys import SHORT, text_keys
+from es_simhash.search.keys import text_keys
 from es_simhash.similarity.containment import containment_of
-from es_simhash.similarity.measures import check_measure, cosine, levenshtein
+from es_simhash.similarity.measures import check_measure, cosine, levenshtein_of_words
 from es_simhash.similarity.numbers import numbers, numbers_agree, numbers_of_words
 
 if TYPE_CHECKING:
@@ -30,8 +30,23 @@ if TYPE_CHECKING:
     from es_simhash.similarity.measures import Measure
 
 MOST_TEXTS = 20
-"""The largest number of texts that are compared with a document: of the documents that share the most and rarest keys,
-or that are nearest."""
+"""The number of texts that are compared with a long document: of the documents that share the most and rarest keys, or
+that are nearest."""
+_CHARACTERS = 20_000
+_MOST_OF_SHORT = 1_000
+
+
+def most_texts(length: int | None) -> int:
+    """Return how many texts are compared with a document.
+
+    Work is limited, and not the number of texts: a title takes 2 µs, and very many titles resemble each other.
+
+    >>> most_texts(None), most_texts(5_000), most_texts(100), most_texts(40), most_texts(12)
+    (20, 20, 200, 500, 1000)
+
+    :param length: word characters of its text; None if they are not known.
+    """
+    return MOST_TEXTS if not length else min(_MOST_OF_SHORT, max(MOST_TEXTS, _CHARACTERS // length))
 
 
 def check_similarity(confirm: object) -> None:
@@ -53,8 +68,8 @@ class TextFeatures:
 
     @cached_property
     def words(self) -> str:
-        """The word characters of the text."""
-        return word_characters(self.normalised)
+        """The word characters of the text, without its links."""
+        return compared_characters(self.normalised)
 
     @cached_property
     def keys(self) -> TextKeys:
@@ -88,8 +103,8 @@ class TextFeatures:
 
 
 def have_agreeing_numbers(a: TextFeatures, b: TextFeatures, measure: Measure) -> bool:
-    """Return whether the numbers of two texts agree: the same, or with ``containment`` those of the shorter text are
-    among those of the longer one.
+    """Return whether two texts have nearly the same numbers; with ``containment``, whether nearly all numbers of the
+    shorter text are among those of the longer one.
 
     A line break or a space may stand inside a number. So it is enough that the numbers of their word characters agree.
     """
@@ -106,17 +121,14 @@ class Confirm:
     :param least: the smallest similarity of near-duplicates, from 0 to 1.
     :param measure: one of ``MEASURES``; :mod:`es_simhash.similarity.measures` explains them.
     :param fingerprinter: cuts and weighs the words.
-    :param short_by_levenshtein: where one of two texts has up to ``SHORT`` word characters, their similarity is the
-        Levenshtein similarity of their word characters, whatever the measure.
-    :param numbers_agree: texts with other numbers have the similarity 0, such as the notices of two days. With
-        ``containment`` the numbers of the shorter text must be among those of the longer one.
+    :param numbers_agree: texts with other numbers have the similarity 0, such as the notices of two days
+        (:func:`have_agreeing_numbers`).
     :raises InputError: for an unknown measure, or a similarity out of range.
     """
 
     least: float
     measure: Measure
     fingerprinter: Fingerprinter
-    short_by_levenshtein: bool = False
     numbers_agree: bool = False
 
     def __post_init__(self) -> None:
@@ -133,7 +145,7 @@ class Confirm:
     def similarity(self, a: TextFeatures, b: TextFeatures) -> float:
         """Return the similarity, from 0 to 1; 1 if the normalised texts are equal.
 
-        A Levenshtein similarity below ``least`` may be returned as 0.
+        A Levenshtein similarity below ``least`` may count as 0.
         """
         if a.normalised == b.normalised:
             return 1.0
@@ -142,18 +154,23 @@ class Confirm:
         return 0.0 if rejected else similarity
 
     def _measured(self, a: TextFeatures, b: TextFeatures) -> float:
-        if self.short_by_levenshtein and min(len(a.words), len(b.words)) <= SHORT:
-            return levenshtein(a.words, b.words, self.least) if a.words and b.words else 0.0
         match self.measure:
+            case "either":
+                return max(_jaccard(a, b), levenshtein_of_words(a.words, b.words, self.least))
             case "jaccard":
-                both = in_common(a.shingles, b.shingles)
-                either = a.shingles.size + b.shingles.size - both
-                return both / either if either else 0.0
+                return _jaccard(a, b)
             case "containment":
-                return containment_of(a.shingles, b.shingles)
+                contained = containment_of(a.shingles, b.shingles)
+                return max(contained, levenshtein_of_words(a.words, b.words, self.least))
             case "levenshtein":
-                return levenshtein(a.normalised, b.normalised, self.least)
+                return levenshtein_of_words(a.words, b.words, self.least)
             case "cosine":
                 if a.weights and b.weights:
                     return cosine(a.weights, b.weights)
                 return cosine(a.all_weights, b.all_weights)
+
+
+def _jaccard(a: TextFeatures, b: TextFeatures) -> float:
+    both = in_common(a.shingles, b.shingles)
+    either = a.shingles.size + b.shingles.size - both
+    return both / either if either else 0.0

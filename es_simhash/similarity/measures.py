@@ -1,19 +1,21 @@
 """Measures of how similar two texts are.
 
 All of them compare normalised texts and return a number from 0 to 1. None needs a fingerprint. Texts that are equal
-after normalisation have similarity 1.
+after normalisation have similarity 1. Punctuation, white space, emoji and links have no effect (for the cosine, only
+white space has none).
 
+- ``either``: the Jaccard or the Levenshtein similarity, whichever is larger. It is the default. One edit changes five
+  shingles, so edits all over a text lower its Jaccard similarity far more than its Levenshtein similarity. Sentences in
+  another order do the opposite.
 - Jaccard similarity of character shingles (Broder, "On the resemblance and containment of documents", 1997): the number
-  of shingles that both texts have, divided by the number that at least one has. Shingles are of word characters only:
-  punctuation, white space and emoji have no effect. It depends on the order of the words. It is the default measure for
-  confirming a near-duplicate.
+  of shingles that both texts have, divided by the number that at least one has. It depends on the order of the words.
 - Containment (the same source): the share of the shingles of the shorter text that the longer one has. It finds a copy
-  that was cut, or that stands inside other text. See ``containment.py``.
+  that was cut, or that stands inside other text (``containment.py``). Texts that are too short for it, and copies with
+  edits all over, count by their Levenshtein similarity, if that is larger.
 - Cosine of the weighted words (Salton). It does not depend on the order of the words, and neither does a fingerprint:
   about arccos(cosine) / π of the bits of two fingerprints differ (Charikar 2002).
 - Levenshtein similarity: 1 minus the number of single-character edits divided by the length of the longer text
-  (Levenshtein 1966). It suits short texts, where one edit removes many shingles. Its time grows with the product of the
-  lengths.
+  (``edits.py``).
 """
 
 from __future__ import annotations
@@ -23,23 +25,25 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.fingerprinting.shingles import SHINGLE
 from es_simhash.similarity.containment import containment
+from es_simhash.similarity.edits import levenshtein
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Measure = Literal["jaccard", "containment", "cosine", "levenshtein"]
+Measure = Literal["either", "jaccard", "containment", "cosine", "levenshtein"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
-def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
+def similarity(a: str, b: str, measure: Measure = "either", scheme: Scheme | Fingerprinter = DEFAULT) -> float:
     """Return the similarity of two texts by one of the measures, from 0 to 1.
 
-    >>> similarity("市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水")
-    0.5
+    >>> texts = "市气象台发布暴雨橙色预警，部分路段积水", "市气象台发布暴雨红色预警，部分路段积水"
+    >>> similarity(*texts, "jaccard"), round(similarity(*texts), 2)
+    (0.5, 0.94)
 
     :param a: a text; it is normalised first.
     :param b: another text; it is normalised first.
@@ -51,13 +55,16 @@ def similarity(a: str, b: str, measure: Measure = "jaccard", scheme: Scheme | Fi
     normalised = chosen.normalise(a), chosen.normalise(b)
     if normalised[0] == normalised[1]:
         return 1.0
+    words = compared_characters(normalised[0]), compared_characters(normalised[1])
     match measure:
+        case "either":
+            return max(jaccard_of_normalised(*normalised), levenshtein_of_words(*words))
         case "jaccard":
             return jaccard_of_normalised(*normalised)
         case "containment":
-            return containment(*map(word_characters, normalised))
+            return max(containment(*words), levenshtein_of_words(*words))
         case "levenshtein":
-            return levenshtein(*normalised)
+            return levenshtein_of_words(*words)
         case "cosine":
             fingerprinter = scheme if isinstance(scheme, Fingerprinter) else Fingerprinter(scheme)
             return cosine(*feature_weights(fingerprinter, [fingerprinter.tokenize(text) for text in normalised]))
@@ -75,8 +82,8 @@ def check_measure(measure: str) -> None:
 def shingles(normalised: str, width: int = SHINGLE) -> set[str]:
     """Return the shingles of a normalised text: every run of ``width`` of its word characters.
 
-    Punctuation, white space, symbols and emoji are left out first. If ``width`` word characters or fewer are left, they
-    are the only shingle. A text without word characters has no shingles.
+    Links, punctuation, white space, symbols and emoji are left out first. If ``width`` word characters or fewer are
+    left, they are the only shingle. A text without word characters has no shingles.
 
     >>> sorted(shingles("新桥, 通车了!"))
     ['新桥通车了']
@@ -85,7 +92,7 @@ def shingles(normalised: str, width: int = SHINGLE) -> set[str]:
     """
     if width < 1:
         raise InputError(f"the width of a shingle is {width}: use a whole number from 1")
-    characters = word_characters(normalised)
+    characters = compared_characters(normalised)
     if len(characters) <= width:
         return {characters} if characters else set()
     return {characters[start : start + width] for start in range(len(characters) - width + 1)}
@@ -116,18 +123,9 @@ def jaccard_of_normalised(a: str, b: str, width: int = SHINGLE) -> float:
     return both / (len(ours) + len(theirs) - both)
 
 
-def levenshtein(a: str, b: str, least: float = 0.0) -> float:
-    """Return the Levenshtein similarity of two normalised texts, from 0 to 1.
-
-    >>> levenshtein("暴雨橙色预警", "暴雨红色预警")
-    0.8333333333333334
-
-    :param least: the similarity that the caller needs at least. A similarity that is more than 0.001 below it is
-        returned as 0, which is faster.
-    """
-    from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
-
-    return Levenshtein.normalized_similarity(a, b, score_cutoff=max(0.0, least - 0.001))
+def levenshtein_of_words(a: str, b: str, least: float = 0.0) -> float:
+    """Return the Levenshtein similarity of the word characters of two texts; 0 if a text has none."""
+    return levenshtein(a, b, least) if a and b else 0.0
 
 
 def cosine(a: Mapping[str, int], b: Mapping[str, int]) -> float:

@@ -10,7 +10,10 @@ Chinese numerals also stand in words that are no numbers (一些, 三峡, 十分
 - where one stands behind 第, 星期 or 周, or before a unit of time or a measure word (三月, 两人). 一 needs more,
   because 一个, 一次 and 一时 are words: it counts behind 第, 星期 and 周, before 月 and 号, and before 日 behind 月.
 
-Numbers in a web address do not count: one page has several addresses, such as one for each app that leads to it.
+Numbers in a link do not count: one page has several addresses, such as one for each app that leads to it.
+
+Two texts agree if they have nearly the same numbers: the ones that both have, divided by those of the text that has
+more, are ``AGREE`` or more. A revised version of a long text has another number here and there.
 """
 
 from __future__ import annotations
@@ -19,7 +22,12 @@ import re
 from collections import Counter
 from decimal import Decimal
 
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise, without_links
+
+AGREE = 0.8
+"""The least share of the numbers that agreeing texts have in common. Of four numbers or fewer it is all of them."""
+_LONGEST = 100
+"""Characters of the longest numeral that is evaluated. What is longer is no quantity, and would take very long."""
 
 _DIGITS = dict(
     zip("零〇○一二三四五六七八九两壹贰叁肆伍陆柒捌玖兩", (0, 0, 0, *range(1, 10), 2, *range(1, 10), 2), strict=True)
@@ -39,8 +47,6 @@ _NUMBER = re.compile(
     f"|(?P<before>{'|'.join(_BEFORE)})?(?P<chinese>[{_CHINESE}]+)(?P<after>[{_TIME}{_MEASURES}]?)"
 )
 
-_ADDRESS = re.compile("https?://[!-~]+")
-
 
 def numbers(text: str) -> Counter[str]:
     """Return the numbers of a text and how often it has each.
@@ -53,7 +59,7 @@ def numbers(text: str) -> Counter[str]:
     :raises InputError: if the text is not a string, or has a lone surrogate.
     """
     found: Counter[str] = Counter()
-    normalised = _ADDRESS.sub(" ", normalise(text))
+    normalised = without_links(normalise(text))
     for match in _NUMBER.finditer(normalised):
         if match["parts"]:
             made = _share(match["parts"], match["share"])
@@ -75,27 +81,31 @@ def numbers_of_words(normalised: str) -> Counter[str]:
     >>> numbers_of_words("1 9 98年,3.5%") == numbers_of_words("1998年3 5")
     True
     """
-    return numbers(word_characters(_ADDRESS.sub(" ", normalised)))
+    return numbers(compared_characters(normalised))
 
 
 def numbers_agree(a: Counter[str], b: Counter[str], lengths: tuple[int, int] | None = None) -> bool:
-    """Return whether two texts have the same numbers, each as often.
+    """Return whether two texts have nearly the same numbers; two texts without numbers have.
 
     >>> numbers_agree(numbers("三月十五日停水"), numbers("3月15日停水")), numbers_agree(numbers("3日"), numbers("4日"))
     (True, False)
 
-    :param lengths: of the two texts, if the shorter one may be a part of the longer one. Then the numbers of the
-        shorter text must be among those of the longer text. Of two equal lengths, either may be the shorter one.
+    :param lengths: of the two texts, if the shorter one may be a part of the longer one. Then ``AGREE`` of the numbers
+        of the shorter text must be among those of the longer text. Of two equal lengths, either may be the shorter one.
     """
-    if lengths is None:
-        return a == b
-    return (lengths[0] <= lengths[1] and a <= b) or (lengths[1] <= lengths[0] and b <= a)
+    ours, theirs = a.total(), b.total()
+    of = max(ours, theirs)
+    if lengths is not None:
+        of = min(ours, theirs) if lengths[0] == lengths[1] else ours if lengths[0] < lengths[1] else theirs
+    return (a & b).total() >= AGREE * of
 
 
 def _arabic(digits: str, myriads: str) -> str:
     digits = digits.replace(",", "")
     if digits.count(".") > 1:
         return digits
+    if len(digits) + len(myriads) > _LONGEST:
+        return (digits.lstrip("0") or "0") + myriads
     value = Decimal(digits)
     for myriad in myriads:
         value *= _MYRIADS[myriad]
@@ -140,6 +150,8 @@ def _chinese(run: str, before: str, after: str) -> str | None:
 
 def _value(run: str) -> int | None:
     """Return the value of Chinese numerals, or None: 二〇二四 digit by digit, others by their units."""
+    if len(run) > _LONGEST:
+        return None
     if all(digit in _DIGITS for digit in run):
         return int("".join(str(_DIGITS[digit]) for digit in run))
     total = section = 0

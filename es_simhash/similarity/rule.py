@@ -1,85 +1,125 @@
-"""The rule by which one document is a duplicate of another."""
+"""The rule by which one document is a duplicate of another: the four rules, and their refinements.
+
+| rule | a near-duplicate is |
+|---|---|
+| ``copy`` | a text that is as similar as a copy with some edits |
+| ``contained`` | also a copy that was cut, or that stands in other text |
+| ``fingerprint`` | a text whose fingerprint is near; no text is read |
+| ``exact`` | none: only texts that are equal after normalisation are duplicates |
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.search.times import LONGEST, Window, milliseconds
-from es_simhash.similarity.confirm import check_similarity
+from es_simhash.similarity.confirm import Confirm, check_similarity
 from es_simhash.similarity.measures import check_measure
 from es_simhash.similarity.text_fields import check_field_name, field_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import TypeAlias
 
+    from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.similarity.measures import Measure
 
+Rule = Literal["copy", "contained", "fingerprint", "exact"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+
+
+class _Decision(NamedTuple):
+    """How a rule decides.
+
+    :param uses: the refinements that it uses, besides ``within``.
+    :param confirm: the least similarity of near-duplicates; None if texts do not decide.
+    """
+
+    uses: tuple[str, ...]
+    confirm: float | None = None
+    measure: Measure | None = None
+
+
+_DECISIONS: dict[str, _Decision] = {
+    "copy": _Decision(("max_distance", "confirm", "measure", "numbers_agree"), 0.8, "either"),
+    "contained": _Decision(("confirm", "numbers_agree"), 0.9, "containment"),
+    "fingerprint": _Decision(("max_distance",)),
+    "exact": _Decision(()),
+}
+_REFINEMENTS = _DECISIONS["copy"].uses
+
 DEFAULT_MAX_DISTANCE = 3
-"""Bits, where texts do not confirm."""
+"""Bits, by the rule ``fingerprint``."""
 DIGESTS_ALONE = -1
 """The max_distance at which fingerprints are not compared."""
-EXACT: dict[str, int] = {"fingerprint": 0, "digest": DIGESTS_ALONE}
 WIDEST = Scheme(bits=128).max_distance
-
-MaxDistance: TypeAlias = "int | Literal['fingerprint', 'digest'] | None"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DuplicateRule:
     """The rule by which one document is a duplicate of another.
 
-    >>> rule = DuplicateRule(max_distance=7, confirm=0.8, text_field="body")
-    >>> rule = DuplicateRule(within=timedelta(days=7), time_field="date")
+    Documents with equal normalised texts are exact duplicates by every rule. With ``copy`` and ``contained`` the texts
+    decide which others are near-duplicates; texts of stored documents come from the store.
 
-    :param max_distance: how many bits of two fingerprints may differ: 0 to 7 of 64 bits, 0 to 15 of 128. Exact mode:
-        ``"fingerprint"`` (equal fingerprints), or ``"digest"`` (equal normalised texts). None: 3 bits; with
-        ``confirm`` as many as the Scheme allows.
-    :param confirm: compare the texts too: near-duplicates have a similarity of this or more, above 0, up to 1,
-        such as 0.8. Texts of stored documents come from the store.
-    :param measure: with ``confirm``, the similarity: ``jaccard`` of character shingles; ``containment``, the share of
-        the shorter text's shingles that the longer one has (for copies that were cut, or stand inside other text);
-        ``cosine`` of weighted words; or ``levenshtein`` (for short texts).
-    :param numbers_agree: with ``confirm``: texts with other numbers are no near-duplicates, such as the notices of two
-        days. Full width, Chinese numerals and thousands separators make no difference.
+    >>> DuplicateRule().confirm, DuplicateRule().measure, DuplicateRule(rule="contained").measure
+    (0.8, 'either', 'containment')
+    >>> rule = DuplicateRule(rule="fingerprint", within=timedelta(days=7), time_field="date")
+
+    :param rule: ``copy``, ``contained``, ``fingerprint`` or ``exact``. The other parameters refine it. None stands for
+        the rule's own value.
+    :param max_distance: how many bits of two fingerprints may differ: 0 to 7 of 64 bits, 0 to 15 of 128. For
+        ``fingerprint``, 3 by default. For ``copy``, any by default (in a store without keys, as many as the Scheme
+        allows).
+    :param confirm: the least similarity of the texts, above 0, up to 1. For ``copy`` 0.8 by default, for ``contained``
+        0.9.
+    :param measure: the similarity, for ``copy``: ``either`` (the default), ``jaccard``, ``levenshtein``, ``cosine`` or
+        ``containment`` (:mod:`es_simhash.similarity.measures`).
+    :param numbers_agree: for ``copy`` and ``contained``: the texts have nearly the same numbers
+        (:mod:`es_simhash.similarity.numbers`). It is so by default; with False numbers do not count.
     :param within: only documents whose times differ by at most this can be duplicates, exact duplicates too, such as
         ``timedelta(days=7)``. A document without a time is rejected.
     :param time_field: with ``within``: name of the field with the time of a document: ISO 8601 (without an offset it is
         UTC), or milliseconds since 1970. A dot leads into an object. Elasticsearch must map the field as a date.
     :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
         object.
-    :raises InputError: for a value that is not allowed.
+    :raises InputError: for a value that is not allowed; for a refinement that the rule does not use.
     """
 
-    max_distance: MaxDistance = None
+    rule: Rule = "copy"
+    max_distance: int | None = None
     confirm: float | None = None
-    measure: Measure = "jaccard"
-    numbers_agree: bool = False
+    measure: Measure | None = None
+    numbers_agree: bool | None = None
     within: timedelta | None = None
     time_field: str | None = None
     text_field: str | Sequence[str] = "text"
 
     def __post_init__(self) -> None:
-        exact = isinstance(self.max_distance, str) and self.max_distance in EXACT
-        if self.max_distance is not None and not exact:
+        if self.rule not in RULES:
+            raise InputError(f"the rule is {self.rule!r}: use one of {', '.join(RULES)}")
+        decision = _DECISIONS[self.rule]
+        for name in _REFINEMENTS:
+            if getattr(self, name) not in (None, getattr(decision, name, None)) and name not in decision.uses:
+                others = " or ".join(repr(other) for other in RULES if name in _DECISIONS[other].uses)
+                raise InputError(f"the rule {self.rule!r} does not use {name}: leave it out, or use the rule {others}")
+        if self.max_distance is not None:
             check_max_distance(self.max_distance, WIDEST)
         if self.confirm is not None:
             check_similarity(self.confirm)
             if not self.confirm:
                 raise InputError("confirm is 0, which every text reaches: use a similarity above 0, such as 0.8")
-        check_measure(self.measure)
-        if self.measure != "jaccard" and self.confirm is None:
-            raise InputError(
-                f"measure={self.measure!r} compares texts: set confirm too, such as confirm=0.8 (--confirm)"
-            )
-        if self.numbers_agree and self.confirm is None:
-            raise InputError("numbers_agree compares texts: set confirm too, such as confirm=0.8")
+        if self.measure is not None:
+            check_measure(self.measure)
         _check_window(self.within, self.time_field)
         object.__setattr__(self, "text_field", field_names(self.text_field))
+        if decision.confirm is not None:
+            object.__setattr__(self, "confirm", self.confirm or decision.confirm)
+            object.__setattr__(self, "measure", self.measure or decision.measure)
+            object.__setattr__(self, "numbers_agree", self.numbers_agree is not False)
 
     @property
     def text_fields(self) -> tuple[str, ...]:
@@ -98,12 +138,18 @@ class DuplicateRule:
 
         :raises InputError: if the Scheme's fingerprints are too short for it.
         """
+        if self.rule == "exact":
+            return DIGESTS_ALONE
         if self.max_distance is None:
-            return DEFAULT_MAX_DISTANCE if self.confirm is None else scheme.max_distance
-        if isinstance(self.max_distance, str):
-            return EXACT[self.max_distance]
+            return DEFAULT_MAX_DISTANCE if self.rule == "fingerprint" else scheme.max_distance
         check_max_distance(self.max_distance, scheme.max_distance, scheme.bits)
         return self.max_distance
+
+    def comparison(self, fingerprinter: Fingerprinter) -> Confirm | None:
+        """Return what compares the texts; None if texts do not decide."""
+        if self.confirm is None or self.measure is None:
+            return None
+        return Confirm(self.confirm, self.measure, fingerprinter, bool(self.numbers_agree))
 
 
 def _check_window(within: object, time_field: object) -> None:
@@ -128,24 +174,25 @@ def check_max_distance(max_distance: object, largest: int, bits: int = 128) -> N
     """
     if type(max_distance) is not int or not 0 <= max_distance <= largest:
         raise InputError(
-            f"max_distance is {max_distance!r}: use 0 to {largest} at {bits} bits, or 'fingerprint' or 'digest'"
+            f"max_distance is {max_distance!r}: use 0 to {largest} at {bits} bits; for exact duplicates alone use the "
+            "rule 'exact'"
         )
 
 
 class MatchOptions(TypedDict, total=False):
-    """A DuplicateRule as keywords of a method: a whole ``rule``, or its fields without ``text_field``."""
+    """A DuplicateRule as keywords of a method: a whole one as ``rule``, or its fields without ``text_field``."""
 
-    rule: DuplicateRule | None
-    max_distance: MaxDistance
+    rule: DuplicateRule | Rule | None
+    max_distance: int | None
     confirm: float | None
-    measure: Measure
-    numbers_agree: bool
+    measure: Measure | None
+    numbers_agree: bool | None
     within: timedelta | None
     time_field: str | None
 
 
 class RuleOptions(MatchOptions, total=False):
-    """A DuplicateRule as keywords of a method: a whole ``rule``, or its fields."""
+    """A DuplicateRule as keywords of a method: a whole one as ``rule``, or its fields."""
 
     text_field: str | Sequence[str]
 
@@ -157,14 +204,26 @@ def rule_of(options: RuleOptions | MatchOptions) -> DuplicateRule:
     :raises TypeError: for an unknown keyword.
     """
     known = {field.name for field in fields(DuplicateRule)}
+    if unknown := options.keys() - known:
+        raise TypeError(f"unknown keyword {', '.join(sorted(unknown))}: use {', '.join(sorted(known))}")
     given = {name: value for name, value in options.items() if name != "rule"}
-    if unknown := given.keys() - known:
-        raise TypeError(f"unknown keyword {', '.join(sorted(unknown))}: use rule, {', '.join(sorted(known))}")
     rule = options.get("rule")
-    if rule is None:
-        return DuplicateRule(**given)  # type: ignore[arg-type]
-    if not isinstance(rule, DuplicateRule):
-        raise InputError(f"rule is a {type(rule).__name__}: use a DuplicateRule")
-    if given:
-        raise InputError(f"rule and {', '.join(sorted(given))} are given: put them into the rule")
+    if isinstance(rule, DuplicateRule):
+        if given:
+            raise InputError(f"a DuplicateRule and {', '.join(sorted(given))} are given: put them into the rule")
+        return rule
+    return DuplicateRule(rule="copy" if rule is None else rule, **given)  # type: ignore[arg-type]
+
+
+def rule_without_text(options: RuleOptions | MatchOptions) -> DuplicateRule:
+    """:func:`rule_of` for what has no text, such as a fingerprint: by default the rule is ``fingerprint``.
+
+    :raises InputError: if the rule compares texts.
+    """
+    rule = rule_of({**options, "rule": options.get("rule") or "fingerprint"})
+    if rule.confirm is not None:
+        raise InputError(
+            f"the rule {rule.rule!r} compares texts: give the text in place of its fingerprint, or use the rule "
+            "'fingerprint'"
+        )
     return rule

@@ -1,4 +1,4 @@
-"""What a store decides about two texts where texts confirm: once with keys, and once without.
+"""What texts and keys say about two texts.
 
 The decision is that of ``ingest`` and ``similar`` for a text b that looks for a stored text a. A store also limits how
 many texts it compares with one document. Two texts alone do not show that limit.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from es_simhash.errors import InputError
 from es_simhash.search import minhash
 from es_simhash.search.keys import KeyIndex, key_queries
-from es_simhash.similarity.confirm import Confirm, have_agreeing_numbers
+from es_simhash.similarity.confirm import have_agreeing_numbers
 
 if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
@@ -45,22 +45,19 @@ class SharedKeys:
 
 @dataclass(frozen=True)
 class TextDecision:
-    """What texts and keys say about two texts, a and b, under a rule with ``confirm``.
+    """What texts and keys say about two texts, a and b, under a rule by which texts decide.
 
     :param similarity: by the measure of the rule.
-    :param similarity_with_keys: the similarity in a store with keys: if one of the texts is short, the Levenshtein
-        similarity of their word characters; else the same.
     :param lengths: the number of word characters of a and of b.
     :param only_a: the numbers that a has and b has not, or not as often; sorted.
     :param only_b: the same for b.
     :param numbers_agree: a rule with ``numbers_agree`` accepts these numbers.
     :param keys: one for each kind of keys that b looks for; empty if b has no word character.
-    :param confirmed: in a store without keys the texts confirm.
+    :param confirmed: the texts confirm.
     :param found_by_keys: in a store with keys, a has enough of b's keys, and the texts confirm.
     """
 
     similarity: float
-    similarity_with_keys: float
     lengths: tuple[int, int]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -80,34 +77,33 @@ def decide(a: TextFeatures, b: TextFeatures, rule: DuplicateRule, fingerprinter:
 
     :param a: of a text that is stored.
     :param b: of a text that is looked up, such as a new document.
-    :raises InputError: if the rule has no ``confirm``.
+    :raises InputError: if the rule does not compare texts.
     """
-    if rule.confirm is None:
-        raise InputError("the rule does not compare texts: set confirm, such as confirm=0.8")
-    without_keys = Confirm(0.0, rule.measure, fingerprinter)  # 0: each similarity is returned as it is
-    with_keys = replace(without_keys, short_by_levenshtein=True)
-    similarity, similarity_with_keys = without_keys.similarity(a, b), with_keys.similarity(a, b)
-    agree = have_agreeing_numbers(a, b, rule.measure)
-    accepted = agree or not rule.numbers_agree
-    keys = tuple(_shared_keys(query, a.keys) for query in key_queries(b.keys, rule.confirm))
+    comparison = rule.comparison(fingerprinter)
+    if comparison is None:
+        raise InputError(f"the rule {rule.rule!r} does not compare texts: use 'copy' or 'contained'")
+    similarity = replace(comparison, least=0.0, numbers_agree=False).similarity(a, b)  # it is returned as it is
+    agree = have_agreeing_numbers(a, b, comparison.measure)
+    accepted = agree or not comparison.numbers_agree
+    keys = tuple(_shared_keys(query, a.keys) for query in key_queries(b.keys, comparison.least))
     candidate = any(shared.candidate for shared in keys)
+    confirmed = accepted and similarity >= comparison.least
     return TextDecision(
         similarity=similarity,
-        similarity_with_keys=similarity_with_keys,
         lengths=(len(a.words), len(b.words)),
         only_a=tuple(sorted((a.numbers - b.numbers).elements())),
         only_b=tuple(sorted((b.numbers - a.numbers).elements())),
         numbers_agree=agree,
         keys=keys,
-        confirmed=accepted and similarity >= rule.confirm,
-        found_by_keys=candidate and accepted and similarity_with_keys >= rule.confirm,
+        confirmed=confirmed,
+        found_by_keys=candidate and confirmed,
     )
 
 
 def _shared_keys(query: KeyQuery, stored: TextKeys) -> SharedKeys:
     found, _ = KeyIndex([stored.values], [stored.length], [[query]]).sharing([query])
     return SharedKeys(
-        kind="bands" if query.keys[0].startswith(minhash.KIND) else "q-grams",
+        kind="bands" if minhash.is_band(query.keys[0]) else "q-grams",
         shared=len(set(query.keys).intersection(stored.values)),
         asked=query.minimum,
         keys=len(query.keys),

@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 def rule_json(rule: DuplicateRule) -> dict[str, Any]:
     """Return how texts confirm under a rule, as the fields of a JSON object."""
-    if rule.confirm is None:
-        return {"confirm": None, "similarity": None, "numbers_agree": False}
-    return {"confirm": rule.confirm, "similarity": rule.measure, "numbers_agree": rule.numbers_agree}
+    return {
+        "rule": rule.rule,
+        "confirm": rule.confirm,
+        "similarity": rule.measure,
+        "numbers_agree": rule.numbers_agree,
+    }
 
 
 def decision_json(decision: TextDecision) -> dict[str, Any]:
@@ -24,10 +27,7 @@ def decision_json(decision: TextDecision) -> dict[str, Any]:
 
 def texts_line(decision: TextDecision, rule: DuplicateRule) -> str:
     """Return the similarity of the texts, and the similarity that the rule needs."""
-    line = f"{decision.similarity:.4f} {rule.measure} similarity"
-    if decision.similarity_with_keys != decision.similarity:
-        line += f", with keys {decision.similarity_with_keys:.4f} levenshtein (short text)"
-    return f"{line}; {rule.confirm:g} needed"
+    return f"{decision.similarity:.4f} {rule.measure} similarity; {rule.confirm:g} needed"
 
 
 def numbers_line(decision: TextDecision) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 import corpora
 from es_simhash import Fingerprinter
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
 from es_simhash.search import minhash
 from es_simhash.search.blocks import key_numbers
 from es_simhash.search.keys import SHORT, key_queries, text_keys
@@ -61,7 +61,7 @@ def documents_of(texts):
     long = [text for text in distinct(texts) if len(word_characters(text)) > SHORT]
     made = [(fingerprinter.fingerprint(text).value, text) for text in long]
     made = [(value, text) for value, text in made if value is not None]
-    return np.array([value for value, _ in made], dtype=np.uint64), [minhash.bands(text) for _, text in made]
+    return np.array([value for value, _ in made], dtype=np.uint64), [minhash.bands(compared_characters(text), minhash.LONGER) for _, text in made]
 
 
 def row(name, documents):

@@ -1,4 +1,4 @@
-"""Which kinds of copies does each setting find? A table: one row a kind of copy, one column a setting.
+"""Which kinds of copies does each setting find? A table: one row a kind of copy, one column a rule.
 
     pip install --group bench
     python scripts/study/decisions.py --folder DIR --fetch
@@ -15,7 +15,6 @@ import argparse
 import random
 import re
 import tempfile
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,23 +26,7 @@ SENTENCE = re.compile("[^。！？]+[。！？]?[”’』」）]*")
 BATCH = 50
 
 
-@dataclass(frozen=True)
-class Setting:
-    """How the product is used."""
-
-    keys: bool = False
-    rule: dict = field(default_factory=dict)
-
-
-CONFIRM = {"confirm": 0.8}
-SETTINGS = {
-    "default": Setting(),
-    "k = 3, confirm 0.8": Setting(rule={"max_distance": 3, **CONFIRM}),
-    "keys, confirm 0.8": Setting(keys=True, rule=CONFIRM),
-    "keys, confirm 0.7": Setting(keys=True, rule={"confirm": 0.7}),
-    "keys, containment 0.9": Setting(keys=True, rule={"confirm": 0.9, "measure": "containment"}),
-    "keys, confirm 0.8, numbers agree": Setting(keys=True, rule={**CONFIRM, "numbers_agree": True}),
-}
+SETTINGS = {name: {"rule": name} for name in ("copy", "contained", "fingerprint")}
 
 
 class Copies:
@@ -167,27 +150,25 @@ def main():
             copies = {id: copy for id, copy in copies.items() if copy != texts[int(id)]}
             if not copies:
                 continue
-            cells = [f"{found(stores.open(setting, html), copies, setting.rule):.3f}" for setting in SETTINGS.values()]
+            cells = [f"{found(stores.open(html), copies, rule):.3f}" for rule in SETTINGS.values()]
             print(f"| {name} | {' | '.join(cells)} | {len(copies)} |", flush=True)
         stores.close()
 
 
 class Stores:
-    """SQLite files with all texts, with and without keys, under each Scheme."""
+    """SQLite files with all texts, under each Scheme."""
 
     def __init__(self, folder, texts):
         self._folder, self._texts, self._stores = folder, texts, {}
 
-    def open(self, setting, html):
-        scheme = Scheme(markup="html" if html else "none")
-        name = (setting.keys, scheme.version)
-        if name not in self._stores:
+    def open(self, html):
+        if html not in self._stores:
+            scheme = Scheme(markup="html" if html else "none")
             store = Documents(f"sqlite:///{self._folder}/{len(self._stores)}.db", scheme=scheme)
-            store.setup(keys=["shingles"] if setting.keys else [])
             for _ in store.ingest({"id": number, "text": text} for number, text in enumerate(self._texts)):
                 pass
-            self._stores[name] = store
-        return self._stores[name]
+            self._stores[html] = store
+        return self._stores[html]
 
     def close(self):
         for store in self._stores.values():

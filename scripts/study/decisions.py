@@ -25,7 +25,6 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import chain, repeat
 from pathlib import Path
@@ -44,18 +43,10 @@ HELD_OUT = "newswire, kept aside"
 BATCH = 100
 
 
-@dataclass(frozen=True)
-class Setting:
-    """How the product is used."""
-
-    keys: bool = False
-    rule: dict = field(default_factory=dict)
-
-
 OURS = {
-    "default, k = 3": Setting(),
-    "k = 3, confirm 0.8": Setting(rule={"max_distance": 3, "confirm": THRESHOLD}),
-    "keys, confirm 0.8": Setting(keys=True, rule={"confirm": THRESHOLD}),
+    "fingerprint": {"rule": "fingerprint"},
+    "copy": {"rule": "copy"},
+    "copy, Jaccard alone": {"rule": "copy", "measure": "jaccard", "numbers_agree": False},
 }
 DEFAULT, *_ = OURS
 
@@ -104,13 +95,13 @@ def measured(name, arguments):
     truth = codes(pairs, len(texts))
     found, copies, spent = {}, {}, {}
     for number in range(arguments.rounds):
-        for title, setting in OURS.items():
+        for title, rule in OURS.items():
             print(f"{name}: {title}, round {number + 1}", file=sys.stderr)
             with tempfile.TemporaryDirectory() as folder, Documents(f"sqlite:///{folder}/study.db") as store:
-                outcomes, seconds = ingested(store, texts, setting)
+                outcomes, seconds = ingested(store, texts, rule)
                 spent.setdefault(title, []).append(seconds)
                 if title not in found:
-                    found[title] = codes(similar_pairs(store, texts, setting), len(texts))
+                    found[title] = codes(similar_pairs(store, texts, rule), len(texts))
                     copies[title] = copies_found(outcomes, pairs)
     words = [word_characters(normalise(text)) for text in texts]
     for find in peers():
@@ -134,18 +125,17 @@ def measured(name, arguments):
     return "\n".join(lines), summarised
 
 
-def ingested(store, texts, setting):
+def ingested(store, texts, rule):
     """Return the outcomes, and the seconds of processor time of the ingest."""
-    store.setup(keys=["shingles"] if setting.keys else [])
     started = time.process_time()
-    outcomes = list(store.ingest(({"id": n, "text": text} for n, text in enumerate(texts)), **setting.rule))
+    outcomes = list(store.ingest(({"id": n, "text": text} for n, text in enumerate(texts)), **rule))
     return outcomes, time.process_time() - started
 
 
-def similar_pairs(store, texts, setting):
+def similar_pairs(store, texts, rule):
     """Return every pair of which one finds the other."""
     starts = range(0, len(texts), BATCH)
-    answers = chain.from_iterable(store.similar_many(texts[start : start + BATCH], **setting.rule) for start in starts)
+    answers = chain.from_iterable(store.similar_many(texts[start : start + BATCH], **rule) for start in starts)
     return [
         (min(position, other), max(position, other))
         for position, matches in enumerate(answers)

@@ -137,7 +137,7 @@ def rules(arguments):
         index, ranked = {}, []
         for place, shingles in enumerate(sets):
             scores = {}
-            for key in minhash.keys(shingles):
+            for key in minhash.keys(shingles, minhash.LONGER):
                 documents = index.setdefault(key, [])
                 for other in documents:
                     scores[other] = scores.get(other, 0.0) + np.log(1 + place / len(documents))
@@ -241,10 +241,14 @@ def spent(arguments):
             shingles = shingle_numbers(words)
             distinct = np.unique(shingles)
             steps = [(fingerprint, piece), (normalise, piece), (word_characters, normalised), (shingle_numbers, words)]
-            steps += [(minhash.keys, shingles), (gram_keys, words), (numbers_of, piece), (sorted_distinct, shingles)]
+            steps += [(long_bands, shingles), (gram_keys, words), (numbers_of, piece), (sorted_distinct, shingles)]
             steps += [(containment_of, distinct, distinct)]
             cells = [f"{microseconds(*step):.0f}" for step in steps]
             print(f"| {name} | {size} | " + " | ".join(cells) + " |", flush=True)
+
+
+def long_bands(shingles):
+    return minhash.keys(shingles, minhash.LONGER)
 
 
 def sorted_distinct(numbers):
@@ -286,7 +290,7 @@ def contained(arguments, sample=400):
                 both = len(np.intersect1d(a, b))
                 similar.append(both / (len(a) + len(b) - both))
                 part.append(containment_of(a, b))
-                found += bool(set(minhash.keys(a)) & set(minhash.keys(b)))
+                found += bool(set(minhash.keys(a, minhash.LONGER)) & set(minhash.keys(b, minhash.LONGER)))
             cells = (f"{np.mean(similar):.2f}, {min(similar):.2f}", f"{np.mean(part):.2f}, {min(part):.2f}")
             print(f"| {name} | {kind} | {cells[0]} | {cells[1]} | {found / len(chosen):.3f} |", flush=True)
 
@@ -458,7 +462,7 @@ def boundary(arguments):
                     for at in rng.sample(range(len(text)), kind if kind >= 1 else max(1, int(kind * len(text)))):
                         letters[at] = rng.choice(characters)
                     copy = "".join(letters)
-                found += bool(set(minhash.bands(text)) & set(minhash.bands(copy)))
+                found += bool(set(minhash.bands(text, minhash.LONGER)) & set(minhash.bands(copy, minhash.LONGER)))
             cells.append(f"{found / 500:.3f}")
         index = Inverted(texts, gram_keys)
         near, entries = [], []

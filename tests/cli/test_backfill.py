@@ -30,11 +30,11 @@ def index(elasticsearch_url: str, make_index: Callable[[], str]) -> Iterator[Ind
 
 
 def backfill(index: Index, folder: Path, *arguments: str) -> Any:
-    return es_simhash("backfill", "--store", index.address, TEXT, *arguments, cwd=folder)
+    return es_simhash("backfill", "--rule", "fingerprint", "--store", index.address, TEXT, *arguments, cwd=folder)
 
 
 def started(index: Index, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [*COMMAND, "backfill", "--store", index.address, TEXT, "--json", *arguments]
+    command = [*COMMAND, "backfill", "--rule", "fingerprint", "--store", index.address, TEXT, "--json", *arguments]
     return subprocess.Popen(
         command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -102,7 +102,7 @@ def test_three_processes_and_then_group_give_the_same_groups_as_one_process(
     assert _parts(found) == _parts(wanted)
     assert (
         "\nupdated the group or the original of 0 documents\n"
-        in es_simhash("group", "--store", index.address, cwd=tmp_path).out
+        in es_simhash("group", "--rule", "fingerprint", "--store", index.address, cwd=tmp_path).out
     )
 
 
@@ -119,7 +119,17 @@ def test_each_document_is_a_line_and_the_exit_code_says_whether_some_were_reject
     index: Index, tmp_path: Path
 ) -> None:
     index.fill(corpus(20))
-    done = backfill(index, tmp_path, "--json", "--filter", '{"exists": {"field": "views"}}', "--max-distance", "0")
+    done = backfill(
+        index,
+        tmp_path,
+        "--json",
+        "--filter",
+        '{"exists": {"field": "views"}}',
+        "--rule",
+        "fingerprint",
+        "--max-distance",
+        "0",
+    )
     assert done.code == 3
     *outcomes, counts = done.json
     assert len(outcomes) == 21

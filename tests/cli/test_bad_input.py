@@ -115,7 +115,7 @@ def lines_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ingested(lines_folder: Path) -> Done:
-    return es_simhash("ingest", "lines.jsonl", "--json", cwd=lines_folder)
+    return es_simhash("ingest", "--rule", "fingerprint", "lines.jsonl", "--json", cwd=lines_folder)
 
 
 @pytest.mark.parametrize("kind", BAD_LINES)
@@ -139,7 +139,9 @@ def test_good_lines_between_bad_ones_are_stored(ingested: Done, lines_folder: Pa
 
 
 def test_in_text_mode_each_reason_is_a_line_on_standard_error(ingested: Done, lines_folder: Path) -> None:
-    done = es_simhash("ingest", "lines.jsonl", "--store", "sqlite:///text.db", cwd=lines_folder)
+    done = es_simhash(
+        "ingest", "--rule", "fingerprint", "lines.jsonl", "--store", "sqlite:///text.db", cwd=lines_folder
+    )
     assert done.code == 3
     assert done.err.splitlines() == [
         f"rejected: {outcome['reason']}" for outcome in ingested.json[:-1] if outcome["outcome"] == "rejected"
@@ -159,7 +161,7 @@ def index(elasticsearch_url: str, index_name: str) -> str:
 @pytest.mark.elasticsearch
 def test_a_document_that_the_server_refuses_does_not_stop_the_others(tmp_path: Path, index: str) -> None:
     data = line("n2", HARVEST, n="two") + line("n3", "你好", n=3)
-    done = es_simhash("ingest", "--json", "--store", index, cwd=tmp_path, stdin=data)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--json", "--store", index, cwd=tmp_path, stdin=data)
     assert done.code == 3
     assert [(each["outcome"], each["stored"]) for each in done.json[:-1]] == [("failed", False), ("new", True)]
     assert "failed to parse field [n] of type [long]" in done.json[0]["reason"]
@@ -167,7 +169,9 @@ def test_a_document_that_the_server_refuses_does_not_stop_the_others(tmp_path: P
 
 @pytest.mark.elasticsearch
 def test_a_document_that_the_server_refuses_is_named_in_one_line(tmp_path: Path, index: str) -> None:
-    done = es_simhash("ingest", "--store", index, cwd=tmp_path, stdin=line("n2", HARVEST, n=10**30))
+    done = es_simhash(
+        "ingest", "--rule", "fingerprint", "--store", index, cwd=tmp_path, stdin=line("n2", HARVEST, n=10**30)
+    )
     assert done.err.startswith("failed: stdin:1: the server refused it: ")
     assert done.err.count("\n") == 1
 
@@ -175,7 +179,18 @@ def test_a_document_that_the_server_refuses_is_named_in_one_line(tmp_path: Path,
 @pytest.mark.elasticsearch
 def test_no_document_is_skipped_for_one_that_the_server_refused(tmp_path: Path, index: str) -> None:
     data = line("n2", HARVEST, n="two") + line("n3", HARVEST, n=3)
-    done = es_simhash("ingest", "--json", "--on-duplicate", "skip", "--store", index, cwd=tmp_path, stdin=data)
+    done = es_simhash(
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "--json",
+        "--on-duplicate",
+        "skip",
+        "--store",
+        index,
+        cwd=tmp_path,
+        stdin=data,
+    )
     assert [(each["outcome"], each["stored"]) for each in done.json[:-1]] == [("failed", False), ("new", True)]
 
 
@@ -190,12 +205,14 @@ def test_the_flags_that_an_sqlite_file_cannot_use_are_named(tmp_path: Path) -> N
 
 def test_a_missing_file_is_named_and_nothing_is_done(tmp_path: Path) -> None:
     (tmp_path / "good.jsonl").write_bytes(line("n1"))
-    said = complaint(es_simhash("ingest", "good.jsonl", "none.jsonl", cwd=tmp_path))
+    said = complaint(es_simhash("ingest", "--rule", "fingerprint", "good.jsonl", "none.jsonl", cwd=tmp_path))
     assert said == "es-simhash: cannot read none.jsonl: No such file or directory"
     assert [path.name for path in tmp_path.iterdir()] == ["good.jsonl"]
 
 
-@pytest.mark.parametrize("arguments", [["ingest", "."], ["similar", "--file", "."]], ids=lambda a: a[0])
+@pytest.mark.parametrize(
+    "arguments", [["ingest", "."], ["similar", "--rule", "fingerprint", "--file", "."]], ids=lambda a: a[0]
+)
 def test_a_folder_in_place_of_a_file_is_named(tmp_path: Path, arguments: list[str]) -> None:
     assert complaint(es_simhash(*arguments, cwd=tmp_path)) == "es-simhash: cannot read .: Is a directory"
 
@@ -208,26 +225,26 @@ def test_a_text_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
-    done = es_simhash("ingest", "empty.jsonl", cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "empty.jsonl", cwd=tmp_path)
     assert (done.code, done.err) == (1, "es-simhash: no documents in empty.jsonl: give one JSON object per line\n")
 
 
 def test_a_file_of_rejected_lines_only_exits_with_1(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes((line("n1") + line("n2", HARVEST)).decode().encode("utf-16"))
-    done = es_simhash("ingest", "news.jsonl", cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "news.jsonl", cwd=tmp_path)
     assert done.code == 1
     assert re.match(r"rejected: news.jsonl:1: not UTF-8.*: name the encoding \(--encoding utf-16\)\n", done.err)
 
 
 def test_input_cut_in_the_middle_of_a_line_says_so(tmp_path: Path) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-10])
+    done = es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("n1") + line("n2", HARVEST)[:-10])
     assert done.code == 3
     truncated = r", and the input ends there .*: check if the file is truncated\n$"
     assert re.search(r"^rejected: stdin:2: not .*" + truncated, done.err)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--json", cwd=tmp_path, stdin=b"\xef\xbb\xbf" + line("n1"))
+    done = es_simhash("ingest", "--rule", "fingerprint", "--json", cwd=tmp_path, stdin=b"\xef\xbb\xbf" + line("n1"))
     assert (done.code, done.json[0]["id"], done.json[0]["outcome"]) == (0, "n1", "new")
 
 
@@ -238,15 +255,18 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
     ("arguments", "fix"),
     [
         (
-            ["similar", STORM, "--filter", "lang:zh"],
+            ["similar", "--rule", "fingerprint", STORM, "--filter", "lang:zh"],
             """not JSON (Expecting value: line 1 column 1 (char 0)): use a JSON object, such as""",
         ),
         (
-            ["similar", STORM, "--filter", '["zh"]'],
+            ["similar", "--rule", "fingerprint", STORM, "--filter", '["zh"]'],
             """not a JSON object: use a JSON object, such as '{"term": {"lang": "zh"}}'""",
         ),
-        (["similar", STORM, "--filter", '{"bool":{"must":' * 30_000], "nested too deeply: use a JSON object"),
-        (["ingest", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
+        (
+            ["similar", "--rule", "fingerprint", STORM, "--filter", '{"bool":{"must":' * 30_000],
+            "nested too deeply: use a JSON object",
+        ),
+        (["ingest", "--rule", "fingerprint", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
         (["init", "--timeout", "nan"], "use a number of seconds above 0"),
     ],
     ids=["filter not JSON", "filter no object", "filter too deep", "distance", "timeout"],
@@ -262,7 +282,9 @@ def test_a_wrong_option_is_a_usage_error_with_the_fix(tmp_path: Path, arguments:
 def test_a_filter_that_sqlite_cannot_use_is_an_error_that_lists_the_usable_types(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
         documents.setup()
-    said = complaint(es_simhash("similar", STORM, "--filter", '{"fuzzy": {"lang": "zh"}}', cwd=tmp_path))
+    said = complaint(
+        es_simhash("similar", "--rule", "fingerprint", STORM, "--filter", '{"fuzzy": {"lang": "zh"}}', cwd=tmp_path)
+    )
     assert "filter type 'fuzzy' needs Elasticsearch" in said
     assert "use bool, exists, ids, match_all, range, term, terms" in said
 
@@ -312,7 +334,11 @@ def test_a_filter_that_is_too_much_for_elasticsearch_is_one_clear_line(
 def test_a_filter_that_elasticsearch_cannot_use_is_an_error_with_the_server_s_reason(
     tmp_path: Path, index: str
 ) -> None:
-    said = complaint(es_simhash("similar", STORM, "--filter", '{"nope": {}}', "--store", index, cwd=tmp_path))
+    said = complaint(
+        es_simhash(
+            "similar", "--rule", "fingerprint", STORM, "--filter", '{"nope": {}}', "--store", index, cwd=tmp_path
+        )
+    )
     assert f"{index} does not understand the query: " in said
     assert "unknown query [nope]" in said
     assert said.endswith(": check the filter")
@@ -484,7 +510,9 @@ def refused(servers: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
     def ingest(kind: str) -> Done:
         address = BAD_ADDRESSES[kind][0].format(**servers)
-        return es_simhash("ingest", "lines.jsonl", "--store", address, "--deadline", "0", cwd=folder)
+        return es_simhash(
+            "ingest", "--rule", "fingerprint", "lines.jsonl", "--store", address, "--deadline", "0", cwd=folder
+        )
 
     with ThreadPoolExecutor(4) as pool:
         return dict(zip(BAD_ADDRESSES, pool.map(ingest, BAD_ADDRESSES), strict=True))
@@ -533,14 +561,14 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
 def test_an_ingest_that_cannot_start_creates_no_file(tmp_path: Path, wrong: list[str]) -> None:
     (tmp_path / "bad.txt").write_text("not an IDF table")
     files = ["--resume", "x.checkpoint", "--dead-letter", "x.dead"]
-    complaint(es_simhash("ingest", *wrong, *files, cwd=tmp_path, stdin=line("n1")))
+    complaint(es_simhash("ingest", "--rule", "fingerprint", *wrong, *files, cwd=tmp_path, stdin=line("n1")))
     assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
 
 
 @pytest.mark.parametrize("wrong", [[], ["--idf", "bad.txt"]], ids=["file", "IDF table"])
 def test_a_backfill_of_a_missing_file_creates_no_file(tmp_path: Path, wrong: list[str]) -> None:
     (tmp_path / "bad.txt").write_text("not an IDF table")
-    said = complaint(es_simhash("backfill", "--text-field", "text", *wrong, cwd=tmp_path))
+    said = complaint(es_simhash("backfill", "--rule", "fingerprint", "--text-field", "text", *wrong, cwd=tmp_path))
     assert (
         "bad.txt:1: " if wrong else "es-simhash.db does not exist: correct the name, or run `es-simhash init "
     ) in said
@@ -563,10 +591,17 @@ def test_the_default_of_each_scheme_option_is_the_store_s_choice(tmp_path: Path)
     scheme = Scheme(weights="tf", bits=128, hash="jenkins")
     choices = ("--weights", "tf", "--bits", "128", "--hash", "jenkins")
     assert es_simhash("init", *choices, cwd=tmp_path).code == 0
-    for arguments in (["ingest", "--json"], ["ingest", "--json", "--weights", "tf"], ["group"], ["init"]):
+    for arguments in (
+        ["ingest", "--rule", "fingerprint", "--json"],
+        ["ingest", "--rule", "fingerprint", "--json", "--weights", "tf"],
+        ["group"],
+        ["init"],
+    ):
         done = es_simhash(*arguments, cwd=tmp_path, stdin=line("n1"))
         assert done.code == 0, done.err
-    (found,) = es_simhash("similar", STORM, "--json", "--max-distance", "15", cwd=tmp_path).json
+    (found,) = es_simhash(
+        "similar", STORM, "--json", "--rule", "fingerprint", "--max-distance", "15", cwd=tmp_path
+    ).json
     assert (found["id"], found["distance"]) == ("n1", 0)
     (row,) = es_simhash("export", cwd=tmp_path).json
     assert row["fingerprint"] == fingerprint(STORM, scheme).hex
@@ -576,14 +611,21 @@ def test_the_user_s_own_table_must_be_given_to_each_command(tmp_path: Path) -> N
     (tmp_path / "stop.txt").write_text("预警\n", encoding="utf-8")
     assert es_simhash("init", "--stop-words", "stop.txt", cwd=tmp_path).code == 0
     assert "Scheme.stop_words names the custom list of stop words" in complaint(
-        es_simhash("ingest", cwd=tmp_path, stdin=line("n1"))
+        es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("n1"))
     )
-    assert es_simhash("ingest", "--stop-words", "stop.txt", cwd=tmp_path, stdin=line("n1")).code == 0
+    assert (
+        es_simhash("ingest", "--rule", "fingerprint", "--stop-words", "stop.txt", cwd=tmp_path, stdin=line("n1")).code
+        == 0
+    )
 
 
 @pytest.mark.elasticsearch
 def test_another_scheme_of_an_index_is_refused_with_both_versions(tmp_path: Path, index: str) -> None:
-    said = complaint(es_simhash("ingest", "--weights", "tf", "--store", index, cwd=tmp_path, stdin=line("n1")))
+    said = complaint(
+        es_simhash(
+            "ingest", "--rule", "fingerprint", "--weights", "tf", "--store", index, cwd=tmp_path, stdin=line("n1")
+        )
+    )
     assert said.startswith(f"es-simhash: {index} holds fingerprints of Scheme {Scheme().version}, ")
     assert f"this program makes fingerprints of {Scheme(weights='tf').version}: " in said
 

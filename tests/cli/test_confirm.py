@@ -55,7 +55,7 @@ def test_ingest_similar_group_and_remove_with_confirm(folder: Path) -> None:
     )
     assert (
         "updated the group or the original of 1 document\n"
-        in es_simhash("group", "--max-distance", "7", cwd=folder).out
+        in es_simhash("group", "--rule", "fingerprint", "--max-distance", "7", cwd=folder).out
     )
     assert (
         "updated the group or the original of 1 document\n" in es_simhash("group", "--confirm", "0.9", cwd=folder).out
@@ -68,18 +68,20 @@ def test_ingest_similar_group_and_remove_with_confirm(folder: Path) -> None:
 def test_the_exact_modes_are_chosen_by_name(tmp_path: Path) -> None:
     texts = {"storm": STORM, "copy": STORM + " ", "same bits": STORM.replace("，", "；"), "near": STORM_NEAR}
     lines = "\n".join(json.dumps({"id": id, "text": text}) for id, text in texts.items()).encode()
-    done = es_simhash("ingest", "-", "--max-distance", "digest", "--json", cwd=tmp_path, stdin=lines)
+    done = es_simhash("ingest", "-", "--rule", "exact", "--json", cwd=tmp_path, stdin=lines)
     assert [line["outcome"] for line in done.json if "id" in line] == ["new", "exact_duplicate", "new", "new"]
-    done = es_simhash("similar", STORM, "--max-distance", "fingerprint", "--json", cwd=tmp_path)
+    done = es_simhash("similar", STORM, "--rule", "fingerprint", "--max-distance", "0", "--json", cwd=tmp_path)
     assert {line["id"] for line in done.json} == {"storm", "copy", "same bits"}
-    done = es_simhash("similar", STORM, "--max-distance", "digest", "--json", cwd=tmp_path)
+    done = es_simhash("similar", STORM, "--rule", "exact", "--json", cwd=tmp_path)
     assert {line["id"] for line in done.json} == {"storm", "copy"}
 
 
 def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
     stored = json.dumps({"id": "a", "body": STORM}).encode()
-    assert es_simhash("ingest", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
-    reason = "cannot confirm against stored document 'a': no text in field 'text'"
+    assert (
+        es_simhash("ingest", "--rule", "fingerprint", "-", "--text-field", "body", cwd=tmp_path, stdin=stored).code == 0
+    )
+    reason = "cannot compare with stored document 'a': no text in field 'text'"
     done = es_simhash("similar", STORM_NEAR, "--confirm", "0.8", cwd=tmp_path)
     assert done.code == 1
     assert reason in complaint(done)
@@ -100,8 +102,8 @@ def test_a_near_document_without_a_text_is_named(tmp_path: Path) -> None:
         (["similar", "…", "--confirm", "1.5"], "1.5 is not in the range"),
         (["group", "--confirm", "alike"], "not a valid float"),
         (["similar", "…", "--confirm", "0.8", "--similarity", "dice"], "'dice' is not one of"),
-        (["similar", "…", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
-        (["ingest", "-", "--max-distance", "exact"], "'exact' is not a valid integer"),
+        (["similar", "…", "--rule", "fingerprint", "--max-distance", "16"], "16 is not in the range 0<=x<=15"),
+        (["ingest", "--rule", "fingerprint", "-", "--max-distance", "exact"], "'exact' is not a valid integer"),
     ],
 )
 def test_a_wrong_option_is_a_usage_error(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -51,13 +51,13 @@ def stored(tmp_path: Path) -> Path:
     "arguments",
     [
         ["ingest"],
-        ["ingest", "--json"],
+        ["ingest", "--rule", "fingerprint", "--json"],
         ["similar", STORM],
-        ["similar", STORM, "--json"],
+        ["similar", "--rule", "fingerprint", STORM, "--json"],
         ["export"],
         ["group"],
-        ["group", "--json"],
-        ["ingest", "--on-duplicate", "fail"],
+        ["group", "--rule", "fingerprint", "--json"],
+        ["ingest", "--rule", "fingerprint", "--on-duplicate", "fail"],
     ],
     ids=" ".join,
 )
@@ -75,7 +75,10 @@ def test_json_output_keeps_every_character_of_an_id(stored: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["similar", "--id", ATTACK + "3"], ["remove", "--matching", json.dumps({ATTACK: {}})]],
+    [
+        ["similar", "--rule", "fingerprint", "--id", ATTACK + "3"],
+        ["remove", "--rule", "fingerprint", "--matching", json.dumps({ATTACK: {}})],
+    ],
     ids=lambda each: each[0],
 )
 def test_an_error_shows_control_characters_escaped(stored: Path, arguments: list[str]) -> None:
@@ -84,14 +87,14 @@ def test_an_error_shows_control_characters_escaped(stored: Path, arguments: list
 
 
 def test_a_usage_error_shows_control_characters_escaped(tmp_path: Path) -> None:
-    done = es_simhash("similar", "a", ATTACK, cwd=tmp_path)
+    done = es_simhash("similar", "--rule", "fingerprint", "a", ATTACK, cwd=tmp_path)
     assert done.code == 2
     assert SHOWN in done.err
     assert RAW.search(done.err) is None
 
 
 def test_a_rejected_line_shows_control_characters_escaped(tmp_path: Path) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=line("a", 5) + line(ATTACK) + line(ATTACK))
+    done = es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("a", 5) + line(ATTACK) + line(ATTACK))
     assert done.code == 3
     assert RAW.search(done.err) is None
 

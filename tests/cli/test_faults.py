@@ -41,7 +41,7 @@ def test_a_dead_letter_file_that_cannot_be_written_is_an_error_before_anything_i
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "news.jsonl").write_bytes(line("a"))
-    done = es_simhash("ingest", "news.jsonl", "--dead-letter", path, cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "news.jsonl", "--dead-letter", path, cwd=tmp_path)
     assert complaint(done).startswith(f"es-simhash: cannot write dead letters to {path}: ")
     assert not (tmp_path / "es-simhash.db").exists()
 
@@ -50,7 +50,7 @@ def test_a_dead_letter_file_that_cannot_be_written_is_an_error_before_anything_i
 @pytest.mark.parametrize("checkpoint", [[], ["--resume", "x.checkpoint"]])
 def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path, checkpoint: Sequence[str]) -> None:
     data = line("a") + b"5\n" + line("b")
-    command = ["ingest", "--json", "--batch-size", "1", "--workers", "0", *checkpoint]
+    command = ["ingest", "--rule", "fingerprint", "--json", "--batch-size", "1", "--workers", "0", *checkpoint]
     done = es_simhash(*command, "--dead-letter", "/dev/full", cwd=tmp_path, stdin=data)
     assert (done.code, len(done.json)) == (1, 2)
     assert done.err == "es-simhash: cannot write dead letters to /dev/full: No space left on device\n"
@@ -64,8 +64,8 @@ def test_a_disk_without_room_for_dead_letters_ends_the_run(tmp_path: Path, check
 
 def test_dead_letters_are_appended_and_can_be_ingested(tmp_path: Path) -> None:
     for data in (b"5\n" + line("a"), b'{"id": 1\n'):
-        es_simhash("ingest", "--dead-letter", "x.dead", cwd=tmp_path, stdin=data)
-    done = es_simhash("ingest", "--json", "x.dead", "--dead-letter", "y.dead", cwd=tmp_path)
+        es_simhash("ingest", "--rule", "fingerprint", "--dead-letter", "x.dead", cwd=tmp_path, stdin=data)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--json", "x.dead", "--dead-letter", "y.dead", cwd=tmp_path)
     assert [each["reason"].partition(": ")[0] for each in done.json[:-1]] == ["x.dead:1", "x.dead:2"]
     carried = [
         [{**json.loads(each), "reason": "", "place": ""} for each in (tmp_path / name).read_bytes().splitlines()]
@@ -79,7 +79,7 @@ def test_a_dead_letter_without_room_on_the_disk_is_not_written_in_part(tmp_path:
     limit, before = 1_000_000, b"5\n" * 500_000
     (tmp_path / "x.dead").write_bytes(before[room:])
     done = subprocess.run(
-        [*COMMAND, "ingest", "--dead-letter", "x.dead", "--workers", "0"],
+        [*COMMAND, "ingest", "--rule", "fingerprint", "--dead-letter", "x.dead", "--workers", "0"],
         cwd=tmp_path,
         env=environment(),
         input=b"6\n",
@@ -94,7 +94,7 @@ def test_a_dead_letter_without_room_on_the_disk_is_not_written_in_part(tmp_path:
 def test_a_dead_letter_after_a_cut_one_starts_on_its_own_line(tmp_path: Path) -> None:
     cut = b'{"dead_letter": 1, "outcome": "reje'
     (tmp_path / "x.dead").write_bytes(cut)
-    es_simhash("ingest", "--dead-letter", "x.dead", cwd=tmp_path, stdin=b"6\n7\n")
+    es_simhash("ingest", "--rule", "fingerprint", "--dead-letter", "x.dead", cwd=tmp_path, stdin=b"6\n7\n")
     first, *rest = (tmp_path / "x.dead").read_bytes().splitlines()
     assert first == cut
     assert [json.loads(each)["document"] for each in rest] == [6, 7]
@@ -106,7 +106,19 @@ def test_an_input_file_cannot_be_the_dead_letter_file(tmp_path: Path, files: lis
     dead.write_bytes(b"5\n5\n5")
     (tmp_path / "link").symlink_to(dead)
     (tmp_path / "a.jsonl").write_bytes(line("a"))
-    command = [*COMMAND, "ingest", *files, "--dead-letter", "x.dead", "--batch-size", "1", "--workers", "0"]
+    command = [
+        *COMMAND,
+        "ingest",
+        "--rule",
+        "fingerprint",
+        *files,
+        "--dead-letter",
+        "x.dead",
+        "--batch-size",
+        "1",
+        "--workers",
+        "0",
+    ]
     with dead.open("rb") as stdin:
         done = subprocess.run(
             command, cwd=tmp_path, env=environment(), stdin=stdin, capture_output=True, text=True, timeout=20
@@ -120,7 +132,7 @@ def test_an_input_file_cannot_be_the_dead_letter_file(tmp_path: Path, files: lis
 
 
 def test_dev_null_can_be_input_and_dead_letter_file(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "/dev/null", "--dead-letter", "/dev/null", cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "/dev/null", "--dead-letter", "/dev/null", cwd=tmp_path)
     assert done.err == "es-simhash: no documents in /dev/null: give one JSON object per line\n"
 
 
@@ -131,7 +143,18 @@ def test_a_full_disk_is_a_clear_error_and_every_line_that_was_read_has_an_outcom
     data = news("a", 1_000)
     (tmp_path / "news.jsonl").write_bytes(data)
     done = subprocess.run(
-        [*COMMAND, "ingest", "news.jsonl", "--json", "--batch-size", "100", "--dead-letter", "/dev/null"],
+        [
+            *COMMAND,
+            "ingest",
+            "--rule",
+            "fingerprint",
+            "news.jsonl",
+            "--json",
+            "--batch-size",
+            "100",
+            "--dead-letter",
+            "/dev/null",
+        ],
         cwd=tmp_path,
         env=environment(),
         capture_output=True,
@@ -172,7 +195,7 @@ def test_several_ingests_into_one_new_file_lose_nothing_and_group_merges_their_d
     names = "abcd"[:count]
     for name in names:
         (tmp_path / f"{name}.jsonl").write_bytes(news(name, 150) + b"5\n")
-    command = [*COMMAND, "ingest", "--json", "--batch-size", "20", "--workers", "0"]
+    command = [*COMMAND, "ingest", "--rule", "fingerprint", "--json", "--batch-size", "20", "--workers", "0"]
     running = [
         subprocess.Popen([*command, f"{name}.jsonl"], cwd=tmp_path, env=environment(), stdout=-1, stderr=-1)
         for name in names
@@ -184,7 +207,7 @@ def test_several_ingests_into_one_new_file_lose_nothing_and_group_merges_their_d
         assert counts["total"] == 151 == sum(counts[outcome] for outcome in OUTCOMES)
         assert counts["rejected"] == 1
     assert stored(tmp_path).keys() == {f"{name}{number}" for name in names for number in range(150)}
-    es_simhash("group", cwd=tmp_path)
+    es_simhash("group", "--rule", "fingerprint", cwd=tmp_path)
     groups = stored(tmp_path)
     assert all(len({groups[f"{name}{number}"] for name in names}) == 1 for number in range(150))
 
@@ -195,7 +218,18 @@ def test_several_ingests_into_one_new_file_lose_nothing_and_group_merges_their_d
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_a_line_that_is_cut_is_rejected_with_its_place_and_the_rest_is_stored(tmp_path: Path, workers: str) -> None:
     (tmp_path / "news.jsonl").write_bytes((line("a") + line("b") + line("c"))[:-20])
-    done = es_simhash("ingest", "--json", "--workers", workers, "--batch-size", "1", "news.jsonl", cwd=tmp_path)
+    done = es_simhash(
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "--json",
+        "--workers",
+        workers,
+        "--batch-size",
+        "1",
+        "news.jsonl",
+        cwd=tmp_path,
+    )
     assert done.code == 3
     assert done.json[2]["outcome"] == "rejected"
     assert done.json[2]["reason"].startswith("news.jsonl:3: not ")
@@ -207,7 +241,18 @@ def test_a_line_that_is_cut_is_rejected_with_its_place_and_the_rest_is_stored(tm
 
 def test_a_reader_that_goes_away_leaves_no_worker(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(news("a", 2_000))
-    command = [*COMMAND, "ingest", "--json", "--workers", "1", "--batch-size", "20", "news.jsonl"]
+    command = [
+        *COMMAND,
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "--json",
+        "--workers",
+        "1",
+        "--batch-size",
+        "20",
+        "news.jsonl",
+    ]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=-1, stderr=-1) as process:
         assert process.stdout is not None
         assert process.stderr is not None

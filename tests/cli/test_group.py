@@ -62,12 +62,12 @@ def test_an_export_with_fields_is_written_back_by_group_from(tmp_path: Path) -> 
         heads = {"group": "d0", "group_digest": digest, "original_digest": digest, "order": "written"}
         link = each | heads | {"duplicate_of": "d0" if each["id"] == "d1" else None}
         (links / f"part-{n}.json").write_text(json.dumps(link, ensure_ascii=False), encoding="utf-8")
-    written = run("group", "--from", str(links), "--store", store)
+    written = run("group", "--rule", "fingerprint", "--from", str(links), "--store", store)
     assert (written.exit_code, written.stdout) == (0, "2 documents, updated the group or the original of 1\n")
     assert [each["group"] for each in lines(run("export", "--store", store))] == ["d0", "d0"]
     with Documents(store) as documents:
         documents.add({"id": "d1", "body": texts[1] + "，日均客流五十万人次"}, text_field="body")
-    skipped = run("group", "--from", str(links), "--store", store).stdout
+    skipped = run("group", "--rule", "fingerprint", "--from", str(links), "--store", store).stdout
     assert skipped.endswith("skipped 1 document that another program changed since: group them again\n")
 
 
@@ -78,7 +78,7 @@ def test_a_file_or_a_field_that_does_not_exist_is_named(tmp_path: Path) -> None:
         in run("export", "--fields", "body", *store).stderr
     )
     for path, message in {"missing": "No such file or directory", ".": "has no files"}.items():
-        assert message in str(run("group", "--from", str(tmp_path / path), *store).exception)
+        assert message in str(run("group", "--rule", "fingerprint", "--from", str(tmp_path / path), *store).exception)
 
 
 def test_an_export_says_how_many_documents_have_no_text(tmp_path: Path) -> None:
@@ -110,6 +110,6 @@ def test_group_says_how_many_pairs_were_not_compared(tmp_path: Path) -> None:
 
 
 def test_a_file_of_groups_has_its_heads() -> None:
-    refused = run("group", "--from", "links.parquet", "--head", "latest")
+    refused = run("group", "--rule", "fingerprint", "--from", "links.parquet", "--head", "latest")
     assert refused.exit_code == 2
     assert "use --from without --head" in refused.stderr

@@ -69,7 +69,7 @@ def after(first: tuple[Path, Done], tmp_path: Path) -> Path:
 
 
 def ingest(folder: Path, data: bytes, *arguments: str) -> Done:
-    return es_simhash("ingest", "--json", *arguments, cwd=folder, stdin=data)
+    return es_simhash("ingest", "--rule", "fingerprint", "--json", *arguments, cwd=folder, stdin=data)
 
 
 def what(done: Done) -> list[tuple[Any, ...]]:
@@ -80,7 +80,7 @@ def what(done: Done) -> list[tuple[Any, ...]]:
 def stored(folder: Path, text: str = STORM) -> set[str]:
     """The ids of everything in the store that is near a text."""
     with Documents(f"sqlite:///{folder / 'es-simhash.db'}") as documents:
-        return {match.id for match in documents.similar(text, max_distance=7)}
+        return {match.id for match in documents.similar(text, rule="fingerprint", max_distance=7)}
 
 
 # --- output ------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_the_counts_are_the_last_line(first: tuple[Path, Done]) -> None:
 def test_the_counts_add_up_to_the_lines_that_are_not_empty(tmp_path: Path) -> None:
     data = NEWS + b"\n  \n\t\r\n" + b"{bad\n" + line("n1") + b"\n" + line("n9", 9) + b"null"
     (tmp_path / "more.jsonl").write_bytes(data)
-    done = es_simhash("ingest", "--json", "-", "more.jsonl", cwd=tmp_path, stdin=data)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--json", "-", "more.jsonl", cwd=tmp_path, stdin=data)
     counts = done.json[-1]
     lines = 2 * sum(bool(each.strip()) for each in data.splitlines())
     assert lines == 20
@@ -122,7 +122,7 @@ def test_the_counts_add_up_to_the_lines_that_are_not_empty(tmp_path: Path) -> No
 
 
 def test_the_text_form_names_the_duplicates_and_prints_the_counts(tmp_path: Path) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=NEWS)
+    done = es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=NEWS)
     assert (done.code, done.err) == (0, "")
     assert re.sub(r"in \d+\.\d s.*", "in … s", done.out).splitlines() == [
         "n3  near-duplicate of n1, 1 bit",
@@ -230,7 +230,9 @@ def test_only_fail_names_the_document_that_stopped_it_and_its_original(by_policy
 
 
 def test_skip_says_that_a_duplicate_was_not_stored(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--on-duplicate", "skip", cwd=tmp_path, stdin=line("n1") + line("n2"))
+    done = es_simhash(
+        "ingest", "--rule", "fingerprint", "--on-duplicate", "skip", cwd=tmp_path, stdin=line("n1") + line("n2")
+    )
     assert done.out.startswith("n2  exact duplicate of n1  (not stored)\n")
 
 
@@ -261,7 +263,9 @@ def test_max_text_is_inclusive(tmp_path: Path) -> None:
 def test_files_and_standard_input_are_read_in_their_order(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_bytes(line("b1") + line("b2", HARVEST))
     (tmp_path / "a.jsonl").write_bytes(line("a1") + b"{\n")
-    done = es_simhash("ingest", "--json", "b.jsonl", "-", "a.jsonl", cwd=tmp_path, stdin=line("s1"))
+    done = es_simhash(
+        "ingest", "--rule", "fingerprint", "--json", "b.jsonl", "-", "a.jsonl", cwd=tmp_path, stdin=line("s1")
+    )
     places = ["b.jsonl:1", "b.jsonl:2", "stdin:1", "a.jsonl:1", "a.jsonl:2"]
     assert [each["place"] for each in done.json[:-1]] == places
     assert [each["duplicate_of"] for each in done.json[:-1]] == [None, None, "b1", "b1", None]
@@ -285,7 +289,7 @@ def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[line("n1")], daemon=True)
     writer.start()
-    done = es_simhash("ingest", "--json", "pipe", cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--json", "pipe", cwd=tmp_path)
     writer.join()
     assert what(done) == [("n1", "new", None, None)]
 
@@ -293,7 +297,7 @@ def test_a_named_pipe_is_read(tmp_path: Path) -> None:
 def test_a_file_name_that_is_not_utf8_is_read(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.jsonl")
     (tmp_path / name).write_bytes(line("n1") + b"{\n")
-    done = es_simhash("ingest", "--json", name, cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--json", name, cwd=tmp_path)
     assert [each["place"] for each in done.json[:-1]] == ["caf\ufffd.jsonl:1", "caf\ufffd.jsonl:2"]
 
 
@@ -336,7 +340,7 @@ def test_progress_is_shown_on_a_terminal_and_wiped_off_at_the_end(tmp_path: Path
 
 
 def test_without_a_terminal_only_reasons_go_to_standard_error(tmp_path: Path) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=NEWS + b"{}\n" + line("n7", HARVEST))
+    done = es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=NEWS + b"{}\n" + line("n7", HARVEST))
     assert done.err == "rejected: stdin:7: no field 'id': name the field that holds the id (--id-field)\n"
     assert "\r" not in done.out
 
@@ -348,20 +352,24 @@ def test_a_terminal_without_files_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_ids_that_the_terminal_cannot_show_are_escaped(tmp_path: Path) -> None:
-    done = es_simhash("ingest", cwd=tmp_path, stdin=line("n1") + line("😀"), env={"PYTHONIOENCODING": "gbk"})
+    done = es_simhash(
+        "ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("n1") + line("😀"), env={"PYTHONIOENCODING": "gbk"}
+    )
     assert done.code == 0
     assert done.out.startswith("\\U0001f600  exact duplicate of n1\n")
 
 
 def test_json_is_utf8_whatever_the_terminal_has(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--json", cwd=tmp_path, stdin=line("😀"), env={"PYTHONIOENCODING": "gbk"})
+    done = es_simhash(
+        "ingest", "--rule", "fingerprint", "--json", cwd=tmp_path, stdin=line("😀"), env={"PYTHONIOENCODING": "gbk"}
+    )
     assert done.json[0]["id"] == "😀"
 
 
 def halfway(folder: Path) -> subprocess.Popen[bytes]:
     """An ingest that has printed its first outcome and waits for more input."""
     process = subprocess.Popen(
-        [*COMMAND, "ingest", "--json", "--batch-size", "1", "--workers", "0"],
+        [*COMMAND, "ingest", "--rule", "fingerprint", "--json", "--batch-size", "1", "--workers", "0"],
         cwd=folder,
         env=environment(),
         stdin=subprocess.PIPE,

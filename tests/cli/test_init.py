@@ -147,7 +147,7 @@ def test_help_lists_commands_in_the_order_in_which_they_are_added_with_whole_sen
 
 
 def test_the_real_command_prints_the_same_help(tmp_path: Path, helps: dict[str, str]) -> None:
-    done = es_simhash("ingest", "--help-all", cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--help-all", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert done.out.partition("\n")[2] == helps["ingest"].partition("\n")[2]
 
@@ -173,14 +173,14 @@ def test_init_creates_a_file_in_the_working_directory_by_default_and_can_be_repe
 
 def test_init_names_the_backfill_until_documents_have_their_keys(tmp_path: Path) -> None:
     store = "sqlite:///es-simhash.db"
-    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=line("n1")).code == 0
+    assert es_simhash("ingest", "--rule", "fingerprint", "-", cwd=tmp_path, stdin=line("n1")).code == 0
     backfill = f"next run `es-simhash backfill --again --text-field FIELD --store {store}`"
     for says in (
         f"added the keys; if it has documents, {backfill}",
         f"already set up, but documents lack their keys; {backfill}",
     ):
         assert es_simhash("init", "--keys", "shingles", cwd=tmp_path).out == f"{store}: {says}\n"
-    assert es_simhash("backfill", "--again", "--text-field", "text", cwd=tmp_path).code == 0
+    assert es_simhash("backfill", "--rule", "fingerprint", "--again", "--text-field", "text", cwd=tmp_path).code == 0
     assert es_simhash("init", cwd=tmp_path).out == f"{store}: already set up; nothing to do\n"
 
 
@@ -207,7 +207,7 @@ def test_init_adds_the_fields_to_an_index_that_exists(tmp_path: Path, elasticsea
     )
     assert mapping["properties"]["title"] == {"type": "keyword"}
     assert mapping["_meta"]["owner"] == "desk"
-    assert es_simhash("ingest", "--store", address, cwd=tmp_path, stdin=line("n1")).code == 0
+    assert es_simhash("ingest", "--rule", "fingerprint", "--store", address, cwd=tmp_path, stdin=line("n1")).code == 0
 
 
 # --- what the environment names ----------------------------------------------------------------------------
@@ -269,6 +269,8 @@ def test_the_environment_names_the_store_and_the_credentials_and_options_overrid
         named = {"ELASTICSEARCH_URL": "http://{host}/news", **in_environment}
         done = es_simhash(
             "similar",
+            "--rule",
+            "fingerprint",
             STORM,
             *(argument.format(host=host) for argument in arguments),
             cwd=tmp_path,

@@ -20,38 +20,45 @@ def tenant(name: str) -> str:
 def test_only_documents_that_match_the_filter_become_the_new_original(tmp_path: Path) -> None:
     for id, text in (("b1", STORM), ("a1", STORM), ("a2", STORM_NEAR), ("a3", STORM)):
         stdin = line(id, text, tenant=id[0])
-        assert es_simhash("ingest", "-", "--filter", tenant(id[0]), cwd=tmp_path, stdin=stdin).code == 0
-    done = es_simhash("remove", "a1", "--filter", tenant("a"), "--json", cwd=tmp_path)
+        assert (
+            es_simhash(
+                "ingest", "--rule", "fingerprint", "-", "--filter", tenant(id[0]), cwd=tmp_path, stdin=stdin
+            ).code
+            == 0
+        )
+    done = es_simhash("remove", "--rule", "fingerprint", "a1", "--filter", tenant("a"), "--json", cwd=tmp_path)
     assert (done.code, done.json) == (0, [{"removed": 1}])
     links = {each["id"]: (each["group"], each["duplicate_of"]) for each in es_simhash("export", cwd=tmp_path).json}
     assert links == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
-    done = es_simhash("remove", "--matching", tenant("a"), "--filter", tenant("a"), cwd=tmp_path)
+    done = es_simhash(
+        "remove", "--rule", "fingerprint", "--matching", tenant("a"), "--filter", tenant("a"), cwd=tmp_path
+    )
     assert (done.code, done.out) == (0, "removed 2 documents\n")
 
 
 def test_a_filter_that_is_not_json_is_a_usage_error(tmp_path: Path) -> None:
-    done = es_simhash("remove", "a1", "--filter", "tenant", cwd=tmp_path)
+    done = es_simhash("remove", "--rule", "fingerprint", "a1", "--filter", "tenant", cwd=tmp_path)
     assert done.code == 2
     assert "'--filter'" in done.err
 
 
 @pytest.mark.parametrize("arguments", [[], ["a1", "--matching", tenant("a")], ["--filter", tenant("a")]])
 def test_ids_or_matching_must_be_given_and_not_both(tmp_path: Path, arguments: list[str]) -> None:
-    done = es_simhash("remove", *arguments, cwd=tmp_path)
+    done = es_simhash("remove", "--rule", "fingerprint", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "give either ids or --matching, or --duplicates" in done.err
 
 
 def test_the_number_of_removed_documents_has_the_right_plural(tmp_path: Path) -> None:
-    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=line("a1")).code == 0
-    assert es_simhash("remove", "a1", cwd=tmp_path).out == "removed 1 document\n"
+    assert es_simhash("ingest", "--rule", "fingerprint", "-", cwd=tmp_path, stdin=line("a1")).code == 0
+    assert es_simhash("remove", "--rule", "fingerprint", "a1", cwd=tmp_path).out == "removed 1 document\n"
 
 
 def test_ids_that_no_document_has_are_named(tmp_path: Path) -> None:
-    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=line("a1")).code == 0
-    done = es_simhash("remove", "b", "a1", "新闻", "b", cwd=tmp_path)
+    assert es_simhash("ingest", "--rule", "fingerprint", "-", cwd=tmp_path, stdin=line("a1")).code == 0
+    done = es_simhash("remove", "--rule", "fingerprint", "b", "a1", "新闻", "b", cwd=tmp_path)
     assert (done.code, done.out, done.err) == (3, "removed 1 document\n", "not found: b, 新闻\n")
-    done = es_simhash("remove", "a1", cwd=tmp_path)
+    done = es_simhash("remove", "--rule", "fingerprint", "a1", cwd=tmp_path)
     assert (done.code, done.out, done.err) == (1, "removed 0 documents\n", "not found: a1\n")
 
 
@@ -65,6 +72,6 @@ def test_ids_that_no_document_has_are_named(tmp_path: Path) -> None:
 def test_an_option_without_the_option_that_it_belongs_to_is_a_usage_error(
     tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    done = es_simhash("remove", *arguments, cwd=tmp_path)
+    done = es_simhash("remove", "--rule", "fingerprint", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert message in done.err

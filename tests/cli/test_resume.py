@@ -100,7 +100,7 @@ def uninterrupted(folder: Path, address: str) -> Any:
     folder.mkdir()
     (folder / "news.jsonl").write_bytes(news())
     prepare(address)
-    done = es_simhash("ingest", "news.jsonl", "--store", address, *COMMON, cwd=folder)
+    done = es_simhash("ingest", "--rule", "fingerprint", "news.jsonl", "--store", address, *COMMON, cwd=folder)
     assert (done.code, done.err) == (3, "")
     return done.json[-1], letters(folder)
 
@@ -121,7 +121,7 @@ def killed_again_and_again(folder: Path, address: str, kills: int, seed: int) ->
         workers = "1" if kill % 4 == 3 else "0"
         after = chance.choice([0, chance.randrange(3 * COUNT // kills // 2)])
         killed(folder, *command, "--workers", workers, after=after, wait=chance.uniform(0, 0.1 if after else 1.5))
-    done = es_simhash("ingest", *command, "--workers", "0", cwd=folder)
+    done = es_simhash("ingest", "--rule", "fingerprint", *command, "--workers", "0", cwd=folder)
     assert (done.code, done.err) == (3, "")
     return done.json[-1], letters(folder)
 
@@ -153,7 +153,7 @@ def test_killed_four_times_on_elasticsearch_it_gives_the_same_result(
 def test_dead_letters_of_an_unfinished_batch_are_written_once(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n" * 3 + line("a") + b"6\n" * 3)
     command = ["news.jsonl", "--json", "--workers", "0"]
-    es_simhash("ingest", *command, "--dead-letter", "all.dead", cwd=tmp_path)
+    es_simhash("ingest", "--rule", "fingerprint", *command, "--dead-letter", "all.dead", cwd=tmp_path)
     wanted = (tmp_path / "all.dead").read_bytes().splitlines(keepends=True)
     assert len(wanted) == 6
     before = b"of another run\n"
@@ -163,7 +163,9 @@ def test_dead_letters_of_an_unfinished_batch_are_written_once(tmp_path: Path) ->
         checkpoint._keep()
     between = b"of one that ran meanwhile\n"
     (tmp_path / "x.dead").write_bytes(before + wanted[0] + between + wanted[1])  # and then it was killed
-    done = es_simhash("ingest", *command, "--resume", "x.checkpoint", "--dead-letter", "x.dead", cwd=tmp_path)
+    done = es_simhash(
+        "ingest", "--rule", "fingerprint", *command, "--resume", "x.checkpoint", "--dead-letter", "x.dead", cwd=tmp_path
+    )
     assert done.json[-1]["rejected"] == 6
     found = (tmp_path / "x.dead").read_bytes().splitlines(keepends=True)
     assert found == [before, wanted[0], between, *wanted[1:]]
@@ -174,7 +176,7 @@ def test_dead_letters_of_a_batch_that_was_killed_twice_are_written_once(tmp_path
     command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3001"]
     for after in (10, 30):
         assert killed(tmp_path, *command, after=after, wait=0)
-    es_simhash("ingest", *command, cwd=tmp_path)
+    es_simhash("ingest", "--rule", "fingerprint", *command, cwd=tmp_path)
     places = [json.loads(each)["place"] for each in (tmp_path / "x.dead").read_bytes().splitlines()]
     assert places == [f"news.jsonl:{number}" for number in range(2, 3_002)]
 
@@ -184,7 +186,9 @@ def test_lines_that_others_append_to_the_dead_letter_file_stay(tmp_path: Path) -
     commands = []
     for day, lines in (("day1", b"5\n"), ("day2", b"6\n" * 2)):
         (tmp_path / day).write_bytes(lines)
-        commands.append(["ingest", day, "--resume", f"{day}.checkpoint", "--dead-letter", "all.dead"])
+        commands.append(
+            ["ingest", "--rule", "fingerprint", day, "--resume", f"{day}.checkpoint", "--dead-letter", "all.dead"]
+        )
         es_simhash(*commands[-1], cwd=tmp_path)
     dead.write_bytes(dead.read_bytes() + mended)
     all_of_them = dead.read_bytes().splitlines()
@@ -200,16 +204,36 @@ def test_the_end_of_the_dead_letter_file_is_noted_before_the_first_batch(tmp_pat
     command = ["news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", "--json", "--batch-size", "3001"]
     assert killed(tmp_path, *command, after=10, wait=0)
     assert (tmp_path / "x.dead").stat().st_size > 1_000
-    es_simhash("ingest", *command, cwd=tmp_path)
+    es_simhash("ingest", "--rule", "fingerprint", *command, cwd=tmp_path)
     assert len((tmp_path / "x.dead").read_bytes().splitlines()) == 3_001
 
 
 def test_another_file_of_dead_letters_is_not_cut(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(b"5\n")
-    es_simhash("ingest", "news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "x.dead", cwd=tmp_path)
+    es_simhash(
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "news.jsonl",
+        "--resume",
+        "x.checkpoint",
+        "--dead-letter",
+        "x.dead",
+        cwd=tmp_path,
+    )
     (tmp_path / "y.dead").write_bytes(b"of another run\n" * 100)
     (tmp_path / "news.jsonl").write_bytes(b"5\n6\n")
-    es_simhash("ingest", "news.jsonl", "--resume", "x.checkpoint", "--dead-letter", "y.dead", cwd=tmp_path)
+    es_simhash(
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "news.jsonl",
+        "--resume",
+        "x.checkpoint",
+        "--dead-letter",
+        "y.dead",
+        cwd=tmp_path,
+    )
     assert len((tmp_path / "y.dead").read_bytes().splitlines()) == 101
 
 
@@ -218,7 +242,7 @@ def test_another_file_of_dead_letters_is_not_cut(tmp_path: Path) -> None:
 
 def test_a_resumed_run_with_nothing_left_counts_all_documents(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a") + line("b"))
-    command = ["ingest", "news.jsonl", "--resume", "x.checkpoint"]
+    command = ["ingest", "--rule", "fingerprint", "news.jsonl", "--resume", "x.checkpoint"]
     es_simhash(*command, cwd=tmp_path)
     done = es_simhash(*command, cwd=tmp_path)
     assert done.code == 0
@@ -233,7 +257,7 @@ def test_a_resumed_run_with_nothing_left_counts_all_documents(tmp_path: Path) ->
 
 def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a"))
-    command = ["ingest", "news.jsonl", "--resume", "x.checkpoint", "--json"]
+    command = ["ingest", "--rule", "fingerprint", "news.jsonl", "--resume", "x.checkpoint", "--json"]
     es_simhash(*command, cwd=tmp_path)
     (tmp_path / "news.jsonl").write_bytes(line("a") + line("b"))
     first, counts = es_simhash(*command, cwd=tmp_path).json
@@ -246,7 +270,7 @@ def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: P
     [
         (["other.jsonl"], "belongs to another input"),
         (["news.jsonl", "--store", "sqlite:///b.db"], "with store 'sqlite:///es-simhash.db', not 'sqlite:///b.db'"),
-        (["news.jsonl", "--max-distance", "7"], "with max_distance 3, not 7"),
+        (["news.jsonl", "--rule", "fingerprint", "--max-distance", "7"], "with max_distance 3, not 7"),
         (["news.jsonl", "--weights", "tf"], "holds fingerprints of Scheme"),
         (["news.jsonl", "--on-duplicate", "fail"], "use 'index' or 'skip'"),
         (["news.jsonl", "--resume", "news.jsonl"], "--resume and the input are one file, news.jsonl"),
@@ -268,8 +292,8 @@ def test_other_options_than_those_of_the_checkpoint_are_an_error_of_one_line(
 ) -> None:
     (tmp_path / "news.jsonl").write_bytes(line("a"))
     (tmp_path / "other.jsonl").write_bytes(line("b"))
-    es_simhash("ingest", "news.jsonl", "--resume", "x.checkpoint", cwd=tmp_path)
-    done = es_simhash("ingest", "--resume", "x.checkpoint", "--json", *more, cwd=tmp_path)
+    es_simhash("ingest", "--rule", "fingerprint", "news.jsonl", "--resume", "x.checkpoint", cwd=tmp_path)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--resume", "x.checkpoint", "--json", *more, cwd=tmp_path)
     said = [each for each in done.err.splitlines() if each.startswith("es-simhash: ")]
     assert (done.code, len(said)) == (1, 1)
     assert says in said[0]
@@ -277,6 +301,6 @@ def test_other_options_than_those_of_the_checkpoint_are_an_error_of_one_line(
 
 def test_a_checkpoint_that_another_ingest_uses_is_an_error_of_one_line(tmp_path: Path) -> None:
     with Checkpoint(str(tmp_path / "x.checkpoint")):
-        done = es_simhash("ingest", "--resume", "x.checkpoint", cwd=tmp_path, stdin=line("a"))
+        done = es_simhash("ingest", "--rule", "fingerprint", "--resume", "x.checkpoint", cwd=tmp_path, stdin=line("a"))
     assert "another ingest uses it" in complaint(done)
     assert not (tmp_path / "es-simhash.db").exists()

@@ -636,8 +636,8 @@ def test_elasticsearch_and_sqlite_give_the_same_output(tmp_path: Path, elasticse
         (["unseen", "--json"], MIXED + log(ann=["n1", "n4"]) + log(bob=["n1"], ann=["n3", "n5"])),
         (["rebuild"], log(bob=["n7"])),
         (["unseen", "--user", "bob", "n1", "n7"], b""),
-        (["remove", "--user", "bob"], b""),
-        (["remove", "--user", "bob"], b""),
+        (["remove", "--rule", "fingerprint", "--user", "bob"], b""),
+        (["remove", "--rule", "fingerprint", "--user", "bob"], b""),
     ]
     store = ["--store", f"{elasticsearch_url}/{index_name}"]
     assert "created; next run `es-simhash seen add`" in called(tmp_path, "init", *store).out

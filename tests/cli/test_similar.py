@@ -65,19 +65,19 @@ def test_the_texts_are_as_far_apart_as_their_names_say() -> None:
 
 @pytest.mark.parametrize("arguments", [[STORM], ["--file", "article.txt"]], ids=["text", "file"])
 def test_everything_near_a_text_is_found_nearest_first(folder: Path, arguments: list[str]) -> None:
-    done = es_simhash("similar", *arguments, "--json", "--max-distance", "7", cwd=folder)
+    done = es_simhash("similar", *arguments, "--json", "--rule", "fingerprint", "--max-distance", "7", cwd=folder)
     assert (done.code, done.err) == (0, "")
     assert done.json == near(STORM, 7)
 
 
 def test_a_stored_document_is_not_among_its_own_matches(folder: Path) -> None:
-    done = es_simhash("similar", "--id", "near", "--json", "--max-distance", "7", cwd=folder)
+    done = es_simhash("similar", "--id", "near", "--json", "--rule", "fingerprint", "--max-distance", "7", cwd=folder)
     assert done.code == 0
     assert done.json == near(STORM_NEAR, 7, but="near")
 
 
 def test_the_text_form_is_a_table_of_documents_within_three_bits_by_default(folder: Path) -> None:
-    done = es_simhash("similar", STORM, cwd=folder)
+    done = es_simhash("similar", "--rule", "fingerprint", STORM, cwd=folder)
     assert done.code == 0
     assert done.out.splitlines() == [
         "id         distance  exact",
@@ -89,8 +89,8 @@ def test_the_text_form_is_a_table_of_documents_within_three_bits_by_default(fold
 
 def test_the_table_is_aligned_for_han_ids(tmp_path: Path) -> None:
     stdin = line("新闻", STORM) + line("n2", STORM)
-    assert es_simhash("ingest", "-", cwd=tmp_path, stdin=stdin).code == 0
-    assert es_simhash("similar", STORM, cwd=tmp_path).out.splitlines() == [
+    assert es_simhash("ingest", "--rule", "fingerprint", "-", cwd=tmp_path, stdin=stdin).code == 0
+    assert es_simhash("similar", "--rule", "fingerprint", STORM, cwd=tmp_path).out.splitlines() == [
         "id    distance  exact",
         "n2           0  yes",
         "新闻         0  yes",
@@ -104,7 +104,9 @@ def test_what_is_left_out_is_named_by_how_it_was_searched() -> None:
 
 def test_a_filter_keeps_only_matching_documents(folder: Path) -> None:
     filter = '{"bool": {"must": {"term": {"lang": "zh"}}, "must_not": {"ids": {"values": ["copy"]}}}}'
-    done = es_simhash("similar", STORM, "--json", "--max-distance", "7", "--filter", filter, cwd=folder)
+    done = es_simhash(
+        "similar", STORM, "--json", "--rule", "fingerprint", "--max-distance", "7", "--filter", filter, cwd=folder
+    )
     assert [match["id"] for match in done.json] == ["farther"]
 
 
@@ -115,38 +117,40 @@ def test_elasticsearch_finds_the_same(folder: Path, elasticsearch_url: str, inde
         documents.setup()
         assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
     filter = '{"term": {"lang": "zh"}}'
-    options = ["--json", "--max-distance", "7", "--store", address]
-    by_id = es_simhash("similar", "--id", "farther", *options, cwd=folder)
+    options = ["--json", "--rule", "fingerprint", "--max-distance", "7", "--store", address]
+    by_id = es_simhash("similar", "--rule", "fingerprint", "--id", "farther", *options, cwd=folder)
     assert by_id.json == near(STORM_FARTHER, 7, but="farther")
-    by_text = es_simhash("similar", STORM, "--filter", filter, *options, cwd=folder)
+    by_text = es_simhash("similar", "--rule", "fingerprint", STORM, "--filter", filter, *options, cwd=folder)
     assert by_text.json == [match for match in near(STORM, 7) if LANGUAGES.get(match["id"]) == "zh"]
 
 
 def test_no_near_document_is_an_empty_answer_and_not_an_error(folder: Path) -> None:
-    done = es_simhash("similar", STORM[:30] + HARVEST[:30], cwd=folder)
+    done = es_simhash("similar", "--rule", "fingerprint", STORM[:30] + HARVEST[:30], cwd=folder)
     assert (done.code, done.out, done.err) == (0, "", "no documents within 3 bits\n")
 
 
 def test_for_a_short_text_only_exact_duplicates_are_found_and_a_message_says_so(folder: Path) -> None:
-    done = es_simhash("similar", "你好", "--json", cwd=folder)
+    done = es_simhash("similar", "--rule", "fingerprint", "你好", "--json", cwd=folder)
     assert (done.code, done.json) == (0, [{"id": "short", "distance": 0, "exact": True}])
     assert done.err == "the text is too short for a fingerprint: only exact duplicates of it can be found\n"
 
 
 @pytest.mark.parametrize("arguments", [[], [STORM, "--id", "near"]], ids=["nothing", "two"])
 def test_a_text_or_an_id_or_a_file_must_be_given(folder: Path, arguments: list[str]) -> None:
-    done = es_simhash("similar", *arguments, cwd=folder)
+    done = es_simhash("similar", "--rule", "fingerprint", *arguments, cwd=folder)
     assert (done.code, done.out) == (2, "")
     assert "give exactly one of: TEXT, --id ID, --file FILE" in done.err
 
 
 def test_an_id_that_is_not_stored_is_named(folder: Path) -> None:
-    said = complaint(es_simhash("similar", "--id", "nobody", cwd=folder))
+    said = complaint(es_simhash("similar", "--rule", "fingerprint", "--id", "nobody", cwd=folder))
     assert "there is no document with id 'nobody': ingest it first, or give its text" in said
 
 
 def test_a_store_that_is_not_set_up_is_named_with_the_init_command(tmp_path: Path) -> None:
-    said = complaint(es_simhash("similar", STORM, "--store", "sqlite:///news.db", cwd=tmp_path))
+    said = complaint(
+        es_simhash("similar", "--rule", "fingerprint", STORM, "--store", "sqlite:///news.db", cwd=tmp_path)
+    )
     assert "sqlite:///news.db does not exist: correct the name" in said
     assert "`es-simhash init --store sqlite:///news.db`" in said
     assert list(tmp_path.iterdir()) == []

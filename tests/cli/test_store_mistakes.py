@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 EVERYTHING = '{"match_all": {}}'
 SEEN = b'{"user": "ann", "items": ["n1"]}\n'
 SIMILAR = ["similar", STORM]
-BACKFILL = ["backfill", "--text-field", "text"]
-REMOVE = ["remove", "--matching", EVERYTHING]
+BACKFILL = ["backfill", "--rule", "fingerprint", "--text-field", "text"]
+REMOVE = ["remove", "--rule", "fingerprint", "--matching", EVERYTHING]
 
 # --- SQLite ------------------------------------------------------------------------------------------------
 
@@ -37,7 +37,10 @@ IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
 
 def test_a_mistake_in_sqlite_gives_one_line_with_the_right_next_step(tmp_path: Path) -> None:
     news = ["--store", "sqlite:///news.db"]
-    assert es_simhash("ingest", *news, cwd=tmp_path, stdin=line("a") + line("b", HARVEST)).code == 0
+    assert (
+        es_simhash("ingest", "--rule", "fingerprint", *news, cwd=tmp_path, stdin=line("a") + line("b", HARVEST)).code
+        == 0
+    )
     assert es_simhash("seen", "add", "--store", "sqlite:///users.db", cwd=tmp_path, stdin=SEEN).code == 0
     (tmp_path / "folder").mkdir()
     before = {path.name for path in tmp_path.iterdir()}
@@ -50,8 +53,11 @@ def test_a_mistake_in_sqlite_gives_one_line_with_the_right_next_step(tmp_path: P
 
 
 def test_a_removal_by_a_clause_needs_no_consent_if_a_document_stays(tmp_path: Path) -> None:
-    assert es_simhash("ingest", cwd=tmp_path, stdin=line("a", n=1) + line("b", HARVEST, n=2)).code == 0
-    done = es_simhash("remove", "--matching", '{"term": {"n": 1}}', cwd=tmp_path)
+    assert (
+        es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("a", n=1) + line("b", HARVEST, n=2)).code
+        == 0
+    )
+    done = es_simhash("remove", "--rule", "fingerprint", "--matching", '{"term": {"n": 1}}', cwd=tmp_path)
     assert (done.code, done.out) == (0, "removed 1 document\n")
 
 
@@ -130,7 +136,12 @@ def test_a_mistake_in_elasticsearch_gives_one_line_with_the_right_next_step(
             if mistake == "removal of everything":
                 client.indices.put_settings(index=index_name, settings={"index.blocks.read_only": None})
                 assert es_simhash(*BACKFILL, "--store", store, cwd=tmp_path).code == 0
-                assert es_simhash("ingest", "--store", store, cwd=tmp_path, stdin=line("b", HARVEST)).code == 0
+                assert (
+                    es_simhash(
+                        "ingest", "--rule", "fingerprint", "--store", store, cwd=tmp_path, stdin=line("b", HARVEST)
+                    ).code
+                    == 0
+                )
             for step in BEFORE.get(mistake, []):
                 step(client, index_name, store, tmp_path)
             happens(client, index_name, store, tmp_path)

@@ -92,13 +92,13 @@ WITH_FILTER = [
 
 WRONG_RULES: list[tuple[dict[str, Any], str]] = [
     ({"max_distance": -1}, "max_distance is -1: use 0 to 15 at 128 bits"),
-    ({"max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits"),
-    ({"max_distance": True}, "max_distance is True: use 0 to 15"),
+    ({"rule": "fingerprint", "max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits"),
+    ({"rule": "fingerprint", "max_distance": True}, "max_distance is True: use 0 to 15"),
     ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15"),
     ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
-    ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),
-    ({"rule": 3}, "rule is a int: use a DuplicateRule"),
-    ({"rule": DuplicateRule(), "confirm": 0.8}, "rule and confirm are given: put them into the rule"),
+    ({"measure": "dice"}, "'dice': use one of either, jaccard, containment, cosine, levenshtein"),
+    ({"rule": 3}, "the rule is 3: use one of copy"),
+    ({"rule": DuplicateRule(), "confirm": 0.8}, "a DuplicateRule and confirm are given: put them into the rule"),
 ]
 Call = tuple[str, tuple[Any, ...], dict[str, Any], str]
 WRONG: list[Call] = [
@@ -137,8 +137,8 @@ WRONG: list[Call] = [
     ("similar", (5,), {}, "the text is of type int: use a string"),
     ("similar", (), {}, "there is nothing to look for: give a text, or fingerprint"),
     ("similar", ("a",), {"fingerprint": 1}, "both a text and a fingerprint are given: give one of them"),
-    ("similar", (), {"fingerprint": 1, "confirm": 0.8}, "confirm compares texts: give the text in place of its"),
-    ("near_query", (1,), {"confirm": 0.8}, "confirm compares texts: give the text in place of its"),
+    ("similar", (), {"fingerprint": 1, "confirm": 0.8}, "the rule 'fingerprint' does not use confirm"),
+    ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),
     ("near_query", ("a",), {"within": timedelta(days=1), "time_field": "t"}, "within has no clause: put a range on"),
     ("near_query", ("\ud83d",), {}, "the text has a lone surrogate"),
     ("similar", ("\ud83d",), {}, "the text has a lone surrogate"),
@@ -166,7 +166,7 @@ def test_a_distance_that_a_known_scheme_does_not_allow_raises_when_a_verb_is_cal
 @pytest.mark.parametrize("verb", WITH_RULE)
 def test_a_distance_that_the_stores_scheme_does_not_allow_raises_at_the_first_request(verb: str) -> None:
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup()
+        documents.setup(keys=[])
 
         def first() -> None:
             next(getattr(documents, verb)(*VALID[verb], max_distance=8))
@@ -258,7 +258,7 @@ def items() -> list[dict[str, Any]]:
     [
         {"text_field": "body"},
         {"text_field": "body", "max_distance": 7, "confirm": 0.8},
-        {"text_field": ["body"], "max_distance": "digest"},
+        {"text_field": ["body"], "rule": "exact"},
         {"text_field": "body", "confirm": 0.99, "measure": "levenshtein"},
     ],
 )
@@ -275,7 +275,7 @@ def test_a_rule_and_its_fields_as_keywords_give_the_same(fields: dict[str, Any])
 
 
 def test_async_verbs_take_a_rule_too() -> None:
-    rule = DuplicateRule(max_distance=7, text_field="body")
+    rule = DuplicateRule(rule="fingerprint", max_distance=7, text_field="body")
 
     async def main() -> list[str | None]:
         async with AsyncDocuments("sqlite:///:memory:") as documents:

@@ -178,8 +178,8 @@ def test_as_many_calls_run_at_the_same_time_as_there_are_threads(count: int) -> 
 
     async def main() -> None:
         async with AsyncDocuments(store, threads=count) as documents:
-            await documents.setup()
-            await documents.similar(text(0))
+            await documents.setup(keys=[])
+            await documents.similar(text(0), rule="fingerprint")
             calls = [asyncio.ensure_future(documents.fetch([str(n)])) for n in range(2 * count + 2)]
             await happens(store.reached)
             await asyncio.sleep(0.1)
@@ -194,13 +194,15 @@ def test_as_many_calls_run_at_the_same_time_as_there_are_threads(count: int) -> 
 def test_with_one_thread_nothing_waits_for_ever(opened: Callable[..., AsyncDocuments], workers: int) -> None:
     async def ingested(documents: AsyncDocuments) -> list[str]:
         given = (document(n) for n in range(100, 160))
-        return [each.outcome async for each in documents.ingest(given, batch_size=10, workers=workers)]
+        return [
+            each.outcome async for each in documents.ingest(given, batch_size=10, workers=workers, rule="fingerprint")
+        ]
 
     async def main() -> None:
         async with opened(threads=1) as documents:
-            await documents.setup()
-            adds = (documents.add(document(n)) for n in range(1, 21))
-            similar = (documents.similar(text(n)) for n in range(20))
+            await documents.setup(keys=[])
+            adds = (documents.add(document(n), rule="fingerprint") for n in range(1, 21))
+            similar = (documents.similar(text(n), rule="fingerprint") for n in range(20))
             outcomes, *others = await asyncio.gather(ingested(documents), *adds, *similar)
             assert outcomes == ["new"] * 60
             assert [each.outcome for each in others[:20]] == ["new"] * 20
@@ -211,19 +213,23 @@ def test_with_one_thread_nothing_waits_for_ever(opened: Callable[..., AsyncDocum
 def test_with_one_thread_the_input_of_an_ingest_may_call_the_same_object(opened: Callable[..., AsyncDocuments]) -> None:
     async def main() -> None:
         async with opened(threads=1) as documents:
-            await documents.setup()
+            await documents.setup(keys=[])
 
             async def source() -> AsyncIterator[dict[str, Any]]:
                 for n in range(1, 8):
-                    await documents.similar(text(n))
+                    await documents.similar(text(n), rule="fingerprint")
                     yield document(n)
 
             async def inner() -> AsyncIterator[dict[str, Any]]:
-                async for outcome in documents.ingest(source(), batch_size=2):
+                async for outcome in documents.ingest(source(), batch_size=2, rule="fingerprint"):
                     yield document(100 + int(outcome.id or 0))
 
-            assert [each.outcome async for each in documents.ingest(inner(), batch_size=3)] == ["new"] * 7
-            assert [each.outcome for each in await documents.add_many(source())] == ["unchanged"] * 7
+            assert [each.outcome async for each in documents.ingest(inner(), batch_size=3, rule="fingerprint")] == [
+                "new"
+            ] * 7
+            assert [each.outcome for each in await documents.add_many(source(), rule="fingerprint")] == [
+                "unchanged"
+            ] * 7
 
     run(main())
 
@@ -233,17 +239,19 @@ def test_eight_adds_and_searches_at_the_same_time_give_what_they_give_one_after_
 
     async def main() -> tuple[Any, Any]:
         async with AsyncDocuments(f"sqlite:///{tmp_path / 'async.db'}", threads=8) as documents:
-            await documents.setup()
+            await documents.setup(keys=[])
             outcomes = await asyncio.gather(*map(documents.add, given))
-            return outcomes, await asyncio.gather(*(documents.similar(each["text"]) for each in given))
+            return outcomes, await asyncio.gather(
+                *(documents.similar(each["text"], rule="fingerprint") for each in given)
+            )
 
     outcomes, found = run(main())
     with Documents(f"sqlite:///{tmp_path / 'sync.db'}") as documents:
-        documents.setup()
-        expected = [documents.add(each) for each in given]
+        documents.setup(keys=[])
+        expected = [documents.add(each, rule="fingerprint") for each in given]
         assert sorted(each.outcome for each in outcomes) == sorted(each.outcome for each in expected)
         for matches, each in zip(found, given, strict=True):
-            other = documents.similar(each["text"])
+            other = documents.similar(each["text"], rule="fingerprint")
             assert sorted((m.id, m.distance, m.exact) for m in matches) == sorted(
                 (m.id, m.distance, m.exact) for m in other
             )
@@ -265,7 +273,7 @@ def test_a_cancelled_call_returns_at_once_and_sends_no_further_request(
 
     async def main() -> None:
         async with wire.documents_of() as documents:
-            task = asyncio.ensure_future(documents.similar(text(1)))
+            task = asyncio.ensure_future(documents.similar(text(1), rule="fingerprint"))
             await happens(wire.reached)
             await asyncio.sleep(0.05)
             await cancelled(task)
@@ -283,8 +291,8 @@ def test_a_cancelled_call_on_a_file_returns_at_once_and_sends_no_further_request
 
     async def main() -> None:
         async with AsyncDocuments(store) as documents:
-            await documents.setup()
-            task = asyncio.ensure_future(documents.add(document(1)))
+            await documents.setup(keys=[])
+            task = asyncio.ensure_future(documents.add(document(1), rule="fingerprint"))
             await happens(store.reached)
             await cancelled(task)
             store.go.set()
@@ -318,7 +326,7 @@ def test_a_cancelled_iteration_returns_although_its_store_does_not_answer(tmp_pa
 
     async def main() -> None:
         async with AsyncDocuments(store) as documents:
-            await documents.setup()
+            await documents.setup(keys=[])
             task = asyncio.ensure_future(anext(documents.export()))
             await happens(store.reached)
             await cancelled(task)
@@ -340,9 +348,11 @@ def test_a_cancelled_add_whose_document_waits_is_never_stored() -> None:
 
     async def main() -> None:
         async with wire.documents_of() as documents:
-            first = asyncio.ensure_future(documents.add(document(1)))
+            first = asyncio.ensure_future(documents.add(document(1), rule="fingerprint"))
             await happens(wire.reached)
-            waiting = [asyncio.ensure_future(documents.add({"id": id, "text": text(1)})) for id in "abc"]
+            waiting = [
+                asyncio.ensure_future(documents.add({"id": id, "text": text(1)}, rule="fingerprint")) for id in "abc"
+            ]
             await asyncio.sleep(0.2)
             await cancelled(waiting[1])
             wire.release()
@@ -365,9 +375,9 @@ def test_a_cancelled_add_in_a_joint_write_lets_the_others_be_stored() -> None:
 
     async def main() -> None:
         async with wire.documents_of() as documents:
-            await documents.add(document(0))
+            await documents.add(document(0), rule="fingerprint")
             wire.holding = True
-            tasks = {n: asyncio.ensure_future(documents.add(document(n))) for n in range(1, 9)}
+            tasks = {n: asyncio.ensure_future(documents.add(document(n), rule="fingerprint")) for n in range(1, 9)}
             await happens(wire.reached)
             await asyncio.sleep(0.2)
             wire.allowed = len(wire.held)
@@ -387,7 +397,7 @@ def test_whichever_adds_are_cancelled_the_others_are_stored() -> None:
 
     async def main() -> None:
         async with wire.documents_of(threads=8) as documents:
-            tasks = [asyncio.ensure_future(documents.add(document(n))) for n in range(24)]
+            tasks = [asyncio.ensure_future(documents.add(document(n), rule="fingerprint")) for n in range(24)]
             await happens(wire.reached)
             await asyncio.sleep(0.1)
             for task in tasks[::3]:
@@ -398,7 +408,7 @@ def test_whichever_adds_are_cancelled_the_others_are_stored() -> None:
             assert all(isinstance(each, asyncio.CancelledError) for each in results[::3])
             others = [each for n, each in enumerate(results) if n % 3]
             assert [getattr(each, "outcome", each) for each in others] == ["new"] * 16
-            assert (await documents.add(document(100))).outcome == "new"
+            assert (await documents.add(document(100), rule="fingerprint")).outcome == "new"
 
     run(main())
     assert stored(wire) >= {str(n) for n in range(24) if n % 3}
@@ -412,7 +422,7 @@ def test_closing_waits_for_the_calls_that_run() -> None:
 
     async def main() -> None:
         documents = wire.documents_of()
-        task = asyncio.ensure_future(documents.add(document(1)))
+        task = asyncio.ensure_future(documents.add(document(1), rule="fingerprint"))
         await happens(wire.reached)
         closing = asyncio.ensure_future(documents.close())
         await asyncio.sleep(0.1)
@@ -429,9 +439,9 @@ def test_closing_waits_for_the_calls_that_run() -> None:
 def test_closing_ends_an_iteration_that_is_half_taken(opened: Callable[..., AsyncDocuments], workers: int) -> None:
     async def main() -> None:
         documents = opened()
-        await documents.setup()
+        await documents.setup(keys=[])
         given = (document(n) for n in range(50))
-        outcomes = documents.ingest(given, batch_size=5, workers=workers)
+        outcomes = documents.ingest(given, batch_size=5, workers=workers, rule="fingerprint")
         for _ in range(7):
             await anext(outcomes)
         await documents.close()
@@ -449,8 +459,8 @@ def test_an_event_loop_that_ends_leaves_no_thread(*, by_hand: bool) -> None:
     wire = Held("POST _bulk")
 
     async def main(documents: AsyncDocuments) -> list[Any]:
-        outcomes = documents.ingest((document(n) for n in range(50)), batch_size=5)
-        adds = (documents.add(document(n)) for n in range(100, 105))
+        outcomes = documents.ingest((document(n) for n in range(50)), batch_size=5, rule="fingerprint")
+        adds = (documents.add(document(n), rule="fingerprint") for n in range(100, 105))
         tasks = [asyncio.ensure_future(anext(outcomes)), *map(asyncio.ensure_future, adds)]
         await happens(wire.reached)
         return tasks
@@ -494,7 +504,7 @@ def test_context_variables_of_the_caller_are_seen_by_requests_and_by_the_code(ve
         name.set("ann")
         async with wire.documents_of(fingerprinter=fingerprinter) as documents:
             if verb == "ingest":
-                [each async for each in documents.ingest([document(1)], workers=0)]
+                [each async for each in documents.ingest([document(1)], workers=0, rule="fingerprint")]
             else:
                 await getattr(documents, verb)(text(1) if verb == "similar" else document(1))
 
@@ -518,8 +528,8 @@ def test_leaving_an_iteration_early_closes_it_and_warns(
 ) -> None:
     async def main() -> None:
         async with opened() as documents:
-            await documents.setup()
-            outcomes = documents.ingest((document(n) for n in range(30)), batch_size=5)
+            await documents.setup(keys=[])
+            outcomes = documents.ingest((document(n) for n in range(30)), batch_size=5, rule="fingerprint")
             assert (await anext(outcomes)).outcome == "new"
             await outcomes.aclose()
             wait_until(lambda: not threads())
@@ -535,8 +545,10 @@ def test_an_iteration_that_is_taken_to_the_end_warns_of_nothing(
 ) -> None:
     async def main() -> None:
         async with opened() as documents:
-            await documents.setup()
-            assert len([each async for each in documents.ingest(document(n) for n in range(7))]) == 7
+            await documents.setup(keys=[])
+            assert (
+                len([each async for each in documents.ingest((document(n) for n in range(7)), rule="fingerprint")]) == 7
+            )
 
     with caplog.at_level(logging.WARNING, "es_simhash.iterators"):
         run(main())

@@ -121,27 +121,27 @@ def ingested(documents: dict[str, dict[str, Any]]) -> dict[str, tuple[str, str |
     """The links that an ingest of the same texts in the same order gives."""
     with Documents("sqlite:///:memory:") as library:
         items = [{"_id": id, **document} for id, document in documents.items() if id not in NO_TEXT]
-        list(library.ingest(items, id_field="_id", text_field=FIELDS))
-        library.group()
+        list(library.ingest(items, id_field="_id", text_field=FIELDS, rule="fingerprint"))
+        library.group(rule="fingerprint")
         return {row.id: (row.group, row.duplicate_of) for row in library.export()}
 
 
 @pytest.mark.slow
 def test_every_document_with_a_text_gets_the_links_that_an_ingest_gives(index: Index) -> None:
     documents = corpus(1_000)
-    outcomes = index.fill(documents).backfill()
+    outcomes = index.fill(documents).backfill(rule="fingerprint")
     assert [outcome.id for outcome in outcomes] == list(documents)
     assert {outcome.id for outcome in outcomes if outcome.outcome == "rejected"} == NO_TEXT
     expected = ingested(documents)
     assert len({group for group, _ in expected.values()}) < len(expected) - 200
     with Documents(index.address) as library:
-        library.group()
+        library.group(rule="fingerprint")
     assert index.links() == expected
 
 
 def test_nothing_is_changed_but_our_field(index: Index) -> None:
     documents = corpus(300)
-    index.fill(documents).backfill()
+    index.fill(documents).backfill(rule="fingerprint")
     mapping = index.client.indices.get_mapping(index=index.name)[index.name]["mappings"]
     assert {name: mapping["properties"][name] for name in PROPERTIES} == PROPERTIES
     assert (mapping["_meta"]["owner"], mapping["dynamic"]) == ("web", "false")
@@ -156,7 +156,7 @@ def test_nothing_is_changed_but_our_field(index: Index) -> None:
 @pytest.mark.parametrize("shards", [1, 3])
 def test_of_several_shards_the_groups_are_those_of_one(index: Index, shards: int) -> None:
     documents = corpus(600)
-    index.fill(documents, shards).backfill(batch_size=100)
+    index.fill(documents, shards).backfill(batch_size=100, rule="fingerprint")
     heads: dict[str, set[str]] = {}
     for id, (group, _) in index.links().items():
         heads.setdefault(group, set()).add(id)
@@ -168,9 +168,9 @@ def test_of_several_shards_the_groups_are_those_of_one(index: Index, shards: int
 
 
 def test_a_second_call_looks_at_nothing_that_has_a_fingerprint(index: Index) -> None:
-    index.fill(corpus(200)).backfill()
+    index.fill(corpus(200)).backfill(rule="fingerprint")
     before = index.versions()
-    assert {outcome.id for outcome in index.backfill()} == NO_TEXT
+    assert {outcome.id for outcome in index.backfill(rule="fingerprint")} == NO_TEXT
     assert index.versions() == before
 
 
@@ -178,29 +178,29 @@ def test_an_alias_stands_for_its_index(index: Index) -> None:
     index.fill(corpus(50))
     index.client.indices.put_alias(index=index.name, name=f"{index.name}-alias")
     with Documents(f"{index.address}-alias") as library:
-        assert len(list(library.backfill(FIELDS))) == 54
+        assert len(list(library.backfill(FIELDS, rule="fingerprint"))) == 54
         assert library.missing() == len(NO_TEXT)
 
 
 def test_with_a_filter_only_what_matches_gets_a_fingerprint(index: Index) -> None:
     documents = corpus(90)
-    index.fill(documents).backfill(filter={"term": {"lang": "en"}})
+    index.fill(documents).backfill(filter={"term": {"lang": "en"}}, rule="fingerprint")
     assert index.links().keys() == {id for id, document in documents.items() if document.get("lang") == "en"}
-    index.backfill()
+    index.backfill(rule="fingerprint")
     assert index.links().keys() == documents.keys() - NO_TEXT
 
 
 def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None:
     documents = corpus(120)
-    index.fill(documents).backfill()
+    index.fill(documents).backfill(rule="fingerprint")
     text = {"title": "新", "content": {"body": "，".join(article(random.Random(1)))}}
     for id in ("doc-00050", "doc-00060"):
         index.client.update(index=index.name, id=id, doc=text)  # a partial update leaves our field as it was
     before = index.versions()
     with Documents(index.address) as library:
-        library.group()
+        library.group(rule="fingerprint")
         assert before == index.versions()
-        outcomes = {outcome.id: outcome.outcome for outcome in library.backfill(FIELDS, again=True)}
+        outcomes = {outcome.id: outcome.outcome for outcome in library.backfill(FIELDS, again=True, rule="fingerprint")}
     assert {id for id, outcome in outcomes.items() if outcome == "updated"} == {"doc-00050", "doc-00060"}
     assert index.links()["doc-00060"] == ("doc-00050", "doc-00050")
     after = index.versions()
@@ -208,14 +208,16 @@ def test_again_looks_at_changed_texts_and_writes_no_others(index: Index) -> None
     relinked = {id for id, (group, _) in index.links().items() if id in written}
     assert {"doc-00050", "doc-00060"} <= written == relinked
     assert len(written) < 10
-    assert {o.outcome for o in index.backfill(again=True)} == {"unchanged", "rejected"}
+    assert {o.outcome for o in index.backfill(again=True, rule="fingerprint")} == {"unchanged", "rejected"}
 
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
 def test_parts_that_begin_at_different_times_are_everything(index: Index, shards: int) -> None:
     documents = corpus(200)
     index.fill(documents, shards)
-    parts = [{outcome.id for outcome in index.backfill(slice=(part, 3))} - NO_TEXT for part in range(3)]
+    parts = [
+        {outcome.id for outcome in index.backfill(slice=(part, 3), rule="fingerprint")} - NO_TEXT for part in range(3)
+    ]
     assert sum(map(len, parts)) == len(set().union(*parts)) == 201
     assert all(parts)
 
@@ -249,7 +251,7 @@ def test_what_others_change_meanwhile_is_kept_and_gets_its_fingerprint_in_the_ne
         index.client.delete(index=index.name, id="doc-00031")
 
     store = Interfering(open_store(index.address, patience=Patience()), happens)
-    outcomes = list(Documents(store).backfill(FIELDS))
+    outcomes = list(Documents(store).backfill(FIELDS, rule="fingerprint"))
     assert [outcome.id for outcome in outcomes].count("doc-00030") == 1
     assert "doc-00031" not in {outcome.id for outcome in outcomes}
     source = index.sources()["doc-00030"]
@@ -267,14 +269,14 @@ class StopError(SimhashError):
 def test_after_an_interruption_it_goes_on_and_does_nothing_twice(new_index: Callable[[], Index]) -> None:
     documents = corpus(120)
     uninterrupted = new_index().fill(documents)
-    uninterrupted.backfill(batch_size=30)
+    uninterrupted.backfill(batch_size=30, rule="fingerprint")
     index = new_index().fill(documents)
     written: list[str] = []
     passes = 0
     while index.links().keys() != documents.keys() - NO_TEXT:
         passes += 1
         store = Interfering(open_store(index.address, patience=Patience()), lambda op: None, 0)
-        taken = iter(Documents(store).backfill(FIELDS, batch_size=30))
+        taken = iter(Documents(store).backfill(FIELDS, batch_size=30, rule="fingerprint"))
         for _ in range(35):  # into the second batch
             next(taken, None)
         taken.close()  # type: ignore[attr-defined]
@@ -294,10 +296,10 @@ def test_a_failure_of_the_store_leaves_what_was_written_and_the_next_call_does_t
 
     store = Interfering(open_store(index.address, patience=Patience()), happens, -1)
     with pytest.raises(StopError):
-        list(Documents(store).backfill(FIELDS, batch_size=25))
+        list(Documents(store).backfill(FIELDS, batch_size=25, rule="fingerprint"))
     store.close()
     assert len(index.links()) == 25
-    assert len(index.backfill()) == 39
+    assert len(index.backfill(rule="fingerprint")) == 39
     assert len(index.links()) == 61
 
 
@@ -307,7 +309,7 @@ def test_async_backfill_gives_the_same(new_index: Callable[[], Index]) -> None:
 
     async def main() -> Any:
         async with AsyncDocuments(index.address) as library:
-            found = [outcome async for outcome in library.backfill(FIELDS, batch_size=40)]
+            found = [outcome async for outcome in library.backfill(FIELDS, batch_size=40, rule="fingerprint")]
             return found, await library.missing()
 
     found, missing = asyncio.run(main())
@@ -318,17 +320,17 @@ def test_async_backfill_gives_the_same(new_index: Callable[[], Index]) -> None:
 
 def test_an_index_that_is_not_there_is_not_made(index: Index) -> None:
     with pytest.raises(NotSetUp, match="does not exist"):
-        index.backfill()
+        index.backfill(rule="fingerprint")
     assert not index.client.indices.exists(index=index.name)
 
 
 def test_another_scheme_is_refused_and_nothing_is_written(index: Index) -> None:
     index.fill(corpus(20))
     with Documents(index.address, scheme=Scheme(weights="tf")) as library:
-        library.setup()
+        library.setup(keys=[])
     before = index.versions()
     with Documents(index.address, scheme=DEFAULT) as library, pytest.raises(SchemeMismatch, match=DEFAULT.version):
-        list(library.backfill(FIELDS))
+        list(library.backfill(FIELDS, rule="fingerprint"))
     assert index.versions() == before
 
 
@@ -345,11 +347,11 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
 
 
 def test_keys_are_added_to_a_backfilled_index_by_init_and_a_backfill_of_everything(index: Index) -> None:
-    index.fill(corpus(30)).backfill()
+    index.fill(corpus(30)).backfill(rule="fingerprint")
     with Documents(index.address) as stored:
         assert stored.setup(keys=["shingles"]) == "added"
         with pytest.raises(NotSetUp, match="backfill --again --text-field FIELD --store"):
             list(stored.ingest([], confirm=0.8))
-        list(stored.backfill(FIELDS, again=True))
+        list(stored.backfill(FIELDS, again=True, rule="fingerprint"))
         assert list(stored.ingest([], confirm=0.8)) == []
         assert all(row.length for row in stored.fetch(["doc-00000", "doc-00001"]).values())

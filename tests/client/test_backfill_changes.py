@@ -35,7 +35,7 @@ RNG = random.Random(2)
 @pytest.fixture
 def documents(tmp_path: Path) -> Iterator[Documents]:
     with Documents(f"sqlite:///{tmp_path}/a.db") as documents:
-        list(documents.ingest([{"id": n, "text": "，".join(article(RNG))} for n in range(120)]))
+        list(documents.ingest([{"id": n, "text": "，".join(article(RNG))} for n in range(120)], rule="fingerprint"))
         yield documents
 
 
@@ -54,9 +54,12 @@ def test_again_looks_at_each_document_once_though_changed_texts_move_to_the_end(
     for n in range(0, 120, 2):
         source = json.dumps({"id": n, "text": "，".join(article(RNG))})
         execute("UPDATE documents SET source = ? WHERE id = ?", [source, str(n)])
-    outcomes = {outcome.id: outcome.outcome for outcome in documents.backfill("text", again=True, batch_size=25)}
+    outcomes = {
+        outcome.id: outcome.outcome
+        for outcome in documents.backfill("text", again=True, batch_size=25, rule="fingerprint")
+    }
     assert outcomes == {str(n): "unchanged" if n % 2 else "updated" for n in range(120)}
-    assert {o.outcome for o in documents.backfill("text", again=True)} == {"unchanged"}
+    assert {o.outcome for o in documents.backfill("text", again=True, rule="fingerprint")} == {"unchanged"}
 
 
 def test_what_has_no_fingerprint_is_in_no_group_and_gets_one(
@@ -65,14 +68,14 @@ def test_what_has_no_fingerprint_is_in_no_group_and_gets_one(
     before = [(row.id, row.fingerprint, row.digest) for row in documents.export()]
     execute("UPDATE documents SET fp = NULL, digest = '' WHERE id IN ('3', '4', '5')")
     assert documents.missing() == 3
-    assert documents.group().documents == 117
-    assert [outcome.id for outcome in documents.backfill("text")] == ["3", "4", "5"]
+    assert documents.group(rule="fingerprint").documents == 117
+    assert [outcome.id for outcome in documents.backfill("text", rule="fingerprint")] == ["3", "4", "5"]
     assert sorted((row.id, row.fingerprint, row.digest) for row in documents.export()) == sorted(before)
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path}/none.db") as documents, pytest.raises(NotSetUp, match="init"):
-        list(documents.backfill("text"))
+        list(documents.backfill("text", rule="fingerprint"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -116,10 +119,13 @@ def refused(store: Store, op: StoreCall) -> Written:
 def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_it(race: Any) -> None:
     store = Racing(race)
     documents = Documents(store)
-    documents.setup()
+    documents.setup(keys=[])
     for id in "WXYZ":
         write_without_fingerprint(store, id, STORM if id != "W" else "，".join(article(RNG)))
-    outcomes = {outcome.id: (outcome.outcome, outcome.duplicate_of) for outcome in documents.backfill("text")}
+    outcomes = {
+        outcome.id: (outcome.outcome, outcome.duplicate_of)
+        for outcome in documents.backfill("text", rule="fingerprint")
+    }
     rows = {row.id: row.duplicate_of for row in documents.export()}
     expected: dict[str, Any] = {"W": ("new", None), "Y": ("new", None), "Z": ("exact_duplicate", "Y")}
     if race is edited:  # it has its turn after the others
@@ -133,11 +139,11 @@ def test_a_copy_of_what_is_not_written_after_all_has_an_outcome_and_no_link_to_i
 def test_told_to_stop_it_finishes_what_it_has_read(documents: Documents, execute: Callable[..., None]) -> None:
     execute("UPDATE documents SET fp = NULL, digest = ''")
     outcomes = []
-    for outcome in documents.backfill("text", batch_size=25, stop=lambda: len(outcomes) >= 30):
+    for outcome in documents.backfill("text", batch_size=25, stop=lambda: len(outcomes) >= 30, rule="fingerprint"):
         outcomes.append(outcome.id)  # noqa: PERF401  # it is counted meanwhile
     assert 50 <= len(outcomes) < 120
     assert documents.missing() == 120 - len(outcomes)
-    assert list(documents.backfill("text", stop=lambda: True)) == []
+    assert list(documents.backfill("text", stop=lambda: True, rule="fingerprint")) == []
 
 
 @pytest.mark.parametrize("kind", ["linear", "sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])

@@ -113,7 +113,7 @@ def ahead(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 def test_a_closed_sync_ingest_does_not_wait_for_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "read_ahead", lambda workers: 1)
     store = Away(1)
-    outcomes = Documents(store, deadline=DEADLINE).ingest(documents(), batch_size=BATCH)
+    outcomes = Documents(store, deadline=DEADLINE).ingest(documents(), batch_size=BATCH, rule="fingerprint")
     next(outcomes)
     assert store.away.wait(5), "the next batch is being looked up"
     began = time.monotonic()
@@ -128,7 +128,7 @@ def test_a_closed_async_ingest_does_not_wait_for_the_deadline(monkeypatch: pytes
 
     async def main() -> float:
         store, away = opened(1, silent=silent)
-        outcomes = store.ingest(documents(), batch_size=BATCH)
+        outcomes = store.ingest(documents(), batch_size=BATCH, rule="fingerprint")
         await anext(outcomes)
         while not away.is_set():
             await asyncio.sleep(0.01)
@@ -148,7 +148,7 @@ def test_a_cancelled_async_ingest_does_not_wait_for_the_deadline(ahead: int, sil
         taken: list[str | None] = []
 
         async def take() -> None:
-            async for outcome in store.ingest(documents(), batch_size=BATCH):
+            async for outcome in store.ingest(documents(), batch_size=BATCH, rule="fingerprint"):
                 taken.append(outcome.id)  # noqa: PERF401  # it is cancelled meanwhile
 
         task = asyncio.create_task(take())
@@ -194,7 +194,7 @@ def test_an_async_ingest_that_waits_for_its_input_can_be_cancelled(ahead: int) -
         await asyncio.sleep(1_000)
 
     async def main() -> float:
-        ingest = AsyncDocuments(Away(1_000)).ingest(silent(), batch_size=BATCH)
+        ingest = AsyncDocuments(Away(1_000)).ingest(silent(), batch_size=BATCH, rule="fingerprint")
         task = asyncio.create_task(_all(ingest))
         await asyncio.sleep(0.2)
         return await seconds_to_cancel(task)
@@ -223,7 +223,10 @@ def test_the_callers_iterator_runs_in_the_thread_of_the_event_loop(ahead: int) -
 
     async def main() -> list[int]:
         verbs = AsyncDocuments(Away(1_000))
-        return [len(await _all(verbs.ingest(given, batch_size=BATCH))) for given in (source(), asource())]
+        return [
+            len(await _all(verbs.ingest(given, batch_size=BATCH, rule="fingerprint")))
+            for given in (source(), asource())
+        ]
 
     assert asyncio.run(main()) == [3 * BATCH, 3 * BATCH]
     assert found == {threading.get_ident()}
@@ -243,7 +246,7 @@ def test_other_tasks_go_on_while_an_ingest_computes() -> None:
         task = asyncio.create_task(tick())
         text = "，".join(f"第{n}条新闻" for n in range(200))
         given = [{"id": n, "text": f"{text}{n}"} for n in range(300)]
-        await _all(AsyncDocuments(Away(1_000)).ingest(given))
+        await _all(AsyncDocuments(Away(1_000)).ingest(given, rule="fingerprint"))
         task.cancel()
         return ticks
 

@@ -39,7 +39,13 @@ def hit_of(row: Any, source: dict[str, Any], bits: int, *, as_source: bool) -> d
     asked=texts,
     bits=st.sampled_from([64, 128]),
     rule=st.sampled_from(
-        [{}, {"max_distance": 7}, {"max_distance": "digest"}, {"confirm": 0.6}, {"confirm": 0.6, "max_distance": 5}]
+        [
+            {"rule": "fingerprint"},
+            {"rule": "fingerprint", "max_distance": 7},
+            {"rule": "exact"},
+            {"confirm": 0.6},
+            {"confirm": 0.6, "max_distance": 5},
+        ]
     ),
     as_source=st.booleans(),
     by_fingerprint=st.booleans(),
@@ -50,8 +56,8 @@ def test_the_matches_of_all_hits_are_those_of_similar(
 ) -> None:
     fingerprinter = Fingerprinter(SCHEMES[bits])
     with Documents("sqlite:///:memory:", fingerprinter=fingerprinter) as documents:
-        documents.setup()
-        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)])
+        documents.setup(keys=[])
+        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], rule="fingerprint")
         rows = [(row, {"text": stored[int(row.id)]}) for row in documents.export()]
         right = list(documents.similar(asked, **rule))
         near: Any = asked
@@ -61,7 +67,7 @@ def test_the_matches_of_all_hits_are_those_of_similar(
             if near.value is not None:
                 by_value = documents.similar(fingerprint=near.value, **rule)
                 distances = {row.id: near.value ^ row.fingerprint for row, _ in rows if row.fingerprint is not None}
-                limit = {3: 3, "digest": -1}.get(rule.get("max_distance", 3), 7)
+                limit = -1 if rule["rule"] == "exact" else rule.get("max_distance", 3)
                 assert {m.id: m.distance for m in by_value} == {
                     id: differing.bit_count() for id, differing in distances.items() if differing.bit_count() <= limit
                 }
@@ -83,14 +89,14 @@ def test_a_short_text_finds_its_copies_and_an_empty_one_nothing() -> None:
         (-1, {}, r"a signed long of the index is value % 2\*\*64"),
         (True, {}, "the fingerprint is True"),
         (fingerprint(text(*LONG), SCHEMES[128]), {}, "the fingerprint has 128 bits, the store's have 64"),
-        (1, {"confirm": 0.8}, "confirm compares texts"),
+        (1, {"confirm": 0.8}, "the rule 'fingerprint' does not use confirm"),
     ],
 )
 def test_what_is_no_fingerprint_of_the_store_is_an_error(near: Any, rule: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         near_query(near, **rule)
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup()
+        documents.setup(keys=[])
         with pytest.raises(InputError, match=message):
             documents.similar(fingerprint=near, **rule)
 
@@ -118,11 +124,13 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
 
     async def of_async(asked: str) -> Any:
         async with AsyncDocuments(address) as documents:
-            return await documents.near_query(asked)
+            return await documents.near_query(asked, rule="fingerprint")
 
     with Documents(address) as documents, Elasticsearch(elasticsearch_url) as client:
         documents.setup(keys=["shingles"])
-        documents.add_many([{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True)
+        documents.add_many(
+            [{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True, rule="fingerprint"
+        )
         for asked in (stored[0], stored[1], "图集", text(*range(20, 36))):
             for rule in ({}, {"max_distance": 7}, {"confirm": 0.9}):
                 right = documents.similar(asked, **rule)  # type: ignore[arg-type]
@@ -132,4 +140,4 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
                     assert found(query) == list(right)
                 else:
                     assert {match.id for match in right} <= {match.id for match in found(query)}
-        assert found(asyncio.run(of_async("图集"))) == list(documents.similar("图集"))
+        assert found(asyncio.run(of_async("图集"))) == list(documents.similar("图集", rule="fingerprint"))

@@ -60,7 +60,8 @@ def check_every_verb(documents: Documents, damaged: str, caplog: pytest.LogCaptu
         outcomes = {
             outcome.id: outcome
             for outcome in documents.ingest(
-                [{"id": "odd", "text": OTHER}, {"id": "new", "text": TEXT}, {"id": "good", "text": TEXT + "今日。"}]
+                [{"id": "odd", "text": OTHER}, {"id": "new", "text": TEXT}, {"id": "good", "text": TEXT + "今日。"}],
+                rule="fingerprint",
             )
         }
         assert outcomes["odd"].outcome == "failed"
@@ -69,24 +70,24 @@ def check_every_verb(documents: Documents, damaged: str, caplog: pytest.LogCaptu
         assert damaged in outcomes["odd"].reason
         assert outcomes["new"].stored
         assert outcomes["good"].outcome == "updated"
-        assert {match.id for match in documents.similar(TEXT)} >= {"new", "copy"}
+        assert {match.id for match in documents.similar(TEXT, rule="fingerprint")} >= {"new", "copy"}
         with pytest.raises(InputError, match=rf"'odd' is stored with .*{damaged}|'odd' has no fingerprint"):
-            documents.similar_to("odd")
+            documents.similar_to("odd", rule="fingerprint")
         assert {row.id for row in documents.export()} >= {"new", "good", "copy"}
-        assert documents.group().documents >= 3
+        assert documents.group(rule="fingerprint").documents >= 3
         assert documents.fetch(["odd"])["odd"].damaged
-        assert documents.remove(["copy"]) == {"copy"}
-    again = {o.id: o.outcome for o in documents.backfill("text", again=True)}
+        assert documents.remove(["copy"], rule="fingerprint") == {"copy"}
+    again = {o.id: o.outcome for o in documents.backfill("text", again=True, rule="fingerprint")}
     assert again.keys() == {"odd", "new", "good"}
     assert "failed" not in again.values()
     assert documents.fetch(["odd"])["odd"].damaged is None, "a backfill repairs it"
-    assert documents.similar_to("odd") is not None
-    assert documents.remove_matching({"match_all": {}}) == 3
+    assert documents.similar_to("odd", rule="fingerprint") is not None
+    assert documents.remove_matching({"match_all": {}}, rule="fingerprint") == 3
 
 
 def stored_documents(documents: Documents) -> None:
     for id in ("odd", "good", "copy"):
-        assert [o.stored for o in documents.ingest([{"id": id, "text": TEXT}])] == [True]
+        assert [o.stored for o in documents.ingest([{"id": id, "text": TEXT}], rule="fingerprint")] == [True]
 
 
 @pytest.mark.slow
@@ -97,7 +98,7 @@ def test_a_damaged_document_in_elasticsearch_stops_nothing(
 ) -> None:
     simhash, said = DAMAGES[damage]
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        documents.setup()
+        documents.setup(keys=[])
         stored_documents(documents)
         spoil(client, index_name, simhash)
         check_every_verb(documents, said, caplog)
@@ -110,17 +111,19 @@ def test_a_document_whose_simhash_is_empty_is_like_one_without(
     name: str, client: Elasticsearch, elasticsearch_url: str, index_name: str
 ) -> None:
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        documents.setup()
+        documents.setup(keys=[])
         stored_documents(documents)
         spoil(client, index_name, UNFINGERPRINTED[name])
         assert documents.missing() == 1
         assert {row.id for row in documents.export()} == {"good", "copy"}
         with pytest.raises(InputError, match="'odd' has no fingerprint"):
-            documents.similar_to("odd")
-        assert [(o.id, o.outcome) for o in documents.backfill("text")] == [("odd", "exact_duplicate")]
+            documents.similar_to("odd", rule="fingerprint")
+        assert [(o.id, o.outcome) for o in documents.backfill("text", rule="fingerprint")] == [
+            ("odd", "exact_duplicate")
+        ]
         spoil(client, index_name, UNFINGERPRINTED[name])
-        assert [o.outcome for o in documents.ingest([{"id": "odd", "text": OTHER}])] == ["updated"]
-        assert documents.group().documents == 3
+        assert [o.outcome for o in documents.ingest([{"id": "odd", "text": OTHER}], rule="fingerprint")] == ["updated"]
+        assert documents.group(rule="fingerprint").documents == 3
 
 
 SQLITE_DAMAGES: dict[str, tuple[str, str]] = {
@@ -157,13 +160,13 @@ def test_a_source_in_sqlite_that_is_no_object_stops_nothing(source: str, tmp_pat
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute(f"UPDATE documents SET source = {source} WHERE id = 'odd'")
         lang = {"bool": {"must_not": {"term": {"lang": "en"}}}}
-        assert len(documents.similar(TEXT, filter=lang)) == 3
+        assert len(documents.similar(TEXT, filter=lang, rule="fingerprint")) == 3
         outcomes = list(documents.ingest([{"id": "new", "text": TEXT + "今日。"}], confirm=0.5, filter=lang))
         assert [outcome.outcome for outcome in outcomes] == ["failed"]
         assert "document 'odd': no text" in (outcomes[0].reason or "")
-        backfilled = {o.id: o.outcome for o in documents.backfill("text", again=True)}
+        backfilled = {o.id: o.outcome for o in documents.backfill("text", again=True, rule="fingerprint")}
         assert backfilled == {"odd": "rejected", "good": "unchanged", "copy": "unchanged"}
-        assert [o.outcome for o in documents.ingest([{"id": "odd", "text": OTHER}])] == ["updated"]
+        assert [o.outcome for o in documents.ingest([{"id": "odd", "text": OTHER}], rule="fingerprint")] == ["updated"]
         assert documents.group(confirm=0.5).documents == 3
 
 
@@ -173,8 +176,8 @@ def test_a_damaged_document_is_named_in_one_warning(tmp_path: Path, caplog: pyte
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute("UPDATE documents SET \"group\" = '' WHERE id = 'odd'")
         for _ in range(3):
-            documents.group()
-            documents.similar(TEXT)
+            documents.group(rule="fingerprint")
+            documents.similar(TEXT, rule="fingerprint")
     [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert said.startswith("left out: document 'odd' is stored with a digest without a group: ")
 
@@ -200,10 +203,10 @@ def test_an_index_that_cannot_be_used_is_refused_with_the_reason(
     with Documents(address) as documents, SeenItems(address) as seen:
         for verb in (
             documents.setup,
-            lambda: list(documents.ingest([{"id": "a", "text": TEXT}])),
-            lambda: list(documents.backfill("text")),
+            lambda: list(documents.ingest([{"id": "a", "text": TEXT}], rule="fingerprint")),
+            lambda: list(documents.backfill("text", rule="fingerprint")),
             documents.group,
-            lambda: documents.similar(TEXT),
+            lambda: documents.similar(TEXT, rule="fingerprint"),
             seen.setup,
             lambda: seen.add("ann", ["a"]),
         ):
@@ -220,7 +223,7 @@ def test_an_index_whose_settings_disable_source_is_refused_with_the_reason(
     except Exception as error:
         pytest.skip(f"this server has no such setting: {error}")
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        for verb in (documents.setup, lambda: list(documents.backfill("text"))):
+        for verb in (documents.setup, lambda: list(documents.backfill("text", rule="fingerprint"))):
             with pytest.raises(Unsupported, match="has `_source` disabled"):
                 verb()
 
@@ -240,7 +243,7 @@ def test_an_index_whose_fields_have_other_types_is_refused_with_the_field(
 ) -> None:
     good, index = make_index(), make_index()
     with Documents(f"{elasticsearch_url}/{good}") as documents:
-        documents.setup()
+        documents.setup(keys=[])
     mapping = client.indices.get_mapping(index=good)[good]["mappings"]
     mapping["properties"]["simhash"]["properties"][field] = OUR_FIELDS[field]
     client.indices.create(index=index, mappings=mapping)
@@ -269,7 +272,7 @@ def test_a_damaged_meta_is_refused_with_the_reason(
 ) -> None:
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         stored_documents(documents)
     meta = json.loads(json.dumps(METAS[kind]))
     if isinstance(scheme := (meta.get("es_simhash") or {}), dict) and isinstance(scheme.get("scheme"), dict):
@@ -278,7 +281,7 @@ def test_a_damaged_meta_is_refused_with_the_reason(
             scheme["scheme"] = {}
     client.indices.put_mapping(index=index_name, meta=meta)
     with Documents(address) as documents:
-        for verb in (documents.setup, documents.group, lambda: documents.similar(TEXT)):
+        for verb in (documents.setup, documents.group, lambda: documents.similar(TEXT, rule="fingerprint")):
             with pytest.raises((StoreError, SchemeError), match=r"\w+") as raised:
                 verb()
             assert "\n" not in str(raised.value)
@@ -342,7 +345,7 @@ def test_an_index_with_custom_routing_is_refused_at_once(
     client.indices.create(index=index_name, settings={"number_of_shards": 5})
     client.index(index=index_name, id="odd", routing="r", document={"text": TEXT}, refresh=True)
     with Documents(address) as documents, SeenItems(address) as seen:
-        for verb in (documents.setup, lambda: list(documents.backfill("text")), seen.setup):
+        for verb in (documents.setup, lambda: list(documents.backfill("text", rule="fingerprint")), seen.setup):
             with pytest.raises(Unsupported, match=r"document 'odd' of .* has custom routing"):
                 verb()
 
@@ -354,29 +357,29 @@ def test_a_document_that_gets_custom_routing_later_ends_every_verb_with_its_name
     address = f"{elasticsearch_url}/{index_name}"
     client.indices.create(index=index_name, settings={"number_of_shards": 5})
     with Documents(address) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         stored_documents(documents)
         source = client.get(index=index_name, id="odd")["_source"]
         client.index(index=index_name, id="routed", routing="r", document=source, refresh=True)
         for verb in (
-            lambda: list(documents.backfill("text", again=True)),
+            lambda: list(documents.backfill("text", again=True, rule="fingerprint")),
             documents.group,
-            lambda: documents.similar(TEXT),
+            lambda: documents.similar(TEXT, rule="fingerprint"),
             lambda: list(documents.export()),
-            lambda: documents.remove_matching({"match_all": {}}),
+            lambda: documents.remove_matching({"match_all": {}}, rule="fingerprint"),
         ):
             with pytest.raises(Unsupported, match=r"document 'routed' of .* has custom routing"):
                 verb()
     with Documents(address) as documents, pytest.raises(Unsupported, match="'routed'"):
-        list(documents.ingest([{"id": "another", "text": OTHER}]))
+        list(documents.ingest([{"id": "another", "text": OTHER}], rule="fingerprint"))
 
 
 @pytest.mark.parametrize("damaged", [1, 30])
-@pytest.mark.parametrize("rule", [{}, {"max_distance": 7}, {"confirm": 0.5}, {"max_distance": "digest"}], ids=str)
+@pytest.mark.parametrize("rule", [{}, {"max_distance": 7}, {"confirm": 0.5}, {"rule": "exact"}], ids=str)
 def test_a_damaged_document_does_not_hide_its_copies(tmp_path: Path, damaged: int, rule: dict[str, Any]) -> None:
     with Documents(f"sqlite:///{tmp_path / 'store.db'}") as documents:
-        list(documents.ingest([{"id": f"odd{n}", "text": TEXT} for n in range(damaged)]))
-        list(documents.ingest([{"id": "good", "text": TEXT}]))
+        list(documents.ingest([{"id": f"odd{n}", "text": TEXT} for n in range(damaged)], rule="fingerprint"))
+        list(documents.ingest([{"id": "good", "text": TEXT}], rule="fingerprint"))
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute("UPDATE documents SET \"group\" = '' WHERE id LIKE 'odd%'")
         [outcome] = documents.ingest([{"id": "new", "text": TEXT}], **rule)
@@ -390,8 +393,8 @@ def test_a_damaged_document_in_elasticsearch_does_not_hide_its_copies(
     damage: str, client: Elasticsearch, elasticsearch_url: str, index_name: str
 ) -> None:
     with Documents(f"{elasticsearch_url}/{index_name}") as documents:
-        documents.setup()
+        documents.setup(keys=[])
         stored_documents(documents)
         spoil(client, index_name, DAMAGES[damage][0])
-        [outcome] = documents.ingest([{"id": "new", "text": TEXT}])
+        [outcome] = documents.ingest([{"id": "new", "text": TEXT}], rule="fingerprint")
         assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "good")

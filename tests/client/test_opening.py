@@ -45,19 +45,27 @@ def linear(scheme: Scheme | None = None) -> Any:
 
 def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
-        documents.setup()
+        documents.setup(keys=[])
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
     with Documents(address) as documents:
-        assert [outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], max_distance=15)] == ["new"]
+        assert [
+            outcome.outcome for outcome in documents.ingest(DOCUMENTS[:1], rule="fingerprint", max_distance=15)
+        ] == ["new"]
     with Documents(address) as documents:
-        assert documents.setup() == "unchanged"
-        assert [outcome.fingerprinted for outcome in documents.ingest(DOCUMENTS[1:])] == [True, True]
+        assert documents.setup(keys=[]) == "unchanged"
+        assert [outcome.fingerprinted for outcome in documents.ingest(DOCUMENTS[1:], rule="fingerprint")] == [
+            True,
+            True,
+        ]
     with Documents(address) as documents:
-        assert [match.id for match in documents.similar(STORM, max_distance=15)] == ["storm", "farther"]
+        assert [match.id for match in documents.similar(STORM, rule="fingerprint", max_distance=15)] == [
+            "storm",
+            "farther",
+        ]
     with Documents(address) as documents:
-        assert [match.id for match in documents.similar_to("storm", max_distance=15)] == ["farther"]
+        assert [match.id for match in documents.similar_to("storm", rule="fingerprint", max_distance=15)] == ["farther"]
     with Documents(address) as documents:
-        assert documents.group(max_distance=15).groups == 1
+        assert documents.group(rule="fingerprint", max_distance=15).groups == 1
     with Documents(address) as documents:
         assert {row.id: row.fingerprint for row in documents.export()} == expected
     with Documents(address) as documents:
@@ -68,9 +76,11 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
             [("farther", "storm")],
         )
     with Documents(address) as documents:
-        assert {outcome.outcome for outcome in documents.backfill("text", again=True)} <= {"unchanged"}
+        assert {outcome.outcome for outcome in documents.backfill("text", again=True, rule="fingerprint")} <= {
+            "unchanged"
+        }
     with Documents(address) as documents:
-        assert documents.remove(["other"], max_distance=15) == {"other"}
+        assert documents.remove(["other"], rule="fingerprint", max_distance=15) == {"other"}
     with Documents(address) as documents:
         assert documents.fingerprinter().scheme == LONG
 
@@ -78,28 +88,36 @@ def test_every_verb_follows_the_scheme_of_the_store(address: str) -> None:
 def test_the_async_class_follows_it_too(address: str) -> None:
     async def main() -> None:
         async with AsyncDocuments(address, scheme=LONG) as documents:
-            await documents.setup()
+            await documents.setup(keys=[])
         async with AsyncDocuments(address) as documents:
-            outcomes = [outcome async for outcome in documents.ingest(DOCUMENTS, max_distance=15)]
+            outcomes = [outcome async for outcome in documents.ingest(DOCUMENTS, rule="fingerprint", max_distance=15)]
             assert [outcome.outcome for outcome in outcomes] == ["new", "near_duplicate", "new"]
         async with AsyncDocuments(address) as documents:
-            assert [match.id for match in await documents.similar(STORM, max_distance=15)] == ["storm", "farther"]
+            assert [match.id for match in await documents.similar(STORM, rule="fingerprint", max_distance=15)] == [
+                "storm",
+                "farther",
+            ]
         async with AsyncDocuments(address) as documents:
-            assert (await documents.group(max_distance=15)).groups == 1
+            assert (await documents.group(rule="fingerprint", max_distance=15)).groups == 1
         async with AsyncDocuments(address) as documents:
             expected = {fingerprint(document["text"], LONG).value for document in DOCUMENTS}
             assert {row.fingerprint async for row in documents.export()} == expected
         async with AsyncDocuments(address) as documents:
-            assert {outcome.outcome async for outcome in documents.backfill("text", again=True)} <= {"unchanged"}
+            assert {
+                outcome.outcome async for outcome in documents.backfill("text", again=True, rule="fingerprint")
+            } <= {"unchanged"}
         async with AsyncDocuments(address) as documents:
-            assert await documents.setup() == "unchanged"
+            assert await documents.setup(keys=[]) == "unchanged"
             assert (await documents.fingerprinter()).scheme == LONG
 
     asyncio.run(main())
 
 
 def test_a_new_store_gets_the_default() -> None:
-    for verb in (lambda documents: documents.setup(), lambda documents: list(documents.ingest(DOCUMENTS))):
+    for verb in (
+        lambda documents: documents.setup(keys=[]),
+        lambda documents: list(documents.ingest(DOCUMENTS, rule="fingerprint")),
+    ):
         store = linear()
         verb(Documents(store))
         assert store.describe() == Scheme()
@@ -110,15 +128,15 @@ def test_a_store_that_is_set_up_later_is_followed_then() -> None:
     documents = Documents(store)
     assert documents.fingerprinter().scheme == Scheme()
     with pytest.raises(NotSetUp):
-        documents.similar(STORM)
+        documents.similar(STORM, rule="fingerprint")
     store.set_up(LONG)
-    assert documents.similar(STORM, max_distance=15) == []
+    assert documents.similar(STORM, rule="fingerprint", max_distance=15) == []
     assert documents.fingerprinter().scheme == LONG
 
 
 def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used() -> None:
     store = linear()
-    outcomes = Documents(store).ingest(DOCUMENTS)
+    outcomes = Documents(store).ingest(DOCUMENTS, rule="fingerprint")
     store.set_up(LONG)
     assert all(outcome.stored for outcome in outcomes)
     expected = {document["id"]: fingerprint(document["text"], LONG).value for document in DOCUMENTS}
@@ -127,7 +145,7 @@ def test_a_scheme_that_is_set_up_between_the_call_and_the_first_outcome_is_used(
 
 def test_a_scheme_that_is_chosen_is_not_written_to_a_store_that_was_set_up_with_another_after_the_call() -> None:
     store = linear()
-    outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS)
+    outcomes = Documents(store, scheme=Scheme()).ingest(DOCUMENTS, rule="fingerprint")
     store.set_up(LONG)
     with pytest.raises(SchemeMismatch):
         next(outcomes)
@@ -152,24 +170,24 @@ class Raced(WatchedStore):
 def test_of_two_programs_that_set_up_a_store_with_two_schemes_the_second_gets_an_error() -> None:
     store = Raced()
     with pytest.raises(SchemeMismatch):
-        Documents(store).setup()
+        Documents(store).setup(keys=[])
     assert list(Documents(store).export()) == []
     store = Raced()
     with pytest.raises(SchemeMismatch):
-        list(Documents(store).ingest(DOCUMENTS))
+        list(Documents(store).ingest(DOCUMENTS, rule="fingerprint"))
     assert list(Documents(store).export()) == []
 
 
 def test_a_scheme_that_is_given_and_differs_is_refused_by_both_classes(address: str) -> None:
     with Documents(address, scheme=LONG) as documents:
-        documents.setup()
-        assert documents.similar(STORM) == []
+        documents.setup(keys=[])
+        assert documents.similar(STORM, rule="fingerprint") == []
     with Documents(address, scheme=Scheme()) as other, pytest.raises(SchemeMismatch, match=LONG.version):
-        other.similar(STORM)
+        other.similar(STORM, rule="fingerprint")
 
     async def main() -> None:
         async with AsyncDocuments(address, fingerprinter=Fingerprinter()) as other:
-            await other.similar(STORM)
+            await other.similar(STORM, rule="fingerprint")
 
     with pytest.raises(SchemeMismatch, match=LONG.version):
         asyncio.run(main())
@@ -193,13 +211,13 @@ def test_a_segmenter_is_kept_with_the_scheme_of_the_store() -> None:
 def test_a_table_that_the_scheme_of_the_store_names_must_be_given(address: str) -> None:
     ours = Fingerprinter.using(LONG, stop_words=TABLE)
     with Documents(address, fingerprinter=ours) as documents:
-        documents.setup()
+        documents.setup(keys=[])
     fix = r"pass it to the Fingerprinter \(stop_words=…, or --stop-words FILE\); open the store with that one"
     expected = f"{TABLE.identity}, which is not loaded: {fix}"
     with Documents(address) as documents, pytest.raises(SchemeError, match=expected):
-        next(documents.ingest(DOCUMENTS))
+        next(documents.ingest(DOCUMENTS, rule="fingerprint"))
     with Documents(address, fingerprinter=ours) as documents:
-        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS))
+        assert all(outcome.stored for outcome in documents.ingest(DOCUMENTS, rule="fingerprint"))
 
 
 # --- when it is asked --------------------------------------------------------------------------------------
@@ -209,10 +227,10 @@ def test_the_store_is_asked_once_and_not_before_it_is_needed() -> None:
     store = linear(LONG)
     documents = Documents(store)
     assert store.asked == []
-    outcomes = documents.ingest(DOCUMENTS, max_distance=15)
+    outcomes = documents.ingest(DOCUMENTS, rule="fingerprint", max_distance=15)
     assert store.asked == []
     list(outcomes)
-    documents.similar(STORM)
+    documents.similar(STORM, rule="fingerprint")
     assert documents.fingerprinter().scheme == LONG
     assert store.times_asked("describe") == 1
 
@@ -224,7 +242,7 @@ def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> No
     store = linear(LONG)
     documents = Documents(store, **given)
     assert documents.fingerprinter().scheme == LONG
-    outcomes = documents.ingest(DOCUMENTS)
+    outcomes = documents.ingest(DOCUMENTS, rule="fingerprint")
     assert store.asked == []
     list(outcomes)
     assert store.times_asked("describe") == 1
@@ -233,11 +251,11 @@ def test_nothing_is_sent_at_the_call_where_the_scheme_is_given(given: Any) -> No
 def test_what_can_not_be_used_is_said_before_anything_is_made(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'news.db'}"
     with Documents(address) as documents, pytest.raises(InputError, match="use 0 to 7 at 64 bits"):
-        next(documents.ingest([], max_distance=8))
+        next(documents.ingest([], rule="fingerprint", max_distance=8))
 
     async def main() -> None:
         async with AsyncDocuments(address) as documents:
-            async for _ in documents.ingest([], max_distance=8):
+            async for _ in documents.ingest([], rule="fingerprint", max_distance=8):
                 pass
 
     with pytest.raises(InputError, match="use 0 to 7 at 64 bits"):

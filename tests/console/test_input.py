@@ -62,7 +62,7 @@ def test_no_line_is_checked_after_the_first_usable_one() -> None:
     ("arguments", "says"),
     [
         (["ingest"], "it looks like GB18030"),
-        (["ingest", "--encoding", "gb18030", "--id-field", "docid"], "no field 'docid'"),
+        (["ingest", "--rule", "fingerprint", "--encoding", "gb18030", "--id-field", "docid"], "no field 'docid'"),
         (["idf"], "it looks like GB18030"),
         (["evaluate"], "it looks like GB18030"),
         (["seen", "add"], "it looks like GB18030"),
@@ -99,22 +99,22 @@ def test_resume_and_dead_letters_work_with_each_format(tmp_path: Path, format: s
     rows[3]["id"] = ""
     options = ["--resume", "c", "--dead-letter", "dead", "--batch-size", "2", "--workers", "0", "--json"]
     name = write(tmp_path, format, [*rows[:3], rows[5]])
-    first = es_simhash("ingest", name, *options, cwd=tmp_path)
+    first = es_simhash("ingest", "--rule", "fingerprint", name, *options, cwd=tmp_path)
     assert [each.get("id") for each in first.json[:-1]] == ["n0", "n1", "n2", "n5"]
     write(tmp_path, format, [*rows[:3], rows[5], *rows[3:5]])  # the file has grown
-    second = es_simhash("ingest", name, *options, cwd=tmp_path)
+    second = es_simhash("ingest", "--rule", "fingerprint", name, *options, cwd=tmp_path)
     assert second.code == 3
     assert [each.get("id") for each in second.json[:-1]] == [None, "n4"], "what was done is not done again"
     assert second.json[-1]["total"] == 6
     (letter,) = map(json.loads, (tmp_path / "dead").read_text().splitlines())
     assert letter["place"] == (f"{name}:6" if format == "csv" else f"{name} item 5")
     (tmp_path / "dead").write_text(json.dumps({**letter, "document": {**letter["document"], "id": "n3"}}))
-    assert es_simhash("ingest", "dead", "--json", cwd=tmp_path).json[0]["id"] == "n3"
+    assert es_simhash("ingest", "--rule", "fingerprint", "dead", "--json", cwd=tmp_path).json[0]["id"] == "n3"
 
 
 def test_a_dot_leads_to_an_id_inside_an_object(tmp_path: Path) -> None:
     data = b"".join(json.dumps({"meta": {"id": id}, "text": STORM}).encode() + b"\n" for id in ("a", None))
-    done = es_simhash("ingest", "--id-field", "meta.id", "--json", cwd=tmp_path, stdin=data)
+    done = es_simhash("ingest", "--rule", "fingerprint", "--id-field", "meta.id", "--json", cwd=tmp_path, stdin=data)
     assert done.json[0]["id"] == "a"
     assert "no field 'meta.id'" in done.json[1]["reason"]
 
@@ -132,13 +132,13 @@ def test_the_progress_counts_documents_and_moves_by_the_bytes_of_the_file(tmp_pa
 
 
 def test_quiet_prints_only_what_was_rejected(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--quiet", cwd=tmp_path, stdin=line("a") + line("b") + b"5\n")
+    done = es_simhash("ingest", "--rule", "fingerprint", "--quiet", cwd=tmp_path, stdin=line("a") + line("b") + b"5\n")
     assert (done.code, done.out) == (3, "")
     assert done.err == "rejected: stdin:3: a document must be a JSON object, this is a number\n"
 
 
 def test_verbose_logs_the_store_and_each_batch(tmp_path: Path) -> None:
-    done = es_simhash("ingest", "--verbose", cwd=tmp_path, stdin=line("a"))
+    done = es_simhash("ingest", "--rule", "fingerprint", "--verbose", cwd=tmp_path, stdin=line("a"))
     assert done.err.splitlines()[-1] == "written: a batch of 1"
     assert "sqlite:///es-simhash.db: Scheme 1:64:" in done.err
 
@@ -154,6 +154,6 @@ def test_verbose_logs_each_request_without_the_password(
     tmp_path: Path, elasticsearch_url: str, index_name: str
 ) -> None:
     address = f"{elasticsearch_url.replace('://', '://desk:hunter2@')}/{index_name}"
-    done = es_simhash("similar", STORM, "--verbose", "--store", address, cwd=tmp_path)
+    done = es_simhash("similar", "--rule", "fingerprint", STORM, "--verbose", "--store", address, cwd=tmp_path)
     assert f"GET {elasticsearch_url}/{index_name}/_mapping [status:404" in done.err
     assert "hunter2" not in done.err

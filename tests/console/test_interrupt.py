@@ -38,7 +38,7 @@ def news(count: int = COUNT) -> bytes:
 def running(folder: Path, *arguments: str, **options: Any) -> Iterator[Any]:
     """An ingest under way; killed at the end if it is not there."""
     process = subprocess.Popen(
-        [*COMMAND, "ingest", "--json", "--batch-size", "50", *arguments],
+        [*COMMAND, "ingest", "--rule", "fingerprint", "--json", "--batch-size", "50", *arguments],
         cwd=folder,
         env=environment(),
         stdin=subprocess.PIPE,
@@ -101,7 +101,7 @@ def test_from_a_file_lines_that_were_read_are_finished_and_the_next_run_continue
     assert ids == [str(each) for each in range(len(ids))]
     assert sum_of(counts) == len(ids) < COUNT
     assert stored(tmp_path) == set(ids)
-    *rest, counts = es_simhash("ingest", "--json", *command, cwd=tmp_path).json
+    *rest, counts = es_simhash("ingest", "--rule", "fingerprint", "--json", *command, cwd=tmp_path).json
     assert [each["id"] for each in rest] == [str(each) for each in range(len(ids), COUNT)]
     assert sum_of(counts) == COUNT
 
@@ -134,7 +134,7 @@ def test_a_signal_ends_an_ingest_that_waits_for_a_pipe(tmp_path: Path, number: i
 
 @needs_proc
 def test_a_signal_during_the_skipping_of_finished_lines_is_an_interruption(tmp_path: Path) -> None:
-    es_simhash("ingest", "--resume", "x.checkpoint", cwd=tmp_path, stdin=news(20))
+    es_simhash("ingest", "--rule", "fingerprint", "--resume", "x.checkpoint", cwd=tmp_path, stdin=news(20))
     with running(tmp_path, "--resume", "x.checkpoint") as process:
         process.stdin.write(news(10))
         process.stdin.flush()
@@ -145,7 +145,9 @@ def test_a_signal_during_the_skipping_of_finished_lines_is_an_interruption(tmp_p
         returned, (counts,), err = ended(process)
     assert (returned, counts["total"]) == (143, 20)
     assert err == FINISHING + b"es-simhash: interrupted\n"
-    *rest, counts = es_simhash("ingest", "--json", "--resume", "x.checkpoint", cwd=tmp_path, stdin=news(25)).json
+    *rest, counts = es_simhash(
+        "ingest", "--rule", "fingerprint", "--json", "--resume", "x.checkpoint", cwd=tmp_path, stdin=news(25)
+    ).json
     assert ([each["id"] for each in rest], counts["total"]) == ([str(each) for each in range(20, 25)], 25)
 
 
@@ -207,7 +209,7 @@ def test_a_second_signal_stops_at_once_and_with_a_checkpoint_nothing_is_lost(tmp
         process.send_signal(signal.SIGINT)
         returned, _, err = ended(process)
     assert (returned, err) == (130, b"\nes-simhash: interrupted\n")  # the empty line is of the broken off
-    counts = es_simhash("ingest", "--json", *command, cwd=tmp_path).json[-1]
+    counts = es_simhash("ingest", "--rule", "fingerprint", "--json", *command, cwd=tmp_path).json[-1]
     assert sum_of(counts) == COUNT
     assert stored(tmp_path) == {str(each) for each in range(COUNT)}
 

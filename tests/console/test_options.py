@@ -24,7 +24,7 @@ def text_field_of(command: click.Command, value: str | None) -> object:
 
 
 def test_a_required_text_field_that_is_not_given_is_a_usage_error(tmp_path: Path) -> None:
-    done = es_simhash("backfill", "--store", "http://127.0.0.1:1/articles", cwd=tmp_path)
+    done = es_simhash("backfill", "--rule", "fingerprint", "--store", "http://127.0.0.1:1/articles", cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert "Missing option '--text-field'" in done.err
 

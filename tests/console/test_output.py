@@ -23,16 +23,16 @@ LOG = b'{"user": "ann", "items": [1, 2]}\n'
 COMMANDS: list[tuple[Sequence[str], bytes]] = [
     (["--help"], b""),
     (["--version"], b""),
-    (["ingest", "--help"], b""),
+    (["ingest", "--rule", "fingerprint", "--help"], b""),
     (["init", "--store", "sqlite:///new.db"], b""),
     (["ingest"], line("b")),
-    (["ingest", "--json", "--workers", "0"], line("b")),
+    (["ingest", "--rule", "fingerprint", "--json", "--workers", "0"], line("b")),
     (["similar", STORM], b""),
-    (["similar", "--json", STORM], b""),
+    (["similar", "--rule", "fingerprint", "--json", STORM], b""),
     (["group"], b""),
     (["remove", "a"], b""),
     (["export"], b""),
-    (["backfill", "--again", "--text-field", "text"], b""),
+    (["backfill", "--rule", "fingerprint", "--again", "--text-field", "text"], b""),
     (["compare", STORM, STORM_FARTHER], b""),
     (["fingerprint", STORM], b""),
     (["evaluate", "-"], PAIR),
@@ -41,9 +41,9 @@ COMMANDS: list[tuple[Sequence[str], bytes]] = [
     (["stats"], b""),
     (["size", "--documents", "1000"], b""),
     (["groups", "show", "farther"], b""),
-    (["report", "--out", "report.html"], b""),
+    (["report", "--rule", "fingerprint", "--out", "report.html"], b""),
     (["label", "--sample", "1"], b"q\n"),
-    (["copy", "--from", "sqlite:///es-simhash.db", "--to", "sqlite:///copy.db"], b""),
+    (["copy", "--rule", "fingerprint", "--from", "sqlite:///es-simhash.db", "--to", "sqlite:///copy.db"], b""),
     (["seen", "--help"], b""),
     (["seen", "init", "--store", "sqlite:///new.db"], b""),
     (["seen", "add", "--user", "ann", "5"], b""),
@@ -93,7 +93,9 @@ def test_standard_error_on_a_full_disk_is_silence(folder: Path, words: Sequence[
     assert done.code in (1, 2)
 
 
-@pytest.mark.parametrize(("words", "stdin"), [(["export"], b""), (["ingest", "--workers", "0"], line("b"))])
+@pytest.mark.parametrize(
+    ("words", "stdin"), [(["export"], b""), (["ingest", "--rule", "fingerprint", "--workers", "0"], line("b"))]
+)
 def test_a_pipe_whose_reader_has_ended_is_silence(folder: Path, words: Sequence[str], stdin: bytes) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -108,7 +110,7 @@ def test_a_pipe_whose_reader_has_ended_is_silence(folder: Path, words: Sequence[
 
 @pytest.mark.parametrize(("closed", "code"), [("<&-", 1), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
 def test_closed_streams_are_those_of_a_null_device(folder: Path, closed: str, code: int) -> None:
-    command = " ".join([*COMMAND, "ingest", "--workers", "0", closed])
+    command = " ".join([*COMMAND, "ingest", "--rule", "fingerprint", "--workers", "0", closed])
     done = subprocess.run(command, shell=True, cwd=folder, env=environment(), input=line("b"), capture_output=True)
     assert done.returncode == code
     assert done.stderr == (

@@ -249,9 +249,10 @@ class LinearStore:
             ranked = [row for row in ranked if row.id in allowed]
             if query.one_per_digest:
                 ranked = _one_per_digest(ranked)
-            found |= {row.id: row for row in ranked[: query.most]}
-            if len(ranked) > query.most:
-                left_out[number] = left_out.get(number, 0) + len(ranked) - query.most
+            most = query.probes[number].most or query.most
+            found |= {row.id: row for row in ranked[:most]}
+            if len(ranked) > most:
+                left_out[number] = left_out.get(number, 0) + len(ranked) - most
         reply = sorted(found.values(), key=_write_order)
         return Found(_one_per_digest(reply) if query.one_per_digest else reply, left_out)
 

@@ -92,12 +92,12 @@ def expected(reference: Filtered, moves: Sequence[Any]) -> Any:
 def played(store: Any, moves: Sequence[Any], **options: Any) -> Any:
     found: list[Any] = []
     with Documents(store) as client:
-        client.setup()
+        client.setup(keys=[])
         for verb, documents, filtered in moves:
             items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
             chosen = {**options, "filter": CLAUSE if filtered else None}
             if verb == "remove":
-                client.remove([item["id"] for item in items], max_distance=options["max_distance"])
+                client.remove([item["id"] for item in items], rule="fingerprint", max_distance=options["max_distance"])
             elif verb == "add":
                 found += [client.add(items[0], **chosen)]
             elif verb == "left":
@@ -135,7 +135,9 @@ def test_the_outcomes_are_those_of_one_document_after_another_whatever_was_refre
     monkeypatch.setattr(flow, "MOST", most)
     monkeypatch.setattr(flow, "OLDEST", oldest)
     right = expected(Filtered(max_distance, on_duplicate), moves)
-    assert played(make_store(), moves, max_distance=max_distance, on_duplicate=on_duplicate) == right
+    assert (
+        played(make_store(), moves, rule="fingerprint", max_distance=max_distance, on_duplicate=on_duplicate) == right
+    )
 
 
 # --- threads and tasks -------------------------------------------------------------------------------------------
@@ -172,7 +174,9 @@ DOCUMENTS = [{"id": n, "text": (TEXT, OTHER, "图集")[n % 3]} for n in range(60
 def test_of_concurrent_calls_with_one_text_one_is_new_and_they_share_their_requests(on_duplicate: Any) -> None:
     store = Slow()
     with Documents(store) as documents, ThreadPoolExecutor(30) as threads:
-        outcomes = list(threads.map(lambda each: documents.add(each, on_duplicate=on_duplicate), DOCUMENTS))
+        outcomes = list(
+            threads.map(lambda each: documents.add(each, on_duplicate=on_duplicate, rule="fingerprint"), DOCUMENTS)
+        )
     check_that_each_text_is_new_once(outcomes, DOCUMENTS)
     assert [o.id for o in outcomes] == [str(each["id"]) for each in DOCUMENTS]  # each caller got its own outcome
     assert store.performed["refresh"] == 0
@@ -196,7 +200,7 @@ def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_reque
 
     async def add() -> list[Any]:
         async with AsyncDocuments(store, threads=len(DOCUMENTS)) as documents:
-            return await asyncio.gather(*(documents.add(each) for each in DOCUMENTS))
+            return await asyncio.gather(*(documents.add(each, rule="fingerprint") for each in DOCUMENTS))
 
     outcomes = asyncio.run(add())
     check_that_each_text_is_new_once(outcomes, DOCUMENTS)
@@ -207,12 +211,14 @@ def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_reque
 def test_a_task_that_is_cancelled_does_not_stop_the_others() -> None:
     async def add() -> tuple[list[Any], Any]:
         async with AsyncDocuments(Slow()) as documents:
-            await documents.add({"id": "first", "text": OTHER})
-            tasks = [asyncio.create_task(documents.add(each)) for each in DOCUMENTS]  # type: ignore[arg-type]
+            await documents.add({"id": "first", "text": OTHER}, rule="fingerprint")
+            tasks = [asyncio.create_task(documents.add(each, rule="fingerprint")) for each in DOCUMENTS]  # type: ignore[arg-type]
             await asyncio.sleep(0.01)
             for task in tasks[::2]:
                 task.cancel()
-            return await asyncio.gather(*tasks[1::2]), await documents.add({"id": "last", "text": TEXT})
+            return await asyncio.gather(*tasks[1::2]), await documents.add(
+                {"id": "last", "text": TEXT}, rule="fingerprint"
+            )
 
     outcomes, last = asyncio.run(add())
     assert {o.outcome for o in outcomes} <= {"new", "exact_duplicate"}
@@ -232,9 +238,9 @@ def test_what_a_cancelled_task_has_waiting_is_never_stored() -> None:
     async def add() -> Any:
         store = Held()
         async with AsyncDocuments(store) as documents:
-            at_work = asyncio.create_task(documents.add({"id": "a", "text": TEXT}))  # type: ignore[arg-type]
+            at_work = asyncio.create_task(documents.add({"id": "a", "text": TEXT}, rule="fingerprint"))  # type: ignore[arg-type]
             await asyncio.to_thread(store.waits.wait, 30)
-            waits = asyncio.create_task(documents.add({"id": "b", "text": TEXT}))  # type: ignore[arg-type]
+            waits = asyncio.create_task(documents.add({"id": "b", "text": TEXT}, rule="fingerprint"))  # type: ignore[arg-type]
             while store.performed["candidates"] < 2:
                 await asyncio.sleep(0.01)
             await asyncio.sleep(0.05)
@@ -242,7 +248,7 @@ def test_what_a_cancelled_task_has_waiting_is_never_stored() -> None:
             await asyncio.gather(waits, return_exceptions=True)
             store.gate.set()
             await at_work
-            await documents.add({"id": "c", "text": TEXT})
+            await documents.add({"id": "c", "text": TEXT}, rule="fingerprint")
             return (await documents.fetch(["a", "b", "c"])).keys()
 
     assert asyncio.run(add()) == {"a", "c"}
@@ -261,13 +267,15 @@ def test_two_ids_at_the_same_time_are_a_document_and_its_update() -> None:
 def test_what_another_program_added_at_the_same_moment_is_updated_and_not_replaced_unseen() -> None:
     store = LinearStore(lagging=True)
     with Documents(store) as one, Documents(store) as other:
-        one.setup()
+        one.setup(keys=[])
         assert [each.add({"id": id, "text": id}).outcome for each, id in ((one, "1"), (other, "2"))] == ["new", "new"]
-        one.add_many([{"id": "a", "text": TEXT}, {"id": "b", "text": OTHER}])
+        one.add_many([{"id": "a", "text": TEXT}, {"id": "b", "text": OTHER}], rule="fingerprint")
         outcomes = [
-            other.add({"id": "a", "text": TEXT}),
-            other.add({"id": "b", "text": f"{OTHER} 又"}),
-            *other.add_many([{"id": "c", "text": OTHER}, {"id": "d", "text": TEXT}, {"id": "d", "text": OTHER}]),
+            other.add({"id": "a", "text": TEXT}, rule="fingerprint"),
+            other.add({"id": "b", "text": f"{OTHER} 又"}, rule="fingerprint"),
+            *other.add_many(
+                [{"id": "c", "text": OTHER}, {"id": "d", "text": TEXT}, {"id": "d", "text": OTHER}], rule="fingerprint"
+            ),
         ]
         assert [o.outcome for o in outcomes] == ["unchanged", "updated", "near_duplicate", "new", "updated"]
 
@@ -293,13 +301,13 @@ class Gated(WatchedStore):
 def test_a_document_waits_for_one_that_is_written_if_it_may_be_its_duplicate_and_only_then(refuse: bool) -> None:
     store = Gated(refuse=refuse)
     with Documents(store) as documents, ThreadPoolExecutor(3) as threads:
-        documents.setup()
-        documents.add({"id": "first", "text": "一"})
-        held = threads.submit(documents.add, {"id": "held", "text": TEXT})
+        documents.setup(keys=[])
+        documents.add({"id": "first", "text": "一"}, rule="fingerprint")
+        held = threads.submit(documents.add, {"id": "held", "text": TEXT}, rule="fingerprint")
         assert store.waits.wait(30)
-        assert documents.add({"id": "free", "text": OTHER}).outcome == "new"
-        same_text = threads.submit(documents.add, {"id": "copy", "text": TEXT})
-        same_id = threads.submit(documents.add, {"id": "held", "text": TEXT})
+        assert documents.add({"id": "free", "text": OTHER}, rule="fingerprint").outcome == "new"
+        same_text = threads.submit(documents.add, {"id": "copy", "text": TEXT}, rule="fingerprint")
+        same_id = threads.submit(documents.add, {"id": "held", "text": TEXT}, rule="fingerprint")
         time.sleep(0.2)
         assert not any(each.done() for each in (same_text, same_id))
         store.gate.set()
@@ -316,7 +324,7 @@ def test_of_documents_near_each_other_that_are_added_at_once_no_two_are_new() ->
     some = [[*rng.choice(bases), f"尾{rng.randrange(9)}"] for _ in range(120)]
     with Documents(Slow()) as documents, ThreadPoolExecutor(10) as threads:
         items = [{"id": n, "text": " ".join(each)} for n, each in enumerate(some)]
-        outcomes = list(threads.map(lambda each: documents.add(each, max_distance=5), items))
+        outcomes = list(threads.map(lambda each: documents.add(each, rule="fingerprint", max_distance=5), items))
         rows = documents.fetch([o.id for o in outcomes if o.outcome == "new" and o.id])
         stored = {row.id: row for row in documents.export()}
     values = [row.fingerprint for row in rows.values() if row.fingerprint is not None]
@@ -349,11 +357,11 @@ class LostReply(WatchedStore):
 def test_after_an_error_it_is_known_what_the_store_wrote() -> None:
     store = LostReply(LinearStore(lagging=True))
     with Documents(store, deadline=0) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         store.lost = True
         with pytest.raises(StoreUnavailable, match="the reply got lost"):
-            documents.add({"id": "a", "text": TEXT})
-        outcome = documents.add({"id": "b", "text": TEXT})
+            documents.add({"id": "a", "text": TEXT}, rule="fingerprint")
+        outcome = documents.add({"id": "b", "text": TEXT}, rule="fingerprint")
     assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "a")
 
 
@@ -366,7 +374,7 @@ def test_every_call_that_goes_together_gets_the_error() -> None:
 
     def error_of(document: Any) -> str:
         with pytest.raises(StoreError) as caught:
-            documents.add(document)
+            documents.add(document, rule="fingerprint")
         return str(caught.value)
 
     with Documents(Broken()) as documents, ThreadPoolExecutor(10) as threads:
@@ -375,8 +383,8 @@ def test_every_call_that_goes_together_gets_the_error() -> None:
 
 def test_a_document_that_the_store_refuses_fails_alone() -> None:
     with Documents(Refusing("1")) as documents:
-        outcomes = documents.add_many([{"id": n, "text": TEXT} for n in range(3)])
-        many = [documents.add({"id": 1, "text": f"{OTHER} {n}"}) for n in range(30)]
+        outcomes = documents.add_many([{"id": n, "text": TEXT} for n in range(3)], rule="fingerprint")
+        many = [documents.add({"id": 1, "text": f"{OTHER} {n}"}, rule="fingerprint") for n in range(30)]
     assert [(o.outcome, o.duplicate_of) for o in outcomes] == [
         ("new", None),
         ("failed", None),
@@ -387,19 +395,21 @@ def test_a_document_that_the_store_refuses_fails_alone() -> None:
 
 def test_fail_raises_for_its_own_document_alone() -> None:
     with Documents(LinearStore(lagging=True)) as documents:
-        documents.add({"id": "a", "text": TEXT}, on_duplicate="fail")
+        documents.add({"id": "a", "text": TEXT}, on_duplicate="fail", rule="fingerprint")
         with pytest.raises(DuplicateFound, match=r"'b' is a duplicate of 'a': it is not stored"):
-            documents.add({"id": "b", "text": TEXT}, on_duplicate="fail")
-        assert documents.add({"id": "a", "text": TEXT}, on_duplicate="fail").outcome == "unchanged"
+            documents.add({"id": "b", "text": TEXT}, on_duplicate="fail", rule="fingerprint")
+        assert documents.add({"id": "a", "text": TEXT}, on_duplicate="fail", rule="fingerprint").outcome == "unchanged"
         assert set(documents.fetch(["a", "b"])) == {"a"}
 
 
 def test_a_document_that_cannot_be_used_is_rejected_with_the_reason() -> None:
     with Documents(LinearStore()) as documents:
-        assert documents.add({"id": "a"}).reason == (
+        assert documents.add({"id": "a"}, rule="fingerprint").reason == (
             "the document: no text in field 'text': name the field that holds the text (--text-field)"
         )
-        assert [o.outcome for o in documents.add_many([{"id": "a"}, {"id": "b", "text": TEXT}, 3])] == [
+        assert [
+            o.outcome for o in documents.add_many([{"id": "a"}, {"id": "b", "text": TEXT}, 3], rule="fingerprint")
+        ] == [
             "rejected",
             "new",
             "rejected",
@@ -409,10 +419,14 @@ def test_a_document_that_cannot_be_used_is_rejected_with_the_reason() -> None:
 def test_the_store_is_refreshed_once_before_a_run_if_it_must_be() -> None:
     store = Slow()
     with Documents(store) as documents:
-        documents.add({"id": "a", "text": TEXT})
-        assert [o.outcome for o in documents.ingest([{"id": "b", "text": TEXT}])] == ["exact_duplicate"]
+        documents.add({"id": "a", "text": TEXT}, rule="fingerprint")
+        assert [o.outcome for o in documents.ingest([{"id": "b", "text": TEXT}], rule="fingerprint")] == [
+            "exact_duplicate"
+        ]
         before = store.performed["refresh"]
-        assert [o.outcome for o in documents.ingest([{"id": "c", "text": TEXT}])] == ["exact_duplicate"]
+        assert [o.outcome for o in documents.ingest([{"id": "c", "text": TEXT}], rule="fingerprint")] == [
+            "exact_duplicate"
+        ]
     assert store.performed["refresh"] == before + 2  # what was added is still remembered: one before, one at the end
 
 
@@ -456,18 +470,18 @@ def test_what_an_iterator_that_was_left_wrote_is_found_by_the_next_call() -> Non
 
     def left_by_break(documents: Documents, item: Any) -> Any:
         taken = []
-        for outcome in documents.ingest([item]):
+        for outcome in documents.ingest([item], rule="fingerprint"):
             taken.append(outcome)
             break
         return taken[0]
 
     def left_by_next(documents: Documents, item: Any) -> Any:
-        return next(documents.ingest([item]))
+        return next(documents.ingest([item], rule="fingerprint"))
 
     for call in (left_by_break, left_by_next):
         with Documents(LinearStore(lagging=True)) as documents:
             outcomes = [call(documents, item) for item in DOCUMENTS]
-            assert documents.add({"id": "x", "text": TEXT}).outcome == "exact_duplicate"
+            assert documents.add({"id": "x", "text": TEXT}, rule="fingerprint").outcome == "exact_duplicate"
         check_that_each_text_is_new_once(outcomes, DOCUMENTS)
 
 
@@ -476,7 +490,7 @@ def test_an_async_iterator_that_was_left_is_found_by_the_next_call() -> None:
         outcomes = []
         async with AsyncDocuments(Slow()) as documents:
             for item in DOCUMENTS[:9]:
-                async for outcome in documents.ingest([item]):
+                async for outcome in documents.ingest([item], rule="fingerprint"):
                     outcomes.append(outcome)
                     break
         return outcomes
@@ -491,25 +505,25 @@ def test_an_iterator_that_loses_something_says_it(
     monkeypatch.setattr(logging.getLogger("es_simhash.iterators"), "disabled", False)
     caplog.set_level(logging.WARNING, "es_simhash")
     with Documents("sqlite:///:memory:") as documents:
-        documents.ingest(DOCUMENTS)
+        documents.ingest(DOCUMENTS, rule="fingerprint")
         assert caplog.messages == [
             "ingest() was called, but never iterated: nothing is stored; iterate to the end, or use add_many()"
         ]
         caplog.clear()
-        next(documents.ingest(DOCUMENTS, batch_size=10))
+        next(documents.ingest(DOCUMENTS, batch_size=10, rule="fingerprint"))
         assert caplog.messages == [
             "ingest() was stopped early: 9 outcomes were not reported, and documents that were not read are not "
             "stored: iterate to the end, or use add_many()"
         ]
         caplog.clear()
-        for outcome in documents.ingest(DOCUMENTS[20:], batch_size=10, workers=1):
+        for outcome in documents.ingest(DOCUMENTS[20:], batch_size=10, workers=1, rule="fingerprint"):
             if outcome.id == "29":
                 break
         assert [message.partition(": ")[2] for message in caplog.messages] == [
             "30 documents were read ahead and are not stored: ingest them again"
         ]
         caplog.clear()
-        assert len(list(documents.ingest(DOCUMENTS))) == 60
+        assert len(list(documents.ingest(DOCUMENTS, rule="fingerprint"))) == 60
         documents.export()
         assert next(documents.export()).id
         assert caplog.messages == []
@@ -527,25 +541,27 @@ def test_elasticsearch_gives_one_new_and_nine_copies_and_search_finds_them_when_
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents, Elasticsearch(elasticsearch_url) as client, ThreadPoolExecutor(10) as threads:
         with pytest.raises(NotSetUp, match=r"does not exist.*: correct the name, or run"):
-            documents.add({"id": "a", "text": TEXT})
+            documents.add({"id": "a", "text": TEXT}, rule="fingerprint")
         client.index(index=index_name, id="old", document={"text": "of another program"}, refresh=True)
         with pytest.raises(NotSetUp, match="and has 1 document: to give them fingerprints, run `es-simhash backfill"):
-            documents.add({"id": "a", "text": TEXT})
-        documents.setup()
+            documents.add({"id": "a", "text": TEXT}, rule="fingerprint")
+        documents.setup(keys=[])
         client.indices.put_settings(index=index_name, settings={"refresh_interval": "300ms"})
         ten = [{"id": str(n), "text": TEXT} for n in range(10)]
         outcomes = list(threads.map(documents.add, ten))
         assert Counter(o.outcome for o in outcomes) == {"new": 1, "exact_duplicate": 9}
-        missing = documents.add({"id": "piped", "text": OTHER}, pipeline="no-such-pipeline")
+        missing = documents.add({"id": "piped", "text": OTHER}, pipeline="no-such-pipeline", rule="fingerprint")
         assert (missing.outcome, "no-such-pipeline" in str(missing.reason)) == ("failed", True)
-        documents.add({"id": "waited", "text": OTHER}, refresh="wait_for")
-        assert [match.id for match in documents.similar(OTHER)] == ["waited"]
+        documents.add({"id": "waited", "text": OTHER}, refresh="wait_for", rule="fingerprint")
+        assert [match.id for match in documents.similar(OTHER, rule="fingerprint")] == ["waited"]
         client.indices.put_settings(index=index_name, settings={"refresh_interval": "-1"})
-        documents.add({"id": "refreshed", "text": OTHER}, refresh=True)
-        assert [match.id for match in documents.similar(OTHER)] == ["refreshed", "waited"]
-        documents.add({"id": "hidden", "text": OTHER})
-        assert len(documents.similar(OTHER)) == 2
-        assert [o.outcome for o in documents.add_many([{"id": "again", "text": OTHER}])] == ["exact_duplicate"]
+        documents.add({"id": "refreshed", "text": OTHER}, refresh=True, rule="fingerprint")
+        assert [match.id for match in documents.similar(OTHER, rule="fingerprint")] == ["refreshed", "waited"]
+        documents.add({"id": "hidden", "text": OTHER}, rule="fingerprint")
+        assert len(documents.similar(OTHER, rule="fingerprint")) == 2
+        assert [o.outcome for o in documents.add_many([{"id": "again", "text": OTHER}], rule="fingerprint")] == [
+            "exact_duplicate"
+        ]
 
 
 @pytest.mark.elasticsearch
@@ -567,8 +583,11 @@ def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_confli
 
     store = LosesReplies(open_store(f"{elasticsearch_url}/{index_name}"))
     with Documents(store) as documents:
-        documents.setup()
-        assert [documents.add({"id": id, "text": text}).outcome for id, text in (("a", TEXT), ("b", OTHER))] == [
+        documents.setup(keys=[])
+        assert [
+            documents.add({"id": id, "text": text}, rule="fingerprint").outcome
+            for id, text in (("a", TEXT), ("b", OTHER))
+        ] == [
             "new",
             "new",
         ]

@@ -70,11 +70,11 @@ def test_in_elasticsearch_too(bits: int, make_index: Callable[[], str], elastics
 @pytest.mark.parametrize(
     ("keys", "rule", "blocks", "queries"),
     [
-        (["blocks"], {}, True, False),
-        (["blocks", "shingles"], {}, True, False),
-        (["shingles"], {}, False, False),
-        (["blocks"], {"max_distance": "fingerprint"}, True, False),
-        (["blocks"], {"max_distance": 4}, False, False),
+        (["blocks"], {"rule": "fingerprint"}, True, False),
+        (["blocks", "shingles"], {"rule": "fingerprint"}, True, False),
+        (["shingles"], {}, False, True),
+        (["blocks"], {"rule": "fingerprint", "max_distance": 0}, True, False),
+        (["blocks"], {"rule": "fingerprint", "max_distance": 4}, False, False),
         (["blocks"], {"confirm": CONFIRM}, False, False),
         (["blocks"], {"confirm": CONFIRM, "max_distance": 3}, True, False),
         (["blocks", "shingles"], {"confirm": CONFIRM}, False, True),
@@ -95,27 +95,29 @@ def test_block_keys_that_are_added_later_are_used_after_a_backfill_of_everything
     store = Recording()
     with Documents(store) as opened:
         opened.setup(keys=["shingles"])
-        list(opened.ingest(ITEMS, max_distance="digest"))
+        list(opened.ingest(ITEMS, rule="exact"))
         assert opened.setup(keys=["blocks"]) == "added"
         assert store.describe_keys() == KeysState(("blocks", "shingles"), complete=False)
-        assert len(opened.similar(LONG)) == len(ITEMS), "the fingerprints are found without the keys"
+        assert len(opened.similar(LONG, rule="fingerprint")) == len(ITEMS), (
+            "the fingerprints are found without the keys"
+        )
         assert not store.asked[-1].blocks
         with pytest.raises(NotSetUp, match="backfill --again"):
             opened.similar(LONG, confirm=CONFIRM)
-        list(opened.backfill("text", again=True))
+        list(opened.backfill("text", again=True, rule="fingerprint"))
         assert store.describe_keys().complete
     for row in store.fetch(tuple(item["id"] for item in ITEMS)).values():
         assert row.fingerprint is not None
         assert set(row.keys) > set(block_keys([row.fingerprint], 64)[0])
     with Documents(store) as opened:
-        assert len(opened.similar(LONG)) == len(ITEMS)
+        assert len(opened.similar(LONG, rule="fingerprint")) == len(ITEMS)
         assert store.asked[-1].blocks
 
 
 def test_incomplete_block_keys_alone_do_not_stop_a_run_with_confirm() -> None:
     with Documents(LinearStore()) as opened:
-        opened.setup()
-        list(opened.ingest(ITEMS))
+        opened.setup(keys=[])
+        list(opened.ingest(ITEMS, rule="fingerprint"))
         opened.setup(keys=["blocks"])
         assert len(opened.similar(LONG, confirm=CONFIRM)) == len(ITEMS)
 
@@ -124,9 +126,13 @@ def test_a_text_that_is_too_short_for_a_fingerprint_has_no_block_keys() -> None:
     store = LinearStore()
     with Documents(store) as opened:
         opened.setup(keys=["blocks"])
-        assert [outcome.outcome for outcome in opened.ingest([{"id": n, "text": "短"} for n in "ab"])] == [
+        assert [
+            outcome.outcome for outcome in opened.ingest([{"id": n, "text": "短"} for n in "ab"], rule="fingerprint")
+        ] == [
             "new",
             "exact_duplicate",
         ]
-        assert [outcome.outcome for outcome in opened.ingest([{"id": "a", "text": "短"}])] == ["unchanged"]
+        assert [outcome.outcome for outcome in opened.ingest([{"id": "a", "text": "短"}], rule="fingerprint")] == [
+            "unchanged"
+        ]
     assert store.fetch(("a",))["a"].keys == ()

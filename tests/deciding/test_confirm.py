@@ -13,7 +13,7 @@ from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.contract import Row
 from es_simhash.deciding import memory
 from es_simhash.errors import InputError, Unsupported
-from es_simhash.similarity.measures import jaccard, similarity
+from es_simhash.similarity.measures import jaccard, similarity, similarity
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 
@@ -48,7 +48,7 @@ def address(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def documents(address: Any) -> Iterator[Documents]:
     with Documents(address) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         yield documents
 
 
@@ -70,7 +70,7 @@ def test_ingest_takes_only_what_agrees_for_a_duplicate(documents: Documents, bat
     outcomes = ingest(documents, TEXTS, confirm=0.8, batch_size=batch_size)
     assert outcomes == [
         ("new", None, None, None),
-        ("near_duplicate", "storm", distance(EDITED), jaccard(STORM, EDITED)),
+        ("near_duplicate", "storm", distance(EDITED), similarity(STORM, EDITED)),
         ("new", None, None, None),
         ("exact_duplicate", "storm", 0, 1.0),
     ]
@@ -81,7 +81,7 @@ def test_ingest_takes_only_what_agrees_for_a_duplicate(documents: Documents, bat
 
 
 def test_without_confirm_there_is_no_similarity(documents: Documents) -> None:
-    outcomes = ingest(documents, TEXTS, max_distance=7)
+    outcomes = ingest(documents, TEXTS, rule="fingerprint", max_distance=7)
     assert [outcome[0] for outcome in outcomes] == ["new", "near_duplicate", "near_duplicate", "exact_duplicate"]
     assert {outcome[3] for outcome in outcomes} == {None}
 
@@ -92,9 +92,9 @@ def test_similar_gives_distance_and_similarity_of_what_agrees(documents: Documen
     assert [(m.id, m.distance, m.exact, m.similarity) for m in matches] == [
         ("copy", 0, True, 1.0),
         ("storm", 0, True, 1.0),
-        ("edited", distance(EDITED), False, jaccard(STORM, EDITED)),
+        ("edited", distance(EDITED), False, similarity(STORM, EDITED)),
     ]
-    assert {m.id for m in documents.similar(STORM, max_distance=7)} == set(TEXTS)
+    assert {m.id for m in documents.similar(STORM, rule="fingerprint", max_distance=7)} == set(TEXTS)
     assert {m.id for m in documents.similar(STORM, confirm=0.01)} == set(TEXTS)
     assert {m.id for m in documents.similar(STORM, confirm=1.0)} == {"copy", "storm"}
     assert [m.id for m in documents.similar_to("edited", confirm=0.8)] == ["copy", "storm"]
@@ -109,7 +109,7 @@ def test_cosine_is_blind_to_order(documents: Documents) -> None:
 
 
 def test_group_keeps_apart_what_does_not_agree(documents: Documents) -> None:
-    ingest(documents, TEXTS, max_distance=7)
+    ingest(documents, TEXTS, rule="fingerprint", max_distance=7)
     assert {group for group, _ in links(documents).values()} == {"storm"}
     report = documents.group(confirm=0.8)
     assert (report.groups, report.members) == (1, 3)
@@ -157,8 +157,8 @@ def test_texts_of_several_fields(documents: Documents) -> None:
 
 
 def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(documents: Documents) -> None:
-    list(documents.ingest([{"id": "a", "body": STORM}], text_field="body"))
-    expected = r"cannot confirm against stored document 'a': no text in field 'text': name the field .*\(--text-field\)"
+    list(documents.ingest([{"id": "a", "body": STORM}], text_field="body", rule="fingerprint"))
+    expected = r"cannot compare with stored document 'a': no text in field 'text': name the field .*\(--text-field\)"
     with pytest.raises(InputError, match=expected):
         documents.similar(EDITED, confirm=0.8)
     with pytest.raises(InputError, match=expected):
@@ -173,9 +173,9 @@ def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(d
         "exact_duplicate",
         "new",
     ]
-    list(documents.ingest([{"id": "e", "body": EDITED}], text_field="body"))
+    list(documents.ingest([{"id": "e", "body": EDITED}], text_field="body", rule="fingerprint"))
     before = links(documents)
-    with pytest.raises(InputError, match="cannot confirm against stored document"):
+    with pytest.raises(InputError, match="cannot compare with stored document"):
         documents.group(confirm=0.8)
     assert links(documents) == before
 
@@ -187,7 +187,7 @@ def test_an_index_that_keeps_no_texts_is_refused(elasticsearch_url: str, make_in
         client.indices.create(index=index, mappings={"_source": {"excludes": ["text"]}})
     refused = pytest.raises(Unsupported, match="has excludes in its `_source`")
     with Documents(f"{elasticsearch_url}/{index}") as documents, refused:
-        documents.setup()
+        documents.setup(keys=[])
 
 
 @pytest.mark.parametrize("verb", ["similar", "similar_to", "group", "remove", "ingest", "backfill"])
@@ -195,16 +195,19 @@ def test_an_index_that_keeps_no_texts_is_refused(elasticsearch_url: str, make_in
     ("wrong", "message"),
     [
         ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
-        ({"confirm": 0.8, "measure": "dice"}, "use one of jaccard, containment, cosine"),
-        ({"measure": "dice"}, "use one of jaccard, containment, cosine"),
-        ({"max_distance": 8}, "max_distance is 8: use 0 to 7 at 64 bits, or 'fingerprint' or 'digest'"),
-        ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15 at 128 bits, or 'fingerprint' or 'digest'"),
+        ({"confirm": 0.8, "measure": "dice"}, "use one of either, jaccard, containment, cosine"),
+        ({"measure": "dice"}, "use one of either, jaccard, containment, cosine"),
+        (
+            {"rule": "fingerprint", "max_distance": 8},
+            "max_distance is 8: use 0 to 7 at 64 bits",
+        ),
+        ({"max_distance": "exact"}, "max_distance is 'exact': use 0 to 15 at 128 bits"),
     ],
 )
 def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"ingest": [[]], "group": [], "remove": [["a"]]}
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup()
+        documents.setup(keys=[])
 
         def call() -> Any:
             result = getattr(documents, verb)(*arguments.get(verb, ["a"]), **wrong)
@@ -217,7 +220,7 @@ def test_what_can_not_be_is_said_by_every_verb(verb: str, wrong: dict[str, Any],
 @pytest.mark.parametrize("fields", [[], "", ["text", ""]])
 def test_a_field_without_a_name_is_refused(fields: Any) -> None:
     with Documents("sqlite:///:memory:") as documents:
-        documents.setup()
+        documents.setup(keys=[])
         with pytest.raises(InputError, match="name the field that holds the text"):
             documents.similar(STORM, confirm=0.8, text_field=fields)
 
@@ -244,11 +247,13 @@ def test_with_confirm_everything_is_looked_at_that_the_scheme_allows(bits: int, 
     base = "，".join(words)
     edits = ["，".join(words[:n] + words[n + 12 :]) for n in range(0, 100, 3)]
     with Documents("sqlite:///:memory:", scheme=scheme) as documents:
-        list(documents.ingest([{"id": n, "text": text} for n, text in enumerate(edits)]))
+        list(documents.ingest([{"id": n, "text": text} for n, text in enumerate(edits)], rule="fingerprint"))
         distances = [fingerprint(base, scheme).distance(fingerprint(text, scheme)) or 0 for text in edits]
         found = documents.similar(base, confirm=0.5)
         assert {m.id for m in found} == {str(n) for n, far in enumerate(distances) if far <= widest}
-        assert {m.id for m in documents.similar(base)} == {str(n) for n, far in enumerate(distances) if far <= 3}
+        assert {m.id for m in documents.similar(base, rule="fingerprint")} == {
+            str(n) for n, far in enumerate(distances) if far <= 3
+        }
         assert 3 < max(match.distance for match in found) <= widest
 
 
@@ -256,17 +261,21 @@ def test_exact_mode_by_name(documents: Documents) -> None:
     punctuated = STORM.replace("，", "；")  # the same words: equal fingerprints, another digest
     assert fingerprint(STORM).value == fingerprint(punctuated).value
     texts = {"storm": STORM, "copy": STORM, "punctuated": punctuated, "edited": EDITED}
-    assert [o[:2] for o in ingest(documents, texts, max_distance="digest")] == [
+    assert [o[:2] for o in ingest(documents, texts, rule="exact")] == [
         ("new", None),
         ("exact_duplicate", "storm"),
         ("new", None),
         ("new", None),
     ]
-    assert {m.id for m in documents.similar(STORM, max_distance="digest")} == {"storm", "copy"}
-    assert {m.id for m in documents.similar(STORM, max_distance="fingerprint")} == {"storm", "copy", "punctuated"}
-    assert {m.id for m in documents.similar_to("copy", max_distance="digest")} == {"storm"}
-    assert documents.group(max_distance="digest").changed == 0
-    assert documents.group(max_distance="fingerprint").changed == 1
+    assert {m.id for m in documents.similar(STORM, rule="exact")} == {"storm", "copy"}
+    assert {m.id for m in documents.similar(STORM, rule="fingerprint", max_distance=0)} == {
+        "storm",
+        "copy",
+        "punctuated",
+    }
+    assert {m.id for m in documents.similar_to("copy", rule="exact")} == {"storm"}
+    assert documents.group(rule="exact").changed == 0
+    assert documents.group(rule="fingerprint", max_distance=0).changed == 1
     assert links(documents)["punctuated"] == ("storm", "storm")
     assert links(documents)["edited"] == ("edited", None)
 
@@ -278,7 +287,7 @@ def test_exact_mode_by_name(documents: Documents) -> None:
 def test_async_is_the_same(elasticsearch_url: str, make_index: Callable[[], str]) -> None:
     async def play(address: str) -> Any:
         async with AsyncDocuments(address) as documents:
-            await documents.setup()
+            await documents.setup(keys=[])
             items = [{"id": id, "text": text} for id, text in TEXTS.items()]
             outcomes = [(o.outcome, o.duplicate_of, o.similarity) async for o in documents.ingest(items, confirm=0.8)]
             matches = await documents.similar(STORM, confirm=0.8), await documents.similar_to("edited", confirm=0.8)
@@ -288,7 +297,7 @@ def test_async_is_the_same(elasticsearch_url: str, make_index: Callable[[], str]
 
     def same(address: str) -> Any:
         with Documents(address) as documents:
-            documents.setup()
+            documents.setup(keys=[])
             items = [{"id": id, "text": text} for id, text in TEXTS.items()]
             outcomes = [(o.outcome, o.duplicate_of, o.similarity) for o in documents.ingest(items, confirm=0.8)]
             matches = documents.similar(STORM, confirm=0.8), documents.similar_to("edited", confirm=0.8)
@@ -307,8 +316,8 @@ def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
         list(documents.ingest(items, confirm=0.8, checkpoint=state))
         with pytest.raises(InputError, match=r"was created with confirm 0.8, not 0.9"):
             list(documents.ingest(items, confirm=0.9, checkpoint=state))
-        with pytest.raises(InputError, match="confirm"):
-            list(documents.ingest(items, max_distance=7, checkpoint=state))
+        with pytest.raises(InputError, match="rule 'copy', not 'fingerprint'"):
+            list(documents.ingest(items, rule="fingerprint", max_distance=7, checkpoint=state))
 
 
 def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,8 @@ def test_in_a_chain_only_what_is_near_the_head_goes_and_it_is_saved_before(store
     write(store, *(entry(id, value, text=f"text of {id}") for id, value in chain.items()))
     write(store, entry("copy", 0, digest="digest of head", text="text of head"))
     documents = Documents(store)
-    documents.group(max_distance=2)
-    found = sorted(documents.duplicates(max_distance=2), key=lambda each: each.id)
+    documents.group(rule="fingerprint", max_distance=2)
+    found = sorted(documents.duplicates(rule="fingerprint", max_distance=2), key=lambda each: each.id)
     assert found == [Duplicate("copy", "head", 0, True), Duplicate("near", "head", 2, False)]
     saved: dict[str, Any] = {}
 
@@ -37,7 +37,7 @@ def test_in_a_chain_only_what_is_near_the_head_goes_and_it_is_saved_before(store
         assert {row.id for row in scan(store)} >= sources.keys()
         saved.update(sources)
 
-    assert documents.remove_duplicates(found, save=save, max_distance=2) == 2
+    assert documents.remove_duplicates(found, save=save, rule="fingerprint", max_distance=2) == 2
     assert saved == {
         "copy": {"id": "copy", "text": "text of head"},
         "near": {"id": "near", "text": "text of near"},
@@ -72,13 +72,13 @@ def test_exactly_the_members_near_their_head_go_and_no_link_leads_to_them(
     blank = digest("", DEFAULT.digest)
     write(store, entry("blank", None, digest=blank), entry("blank too", None, digest=blank))
     documents = Documents(store)
-    documents.group(max_distance=max_distance, head=head)
+    documents.group(rule="fingerprint", max_distance=max_distance, head=head)
     before = {row.id: row for row in scan(store)}
     expected = {id for id, row in before.items() if row.group != id and is_near(before[row.group], row, max_distance)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("es_simhash.deciding.duplicates.BATCH", batch)
-        found = list(documents.duplicates(max_distance=max_distance))
-        assert documents.remove_duplicates(found, max_distance=max_distance) == len(expected)
+        found = list(documents.duplicates(rule="fingerprint", max_distance=max_distance))
+        assert documents.remove_duplicates(found, rule="fingerprint", max_distance=max_distance) == len(expected)
     after = {row.id: row for row in scan(store)}
     assert {each.id for each in found} == expected
     assert after.keys() == before.keys() - expected
@@ -99,20 +99,20 @@ def test_a_document_stays_if_it_or_its_head_changed_after_the_search() -> None:
     write(store, entry("a", 0), *(entry(id, 1, group="a", duplicate_of="a") for id in ("b", "c")))
     write(store, entry("x", 1 << 40 | 0xFF), entry("y", 1 << 40 | 0xFF, group="x", duplicate_of="x"))
     documents = Documents(store)
-    found = list(documents.duplicates())
+    found = list(documents.duplicates(rule="fingerprint"))
     assert {each.id for each in found} == {"b", "c", "y"}
     write(store, entry("b", 0xFFFF0000))
-    documents.remove(["x"])
-    assert documents.remove_duplicates(found) == 1
+    documents.remove(["x"], rule="fingerprint")
+    assert documents.remove_duplicates(found, rule="fingerprint") == 1
     assert {row.id for row in scan(store)} == {"a", "b", "y"}
 
 
 def test_texts_confirm_where_the_rule_says_so() -> None:
     documents = Documents(LinearStore())
-    documents.setup()
+    documents.setup(keys=[])
     texts = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": STORM, "e": HARVEST}
-    list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], max_distance=7))
-    assert {each.id for each in documents.duplicates(max_distance=7)} == {"b", "c", "d"}
+    list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint", max_distance=7))
+    assert {each.id for each in documents.duplicates(rule="fingerprint", max_distance=7)} == {"b", "c", "d"}
     assert {each.id for each in documents.duplicates(confirm=0.999)} == {"d"}
 
 
@@ -131,7 +131,7 @@ def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_r
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("es_simhash.deciding.duplicates.BATCH", 2)
         with pytest.raises(StoreError, match=r"the disk is full.*2 documents were removed"):
-            documents.remove_duplicates(list(documents.duplicates()), save=save)
+            documents.remove_duplicates(list(documents.duplicates(rule="fingerprint")), save=save, rule="fingerprint")
     assert len(scan(store)) == 2
 
 
@@ -139,8 +139,8 @@ def test_each_pair_is_compared_as_group_compares_it(store: Store) -> None:
     write(store, entry("a", 0), entry("near", 0b111), entry("far", 0xFF), entry("copy", 1 << 60, digest="digest of a"))
     documents = Documents(store)
     pairs = [("a", "near"), ("near", "a"), ("a", "far"), ("a", "copy"), ("a", "none")]
-    assert documents.are_duplicates(pairs) == [True, True, False, True, False]
-    assert documents.are_duplicates(pairs, max_distance=7) == [True, True, False, True, False]
-    assert documents.are_duplicates([]) == []
+    assert documents.are_duplicates(pairs, rule="fingerprint") == [True, True, False, True, False]
+    assert documents.are_duplicates(pairs, rule="fingerprint", max_distance=7) == [True, True, False, True, False]
+    assert documents.are_duplicates([], rule="fingerprint") == []
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7"):
-        Documents(store, scheme=DEFAULT).are_duplicates([], max_distance=8)
+        Documents(store, scheme=DEFAULT).are_duplicates([], rule="fingerprint", max_distance=8)

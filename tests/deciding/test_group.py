@@ -30,7 +30,7 @@ def groups(store: Store) -> dict[str, str]:
 
 def test_what_is_near_directly_or_by_a_chain_is_one_group_named_after_the_first_written(store: Store) -> None:
     write(store, *(entry(id, value) for id, value in {"far": 1 << 63 | 0xFF00, "b": 0b11, "a": 0, "c": 0b1111}.items()))
-    report = Documents(store).group(max_distance=2)
+    report = Documents(store).group(rule="fingerprint", max_distance=2)
     assert groups(store) == {"far": "far", "b": "b", "a": "b", "c": "b"}
     assert (report.documents, report.groups, report.members, report.changed) == (4, 1, 3, 2)
     assert report.largest == (("b", 3),)
@@ -40,9 +40,9 @@ def test_a_second_call_changes_nothing(store: Store) -> None:
     rng = random.Random(1)
     values = [flip(rng.choice([0, 1 << 40]), rng.sample(range(64), rng.randint(0, 5))) for _ in range(60)]
     write(store, *(entry(f"id{n}", value) for n, value in enumerate(values)))
-    assert Documents(store).group().changed > 0
+    assert Documents(store).group(rule="fingerprint").changed > 0
     before = groups(store)
-    assert Documents(store).group().changed == 0
+    assert Documents(store).group(rule="fingerprint").changed == 0
     assert groups(store) == before
 
 
@@ -50,14 +50,14 @@ def test_a_second_call_changes_nothing(store: Store) -> None:
 def test_of_two_groups_that_meet_the_rule_for_heads_decides(store: Store, head: Any, named: str) -> None:
     write(store, entry("b", 0), entry("a", 0b1111), entry("a2", 0b1110, group="a"))
     write(store, entry("between", 0b11))
-    Documents(store).group(max_distance=2, head=head)
+    Documents(store).group(rule="fingerprint", max_distance=2, head=head)
     assert groups(store) == dict.fromkeys(["b", "a", "a2", "between"], named)
-    assert Documents(store).group(max_distance=2, head=head).changed == 0
+    assert Documents(store).group(rule="fingerprint", max_distance=2, head=head).changed == 0
 
 
 def test_a_rule_for_heads_that_is_not_known_is_refused(store: Store) -> None:
     with pytest.raises(InputError, match="head is 'largest': use one of earliest, latest, kept"):
-        Documents(store).group(head="largest")  # type: ignore[arg-type]
+        Documents(store).group(head="largest", rule="fingerprint")  # type: ignore[arg-type]
 
 
 def test_a_document_duplicates_the_nearest_that_was_written_before_it(store: Store) -> None:
@@ -65,20 +65,20 @@ def test_a_document_duplicates_the_nearest_that_was_written_before_it(store: Sto
         store, entry("a", 0), entry("b", 0b111), entry("c", 0b11, duplicate_of="gone"), entry("far", 1 << 40 | 0xFF00)
     )
     write(store, entry("copy", 0b11, digest="digest of b"), entry("blank", None, digest=digest("", DEFAULT.digest)))
-    Documents(store).group()
+    Documents(store).group(rule="fingerprint")
     found = {row.id: row.duplicate_of for row in scan(store)}
     assert found == {"a": None, "b": "a", "c": "b", "far": None, "copy": "b", "blank": None}
 
 
 def test_a_group_whose_head_is_gone_gets_another(store: Store) -> None:
     write(store, entry("b", 0, group="gone"), entry("a", 1, group="gone"))
-    Documents(store).group()
+    Documents(store).group(rule="fingerprint")
     assert groups(store) == {"b": "b", "a": "b"}
 
 
 def test_members_that_are_no_longer_near_leave(store: Store) -> None:
     write(store, entry("a", 0), entry("b", 0xFFFF, group="a"))
-    Documents(store).group()
+    Documents(store).group(rule="fingerprint")
     assert groups(store) == {"a": "a", "b": "b"}
 
 
@@ -92,7 +92,7 @@ def test_the_ten_largest_groups_are_reported_and_every_giant_one(
     write(store, entry("alone", None))
     sizes = [2] + [3] * 11 + [4]
     write(store, *(entry(f"{n}-{m}", None, digest=f"d{n}") for n, size in enumerate(sizes) for m in range(size)))
-    largest = Documents(store).group().largest
+    largest = Documents(store).group(rule="fingerprint").largest
     every = [("12-0", 4), *((f"{n}-0", 3) for n in range(1, 12)), ("0-0", 2)]
     assert largest == tuple(every[:reported])
 
@@ -100,13 +100,13 @@ def test_the_ten_largest_groups_are_reported_and_every_giant_one(
 def test_copies_without_fingerprint_are_a_group_and_blank_texts_are_none(store: Store) -> None:
     blank = digest("", DEFAULT.digest)
     write(store, *(entry(f"{d}{n}", None, digest=d) for d in ("x", blank) for n in range(2)))
-    Documents(store).group()
+    Documents(store).group(rule="fingerprint")
     assert groups(store) == {"x0": "x0", "x1": "x0", f"{blank}0": f"{blank}0", f"{blank}1": f"{blank}1"}
 
 
 def test_a_filter_limits_what_is_looked_at(store: Store) -> None:
     write(store, entry("a", 0, lang="zh"), entry("b", 0, lang="en"), entry("c", 0, lang="zh"))
-    assert Documents(store).group(filter={"term": {"lang": "zh"}}).documents == 2
+    assert Documents(store).group(filter={"term": {"lang": "zh"}}, rule="fingerprint").documents == 2
     assert groups(store) == {"a": "a", "b": "b", "c": "a"}
 
 
@@ -116,7 +116,7 @@ def test_too_little_memory_is_said_before_the_reading(
 ) -> None:
     write(store, entry("a", 0, lang="zh"), entry("b", 1, lang="zh"), entry("c", 2, lang="en"))
     monkeypatch.setattr("es_simhash.client.documents.free_memory", lambda: BYTES)
-    Documents(store).group(filter={"term": {"lang": lang}})
+    Documents(store).group(filter={"term": {"lang": lang}}, rule="fingerprint")
     said = [record.getMessage() for record in caplog.records if "memory" in record.getMessage()]
     assert [message.partition(" for ")[2] for message in said] == [
         "2 documents, and 0.0 GB are free: leave documents out (--filter), or use Spark (docs/spark.md)"
@@ -130,7 +130,7 @@ def changes(changed: Entry) -> Callable[[Store], Any]:
 
 def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
     write(store, entry("a", 0), entry("b", 1), entry("c", 2))
-    report = Documents(Interrupting(store, changes(entry("b", 1 << 50, digest="another")))).group()
+    report = Documents(Interrupting(store, changes(entry("b", 1 << 50, digest="another")))).group(rule="fingerprint")
     assert (report.changed, report.conflicts) == (1, 1)
     assert groups(store) == {"a": "a", "b": "b", "c": "a"}
 
@@ -148,17 +148,22 @@ def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:
 )
 def test_nothing_is_linked_to_what_others_changed_or_removed_meanwhile(store: Store, meanwhile: Any, left: Any) -> None:
     write(store, entry("a", 0), entry("b", 1), entry("c", 3))
-    Documents(Interrupting(store, meanwhile)).group()
+    Documents(Interrupting(store, meanwhile)).group(rule="fingerprint")
     assert {row.id: (row.group, row.duplicate_of) for row in scan(store)} == left
 
 
 def test_ingest_and_group_agree_on_simple_groups(store: Store) -> None:
     documents = Documents(store)
     text = "市气象台今晨发布暴雨橙色预警，城区{}路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
-    list(documents.ingest([{"id": n, "text": text.format(word)} for n, word in enumerate(["部分", "多处", "部分"])]))
+    list(
+        documents.ingest(
+            [{"id": n, "text": text.format(word)} for n, word in enumerate(["部分", "多处", "部分"])],
+            rule="fingerprint",
+        )
+    )
     before = groups(store)
     assert set(before.values()) == {"0"}
-    assert documents.group().changed == 0
+    assert documents.group(rule="fingerprint").changed == 0
     assert groups(store) == before
 
 
@@ -171,7 +176,7 @@ def test_async_group_and_export_are_the_same(elasticsearch_url: str, make_index:
 
     async def main() -> tuple[Any, Any]:
         async with AsyncDocuments(address) as documents:
-            return await documents.group(), {row.id: row.group async for row in documents.export()}
+            return await documents.group(rule="fingerprint"), {row.id: row.group async for row in documents.export()}
 
     report, exported = asyncio.run(main())
     assert report.changed == 1

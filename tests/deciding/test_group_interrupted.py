@@ -81,7 +81,7 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
         return store
 
     store = filled()
-    report = Documents(store).group(head=head)
+    report = Documents(store).group(head=head, rule="fingerprint")
     expected = links(store)
     requests = -(-report.changed // 10)
     assert requests >= 5
@@ -89,8 +89,8 @@ def test_broken_off_after_any_request_and_repeated_it_ends_the_same(
         for done in (False, True):
             store = filled()
             with pytest.raises(StoreUnavailable):
-                Documents(Breaking(store, after, done), deadline=0).group(head=head)
-            again = Documents(store).group(head=head)
+                Documents(Breaking(store, after, done), deadline=0).group(head=head, rule="fingerprint")
+            again = Documents(store).group(head=head, rule="fingerprint")
             assert links(store) == expected
             assert again.changed == report.changed - min(10 * (after + done), report.changed)
 
@@ -103,11 +103,11 @@ def test_broken_off_under_the_rule_kept_it_still_ends_with_a_head_for_each_group
     store.set_up(DEFAULT)
     write(store, *planted(90))
     with pytest.raises(StoreUnavailable):
-        Documents(Breaking(store, 2, True), deadline=0).group(head="kept")
-    Documents(store).group(head="kept")
+        Documents(Breaking(store, 2, True), deadline=0).group(head="kept", rule="fingerprint")
+    Documents(store).group(head="kept", rule="fingerprint")
     found = links(store)
     assert all(found[head][0] == head for head, _ in found.values())
-    assert Documents(store).group(head="kept").changed == 0
+    assert Documents(store).group(head="kept", rule="fingerprint").changed == 0
 
 
 @pytest.fixture(params=["sqlite", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
@@ -127,33 +127,35 @@ def test_beside_an_ingest_it_changes_only_what_it_should(address: str) -> None:
         for n, base in enumerate(rng.choice(bases) for _ in range(900))
     ]
     with Documents(address) as documents, Documents(address) as other:
-        documents.setup()
-        list(documents.ingest(items[:300]))
+        documents.setup(keys=[])
+        list(documents.ingest(items[:300], rule="fingerprint"))
         failures: list[BaseException] = []
         finished = threading.Event()
 
         def grouping() -> None:
             try:
                 while not finished.is_set():
-                    other.group()
+                    other.group(rule="fingerprint")
             except BaseException as failure:
                 failures.append(failure)
 
         thread = threading.Thread(target=grouping)
         thread.start()
         # Re-crawls too: some texts become others.
-        outcomes = list(documents.ingest([{**items[n], "text": items[n + 1]["text"]} for n in range(0, 300, 7)]))
-        outcomes += list(documents.ingest(items[300:], batch_size=40))
+        outcomes = list(
+            documents.ingest([{**items[n], "text": items[n + 1]["text"]} for n in range(0, 300, 7)], rule="fingerprint")
+        )
+        outcomes += list(documents.ingest(items[300:], batch_size=40, rule="fingerprint"))
         finished.set()
         thread.join()
         assert failures == []
         assert {outcome.stored for outcome in outcomes} == {True}
         store = open_store(address)
         expected, before = right(store), links(store)
-        report = documents.group()
+        report = documents.group(rule="fingerprint")
         assert report.changed == sum(before[id] != expected[id] for id in expected)
         assert links(store) == expected
-        assert documents.group().changed == 0
+        assert documents.group(rule="fingerprint").changed == 0
         store.close()
 
 
@@ -168,7 +170,7 @@ def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> Non
                 store.write((entry("b", 0xFFFF), entry("d", 0xFFFE)), 64)
             return op.do()
 
-    report = Documents(Meanwhile(store, 0, False)).group()
+    report = Documents(Meanwhile(store, 0, False)).group(rule="fingerprint")
     assert (report.changed, report.conflicts) == (1, 1)
-    assert Documents(store).group().changed == 1
+    assert Documents(store).group(rule="fingerprint").changed == 1
     assert links(store) == right(store)

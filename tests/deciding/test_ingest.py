@@ -146,7 +146,7 @@ def played(
     """Outcomes and links after some runs; a set of ids is a removal."""
     found = []
     with Documents(store) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         for run in runs:
             if isinstance(run, set):
                 documents.remove(run, max_distance=max_distance, confirm=confirm)
@@ -230,7 +230,7 @@ def test_elasticsearch_gives_the_outcomes_of_the_reference(
         monkeypatch.setattr(flow, "WINDOW", window)
         address = f"{elasticsearch_url}/{make_index()}"
         with Documents(address) as documents:
-            documents.setup()
+            documents.setup(keys=[])
         wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
         assert played(address, runs, max_distance, on_duplicate, size, confirm) == wanted
 
@@ -255,7 +255,7 @@ def memory() -> Iterator[Documents]:
 
 
 def test_a_duplicate_is_stored_with_what_it_duplicates(memory: Documents) -> None:
-    ingest(memory, NEAR[0], NEAR[0], NEAR[1], max_distance=7)
+    ingest(memory, NEAR[0], NEAR[0], NEAR[1], rule="fingerprint", max_distance=7)
     rows = _rows(memory, "0", "1", "2")
     assert [(row.duplicate_of, row.group) for row in rows] == [(None, "0"), ("0", "0"), ("0", "0")]
 
@@ -270,14 +270,16 @@ def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> No
     seen: list[Any] = []
     items = [{"id": n, "text": text} for n, text in enumerate([NEAR[0], "图集", NEAR[0], "另外一篇"])]
     with pytest.raises(DuplicateFound, match=r"document 3: '2' is a duplicate of '0' at a distance of 0 bits"):
-        seen.extend((outcome.id, outcome.stored) for outcome in memory.ingest(items, on_duplicate="fail"))
+        seen.extend(
+            (outcome.id, outcome.stored) for outcome in memory.ingest(items, on_duplicate="fail", rule="fingerprint")
+        )
     assert seen == [("0", True), ("1", True), ("2", False)]
     assert [row.id for row in _rows(memory, "0", "1", "2", "3")] == ["0", "1"]
 
 
 def test_an_update_is_written_even_if_it_duplicates(memory: Documents) -> None:
     ingest(memory, NEAR[0], "完全 不同 文章 关于 天气 预报")
-    outcomes = list(memory.ingest([{"id": 1, "text": NEAR[0]}], on_duplicate="fail"))
+    outcomes = list(memory.ingest([{"id": 1, "text": NEAR[0]}], on_duplicate="fail", rule="fingerprint"))
     assert [(o.outcome, o.duplicate_of, o.stored) for o in outcomes] == [("updated", "0", True)]
 
 
@@ -295,7 +297,7 @@ def test_blank_texts_are_nobodys_copies(memory: Documents) -> None:
 
 
 def test_a_short_text_is_found_only_as_an_exact_copy(memory: Documents) -> None:
-    outcomes = ingest(memory, "图集", "图集", "图集。", max_distance=7)
+    outcomes = ingest(memory, "图集", "图集", "图集。", rule="fingerprint", max_distance=7)
     assert [(o.outcome, o.fingerprinted) for o in outcomes] == [
         ("new", False),
         ("exact_duplicate", False),
@@ -324,7 +326,7 @@ def test_nothing_duplicates_what_the_store_refused(
     store = Refusing(*map(str, refused))
     client = Documents(store)
     items = [{"id": id, "text": text} for id, text in documents]
-    outcomes = {o.id: o for o in client.ingest(items, max_distance=7, on_duplicate=on_duplicate)}
+    outcomes = {o.id: o for o in client.ingest(items, rule="fingerprint", max_distance=7, on_duplicate=on_duplicate)}
     failed = {id for id, outcome in outcomes.items() if outcome.outcome == "failed"}
     for id, outcome in outcomes.items():
         assert outcome.duplicate_of is None or outcomes[outcome.duplicate_of].stored, (id, outcome)
@@ -348,18 +350,18 @@ def test_async_ingest_gives_the_same_from_an_async_source(tmp_path: Path, memory
 
     async def main() -> list[Any]:
         async with AsyncDocuments(f"sqlite:///{tmp_path}/a.db") as documents:
-            return [outcome async for outcome in documents.ingest(source(), max_distance=7)]
+            return [outcome async for outcome in documents.ingest(source(), rule="fingerprint", max_distance=7)]
 
-    assert asyncio.run(main()) == ingest(memory, NEAR[0], NEAR[1], NEAR[0], max_distance=7)
+    assert asyncio.run(main()) == ingest(memory, NEAR[0], NEAR[1], NEAR[0], rule="fingerprint", max_distance=7)
 
 
 def test_another_scheme_is_refused_with_both_versions_named(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/a.db"
     with Documents(address) as ours:
-        ours.setup()
+        ours.setup(keys=[])
     other = Scheme(weights="tf")
     with Documents(address, scheme=other) as theirs:
-        for verb in (theirs.setup, lambda: theirs.similar("x"), lambda: ingest(theirs, "x")):
+        for verb in (theirs.setup, lambda: theirs.similar("x", rule="fingerprint"), lambda: ingest(theirs, "x")):
             with pytest.raises(SchemeMismatch) as caught:
                 verb()
             assert Scheme().version in str(caught.value)
@@ -368,18 +370,18 @@ def test_another_scheme_is_refused_with_both_versions_named(tmp_path: Path) -> N
 
 def test_a_question_to_a_store_that_is_not_set_up_is_an_error_and_makes_no_file(tmp_path: Path) -> None:
     with pytest.raises(NotSetUp, match="init"):
-        Documents(f"sqlite:///{tmp_path}/a.db").similar("x")
+        Documents(f"sqlite:///{tmp_path}/a.db").similar("x", rule="fingerprint")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("wrong", [-1, 16, 2.5, True, "3"])
 def test_a_distance_that_no_scheme_allows_raises_at_the_call(memory: Documents, wrong: Any) -> None:
     with pytest.raises(InputError, match="use 0 to 15 at 128 bits"):
-        memory.ingest([], max_distance=wrong)
+        memory.ingest([], rule="fingerprint", max_distance=wrong)
 
 
 def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stored(memory: Documents) -> None:
-    outcomes = memory.ingest([{"id": 1, "text": "x"}], max_distance=8)
+    outcomes = memory.ingest([{"id": 1, "text": "x"}], rule="fingerprint", max_distance=8)
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
         next(outcomes)
     assert memory._store.describe() is None
@@ -388,12 +390,12 @@ def test_a_distance_that_only_other_schemes_allow_raises_before_anything_is_stor
 def test_a_distance_that_the_known_scheme_does_not_allow_raises_at_the_call() -> None:
     documents = Documents(LinearStore(), scheme=Scheme())
     with pytest.raises(InputError, match="max_distance is 8: use 0 to 7 at 64 bits"):
-        documents.ingest([], max_distance=8)
+        documents.ingest([], rule="fingerprint", max_distance=8)
 
 
 def test_an_unknown_policy_is_refused_at_once(memory: Documents) -> None:
     with pytest.raises(InputError, match="index, skip, fail"):
-        memory.ingest([], on_duplicate="drop")  # type: ignore[arg-type]
+        memory.ingest([], on_duplicate="drop", rule="fingerprint")  # type: ignore[arg-type]
 
 
 class Counting(WatchedStore):
@@ -433,8 +435,8 @@ def test_every_error_has_one_root() -> None:
 
 
 def test_after_a_slight_edit_of_the_original_the_links_run_in_no_circle(memory: Documents) -> None:
-    ingest(memory, NEAR[0], NEAR[1], max_distance=7)
-    outcomes = list(memory.ingest([{"id": 0, "text": NEAR[0] + "！又及"}], max_distance=7))
+    ingest(memory, NEAR[0], NEAR[1], rule="fingerprint", max_distance=7)
+    outcomes = list(memory.ingest([{"id": 0, "text": NEAR[0] + "！又及"}], rule="fingerprint", max_distance=7))
     assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("updated", None)]
     rows = _rows(memory, "0", "1")
     assert [(row.id, row.duplicate_of, row.group) for row in rows] == [("0", None, "0"), ("1", "0", "0")]
@@ -444,22 +446,22 @@ def test_after_a_slight_edit_of_the_original_the_links_run_in_no_circle(memory: 
 def test_ids_that_can_be_none_are_refused_and_nothing_is_removed(memory: Documents, wrong: Any) -> None:
     ingest(memory, "图集", "另一图集")
     with pytest.raises(InputError, match=r"use a string|put it in a list"):
-        memory.remove(wrong)
+        memory.remove(wrong, rule="fingerprint")
     assert len(_rows(memory, "0", "1")) == 2
 
 
 def test_a_text_is_not_taken_for_a_list_of_texts(memory: Documents) -> None:
     ingest(memory, "图集")
     with pytest.raises(InputError, match="put it in a list"):
-        memory.similar_many("图集")
+        memory.similar_many("图集", rule="fingerprint")
 
 
 def test_what_was_removed_is_no_original_of_a_later_document() -> None:
     for store in (LinearStore(lagging=True), LinearStore()):
         documents = Documents(store)
         ingest(documents, NEAR[0])
-        assert documents.remove(["0"]) == {"0"}
-        (outcome,) = documents.ingest([{"id": "b", "text": NEAR[0]}], on_duplicate="skip")
+        assert documents.remove(["0"], rule="fingerprint") == {"0"}
+        (outcome,) = documents.ingest([{"id": "b", "text": NEAR[0]}], on_duplicate="skip", rule="fingerprint")
         assert (outcome.outcome, outcome.stored) == ("new", True)
 
 
@@ -472,7 +474,7 @@ def test_very_many_copies_are_compared_as_one(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(flow_neighbours, "FingerprintIndex", counted)
     client = Documents(LinearStore(lagging=True))
-    outcomes = ingest(client, *[text(1, 2)] * 400, batch_size=20)
+    outcomes = ingest(client, *[text(1, 2)] * 400, batch_size=20, rule="fingerprint")
     assert [outcome.outcome for outcome in outcomes] == ["new"] + ["exact_duplicate"] * 399
     assert {outcome.duplicate_of for outcome in outcomes[1:]} == {outcomes[0].id}
     assert max(compared) == 21

@@ -60,7 +60,7 @@ class Choosy(Plain):
 def played(store: Any, runs: Sequence[Any], batch_size: int, **options: Any) -> Any:
     found = []
     with Documents(store) as client:
-        client.setup()
+        client.setup(keys=[])
         for run in runs:
             items = [{"id": id, "text": text, **({"lang": lang} if lang else {})} for id, text, lang in run]
             outcomes = client.ingest(items, filter=CLAUSE, batch_size=batch_size, **options)
@@ -154,9 +154,12 @@ def test_a_document_that_is_only_linked_anew_does_not_become_an_original(make_st
 @pytest.mark.parametrize("make_store", LAGGING)
 def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Callable[[], Any]) -> None:
     client = Documents(make_store())
-    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), max_distance=7)
+    ingest(client, ("a", text(*LONG), "zh"), ("b", text(*LONG, 17), "zh"), rule="fingerprint", max_distance=7)
     items = [("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG, 17), "zh")]
-    assert ingest(client, *items, batch_size=1, max_distance=7) == [("updated", None), ("exact_duplicate", "b")]
+    assert ingest(client, *items, batch_size=1, rule="fingerprint", max_distance=7) == [
+        ("updated", None),
+        ("exact_duplicate", "b"),
+    ]
     assert {row.id: row.group for row in client.export()} == {"a": "a", "b": "b", "c": "b"}
 
 
@@ -174,4 +177,4 @@ def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pyte
 @pytest.mark.parametrize("clause", [{"match": {"text": "x"}}, {"term": {}}, {"range": {"n": {"over": 1}}}, {}])
 def test_a_clause_that_cannot_be_judged_is_refused_before_anything_is_stored(clause: Any) -> None:
     with Documents("sqlite:///:memory:") as client, pytest.raises(InputError, match="filter"):
-        client.ingest([{"id": 1, "text": "x"}], filter=clause)
+        client.ingest([{"id": 1, "text": "x"}], filter=clause, rule="fingerprint")

@@ -54,7 +54,7 @@ def reference(items: list[dict[str, Any]], hours: int | None = None) -> list[tup
 
     :param hours: only documents whose ``hour`` differs by at most so many are compared.
     """
-    confirm = Confirm(CONFIRM, "jaccard", FINGERPRINTER, short_by_levenshtein=True)
+    confirm = Confirm(CONFIRM, "either", FINGERPRINTER, numbers_agree=True)
     features = [confirm.features(item["text"]) for item in items]
     fingerprints = [FINGERPRINTER.fingerprint(item["text"]) for item in items]
     outcomes: list[tuple[str, str | None]] = []
@@ -131,7 +131,7 @@ def test_similar_finds_by_keys_what_the_fingerprint_does_not() -> None:
         assert match.distance > 3
         assert opened.similar(cut, confirm=CONFIRM).complete
         assert opened.similar(cut, confirm=CONFIRM, max_distance=3) == []
-        [short] = opened.similar(SENTENCES[0].replace("六时", "七时"), confirm=CONFIRM)
+        [short] = opened.similar(SENTENCES[0].replace("六时", "七时"), confirm=CONFIRM, numbers_agree=False)
         assert short.id == "2"
         assert [match.id for match in opened.similar_to("1", confirm=CONFIRM)] == []
 
@@ -140,7 +140,7 @@ def test_group_finds_by_keys_what_several_ingests_added() -> None:
     with Documents("sqlite:///:memory:") as opened:
         opened.setup(keys=["shingles"])
         for n, text in enumerate([LONG, LONG[:-20], SENTENCES[1], SENTENCES[1] + "吧"]):
-            list(opened.ingest([{"id": n, "text": text}], max_distance="digest"))
+            list(opened.ingest([{"id": n, "text": text}], rule="exact"))
         assert {row.group for row in opened.export()} == {"0", "1", "2", "3"}
         report = opened.group(confirm=CONFIRM)
         assert (report.groups, report.members, report.left_out) == (2, 4, 0)
@@ -150,13 +150,13 @@ def test_group_finds_by_keys_what_several_ingests_added() -> None:
 def test_keys_that_are_added_later_are_incomplete_until_a_backfill_of_everything() -> None:
     store = LinearStore()
     with Documents(store) as opened:
-        opened.setup()
-        list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": LONG[:-20]}]))
+        opened.setup(keys=[])
+        list(opened.ingest([{"id": 1, "text": LONG}, {"id": 2, "text": LONG[:-20]}], rule="fingerprint"))
         assert opened.setup(keys=["shingles"]) == "added"
         assert store.describe_keys() == KeysState(("shingles",), complete=False)
         with pytest.raises(NotSetUp, match="backfill --again"):
             opened.similar(LONG, confirm=CONFIRM)
-        list(opened.backfill("text", again=True))
+        list(opened.backfill("text", again=True, rule="fingerprint"))
         assert store.describe_keys() == KeysState(("shingles",), complete=True)
         assert [match.id for match in opened.similar(LONG, confirm=CONFIRM)] == ["1", "2"]
 
@@ -179,10 +179,11 @@ def test_when_the_original_is_edited_or_removed_its_duplicate_finds_another_by_k
         assert {row.id: row.duplicate_of for row in opened.export()} == {"1": None, "2": None}
 
 
-def test_of_a_template_so_many_texts_are_compared_and_the_others_are_counted() -> None:
+def test_of_a_template_so_many_texts_are_compared_and_the_others_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.similarity.confirm._CHARACTERS", 0)  # as for a long text
     page = "。".join(SENTENCES)
     items = [{"id": n, "text": f"第{n}号公告。{page}。编号{n:05d}结束"} for n in range(40)]
-    outcomes = ingest(LinearStore(), items, batch_size=10)
+    outcomes = ingest(LinearStore(), items, batch_size=10, numbers_agree=False)
     assert all(outcome.outcome != "new" for outcome in outcomes[1:])
     assert outcomes[-1].left_out == 39 - 20
     assert json.dumps(outcomes[-1].to_dict())
@@ -204,7 +205,7 @@ def test_with_numbers_agree_the_notice_of_another_day_is_no_duplicate(other: str
         items = [{"id": "a", "text": NOTICE}, {"id": "b", "text": other}]
         outcomes = list(opened.ingest(items, confirm=CONFIRM, numbers_agree=True))
         assert outcomes[1].duplicate_of == ("a" if agrees else None)
-        assert len(opened.similar(other, confirm=CONFIRM)) == 2
+        assert len(opened.similar(other, confirm=CONFIRM, numbers_agree=False)) == 2
         assert len(opened.similar(other, confirm=CONFIRM, numbers_agree=True)) == (2 if agrees else 1)
 
 
@@ -223,7 +224,7 @@ def test_a_traditional_copy_is_an_exact_duplicate() -> None:
             {"id": 1, "text": "气象台发布暴雨预警，请市民注意"},
             {"id": 2, "text": "氣象臺發布暴雨預警，\n請市民注意"},
         ]
-        assert [outcome.outcome for outcome in opened.ingest(items)] == ["new", "exact_duplicate"]
+        assert [outcome.outcome for outcome in opened.ingest(items, rule="fingerprint")] == ["new", "exact_duplicate"]
 
 
 def test_similar_returns_a_thousand_of_very_many_documents_with_one_fingerprint_and_counts_the_others() -> None:
@@ -231,10 +232,10 @@ def test_similar_returns_a_thousand_of_very_many_documents_with_one_fingerprint_
         return "市气象台发布暴雨橙色预警" + f"{number:b}".replace("0", "，").replace("1", "。")
 
     with Documents("sqlite:///:memory:") as opened:
-        outcomes = list(opened.ingest({"id": n, "text": text(n)} for n in range(1_100)))
+        outcomes = list(opened.ingest(({"id": n, "text": text(n)} for n in range(1_100)), rule="fingerprint"))
         assert {outcome.outcome for outcome in outcomes[1:]} == {"near_duplicate"}
         assert {outcome.duplicate_of for outcome in outcomes[1:]} == {"0"}
-        matches = opened.similar(text(5_000))
+        matches = opened.similar(text(5_000), rule="fingerprint")
         assert (len(matches), matches.left_out, matches.complete) == (1_000, 100, False)
-        [confirmed] = [match for match in opened.similar(text(7)) if match.exact]
+        [confirmed] = [match for match in opened.similar(text(7), rule="fingerprint") if match.exact]
         assert confirmed.id == "7"

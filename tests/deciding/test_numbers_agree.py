@@ -59,7 +59,7 @@ def test_with_containment_the_longer_text_must_have_the_numbers_of_the_shorter_o
 
 @pytest.mark.parametrize("measure", [measure for measure in MEASURES if measure != "containment"])
 def test_with_each_other_measure_neither_text_may_have_more_numbers(measure: Measure) -> None:
-    more = NOTICE + "共12户"
+    more = NOTICE + "共12户34人56辆"
     assert outcomes(NOTICE, more, confirm=0.8, measure=measure, numbers_agree=False) == ["new", "near_duplicate"]
     for texts in ((NOTICE, more), (more, NOTICE)):
         assert outcomes(*texts, confirm=0.8, measure=measure, numbers_agree=True) == ["new", "new"]

@@ -42,13 +42,13 @@ def client(request: pytest.FixtureRequest) -> Iterator[Documents]:
     else:
         store = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
     with Documents(store) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         yield documents
 
 
 def ingest(client: Documents, texts: dict[str, str], **options: Any) -> list[tuple[str, str | None]]:
     items = [{"id": id, "text": text} for id, text in texts.items()]
-    return [(o.outcome, o.duplicate_of) for o in client.ingest(items, max_distance=K, **options)]
+    return [(o.outcome, o.duplicate_of) for o in client.ingest(items, rule="fingerprint", max_distance=K, **options)]
 
 
 def links(client: Documents) -> dict[str, tuple[str, str | None]]:
@@ -115,7 +115,7 @@ def test_a_large_group_whose_head_is_edited_finds_another(client: Documents, bat
     assert {found[id][0] for id in [*members, "late"]} == {"copy0000"}
     assert (found["head"], found["later"]) == (("head", None), ("head", "head"))
     assert {found[id][1] for id in members if members[id] == EDITED} == {"copy0000", "copy0001"}
-    assert client.group(max_distance=K).changed == 0
+    assert client.group(rule="fingerprint", max_distance=K).changed == 0
 
 
 def drifting() -> list[str]:
@@ -147,11 +147,11 @@ def test_the_async_class_does_the_same(elasticsearch_url: str, make_index: Calla
 
     async def main() -> Any:
         async with AsyncDocuments(f"{elasticsearch_url}/{make_index()}") as client:
-            await client.setup()
+            await client.setup(keys=[])
             outcomes = []
             for run in runs:
                 items = [{"id": id, "text": text} for id, text in run.items()]
-                found = [outcome async for outcome in client.ingest(items, max_distance=K)]
+                found = [outcome async for outcome in client.ingest(items, rule="fingerprint", max_distance=K)]
                 outcomes.append([(o.outcome, o.duplicate_of) for o in found])
             return outcomes, {row.id: (row.group, row.duplicate_of) async for row in client.export()}
 

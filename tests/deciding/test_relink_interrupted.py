@@ -49,11 +49,11 @@ class Crashing(WatchedStore):
 
 
 def remove(store: Store, checkpoint: str) -> None:
-    Documents(store, deadline=0).remove([CUT])
+    Documents(store, deadline=0).remove([CUT], rule="fingerprint")
 
 
 def ingest(store: Store, checkpoint: str) -> None:
-    list(Documents(store, deadline=0).ingest([{"id": CUT, "text": OTHER}], checkpoint=checkpoint))
+    list(Documents(store, deadline=0).ingest([{"id": CUT, "text": OTHER}], checkpoint=checkpoint, rule="fingerprint"))
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])

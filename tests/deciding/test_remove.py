@@ -132,7 +132,7 @@ def test_the_links_after_a_removal_are_those_of_the_reference(store: Store, seed
     while len(left) > 5:
         gone = {each.row.id for each in rng.sample(left, len(left) // 3)}
         before = found(store)
-        assert Documents(store).remove(gone | {"never there"}) == gone
+        assert Documents(store).remove(gone | {"never there"}, rule="fingerprint") == gone
         left = [each for each in left if each.row.id not in gone]
         assert found(store) == linked(left, {id: original for id, (_, original) in before.items()})
 
@@ -142,15 +142,15 @@ def test_the_links_after_a_removal_by_a_clause_are_those_of_the_reference(store:
     entries = planted(60, seed)
     write(store, *entries)
     kept = [each for each in entries if '"lang": "zh"' in each.source]
-    assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 60 - len(kept)
+    assert Documents(store).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 60 - len(kept)
     assert found(store) == linked(kept, {each.row.id: each.row.duplicate_of for each in entries})
-    assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 0
+    assert Documents(store).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 0
 
 
 def test_a_chain_comes_apart_where_its_link_is_removed(store: Store) -> None:
     write(store, *linked_anew([entry(f"id{n}", (1 << (3 * n)) - 1) for n in range(20)]))
     assert {group for group, _ in found(store).values()} == {"id0"}
-    Documents(store).remove(["id10", "id0"])
+    Documents(store).remove(["id10", "id0"], rule="fingerprint")
     after = found(store)
     assert {id: after[f"id{id}"] for id in (1, 9, 11, 19)} == {
         1: ("id1", None),
@@ -175,7 +175,7 @@ def _to_head(entries: list[Entry]) -> list[Entry]:
 def test_a_group_of_three_thousand_finds_another_head(large: Store) -> None:
     entries = crowd(3_000)
     write(large, *entries)
-    assert Documents(large).remove(["head"]) == {"head"}
+    assert Documents(large).remove(["head"], rule="fingerprint") == {"head"}
     after = found(large)
     expected = linked(entries[1:], {each.row.id: each.row.duplicate_of for each in entries})
     assert {id: original for id, (_, original) in after.items()} == {
@@ -188,7 +188,7 @@ def test_a_group_of_three_thousand_finds_another_head(large: Store) -> None:
 def test_thousands_of_one_group_are_removed_by_a_clause(large: Store) -> None:
     write(large, *crowd(2_500))
     some = [f"m{n}" for n in range(2_500) if n % 5]
-    removed = Documents(large).remove_matching({"ids": {"values": ["head", *some]}})
+    removed = Documents(large).remove_matching({"ids": {"values": ["head", *some]}}, rule="fingerprint")
     assert removed == len(some) + 1
     after = found(large)
     assert after.keys() == {f"m{n}" for n in range(0, 2_500, 5)}
@@ -230,9 +230,9 @@ def test_what_was_removed_before_the_response_got_lost_is_counted(large: Store, 
     write(large, entry("a", 0), entry("b", 1, group="a", duplicate_of="a"), entry("c", 99 << 20, lang="en"))
     documents = Documents(LosesResponses(large, "remove", _lost))
     if verb == "by id":
-        assert documents.remove(["a", "c", "never there"]) == {"a", "c"}
+        assert documents.remove(["a", "c", "never there"], rule="fingerprint") == {"a", "c"}
     else:
-        assert documents.remove_matching({"ids": {"values": ["a", "c"]}}) == 2
+        assert documents.remove_matching({"ids": {"values": ["a", "c"]}}, rule="fingerprint") == 2
     assert found(large) == {"b": ("b", None)}
 
 
@@ -255,7 +255,7 @@ def test_documents_that_others_keep_changing_end_the_removal_with_an_error(monke
             return super().perform(op)
 
     with pytest.raises(ConflictError, match=r"^4 documents removed so far, .* remove the others again$"):
-        Documents(Busy(store, "remove", _lost)).remove_matching({"term": {"lang": "en"}})
+        Documents(Busy(store, "remove", _lost)).remove_matching({"term": {"lang": "en"}}, rule="fingerprint")
     assert found(store).keys() == {"id2"}
 
 
@@ -263,7 +263,7 @@ def test_what_no_longer_matches_when_its_turn_comes_is_kept(store: Store) -> Non
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id2", 99, digest="new", lang="zh")
     other = Meanwhile(store, "remove", lambda: write(store, changed))
-    assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 4
+    assert Documents(other).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 4
     assert found(store) == {"id2": ("id2", None)}
 
 
@@ -271,7 +271,7 @@ def test_what_still_matches_after_a_change_is_removed_too(store: Store) -> None:
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id2", 99, digest="new", lang="en")
     other = Meanwhile(store, "remove", lambda: write(store, changed))
-    assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
+    assert Documents(other).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 5
     assert found(store) == {}
 
 
@@ -280,7 +280,7 @@ def test_what_moves_on_before_its_page_comes_is_removed_too(store: Store, monkey
     write(store, *(entry(f"id{n}", n << 20, lang="en") for n in range(5)))
     changed = entry("id3", 99, digest="new", lang="en")
     other = Meanwhile(store, "remove", lambda: write(store, changed))
-    assert Documents(other).remove_matching({"term": {"lang": "en"}}) == 5
+    assert Documents(other).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 5
     assert found(store) == {}
 
 
@@ -299,10 +299,10 @@ def test_what_matches_is_removed_with_or_without_a_fingerprint(store: Store) -> 
     write(store, *(entry(f"id{n}", n << 20, lang=lang) for n, lang in enumerate(["en", "zh", "en"])))
     for n, lang in enumerate(["en", "zh", "en"]):
         write_without_fingerprint(store, f"old{n}", lang=lang)
-    assert Documents(store).remove_matching({"term": {"lang": "en"}}) == 4
+    assert Documents(store).remove_matching({"term": {"lang": "en"}}, rule="fingerprint") == 4
     assert store.count(Scan(fields=())) == 2
     assert store.fetch(("id1", "old1")).keys() == {"id1", "old1"}
-    assert Documents(store).remove(["old1"]) == {"old1"}
+    assert Documents(store).remove(["old1"], rule="fingerprint") == {"old1"}
 
 
 @pytest.mark.parametrize("verb", ["by id", "by a clause"])
@@ -311,11 +311,11 @@ def test_what_is_left_behind_is_linked_only_among_those_that_match(store: Store,
     write(store, *(entry(f"a{n}", value, group="a1", duplicate_of="a1", tenant="a") for n, value in ((2, 3), (3, 7))))
     documents, among = Documents(store), {"term": {"tenant": "a"}}
     if verb == "by id":
-        assert documents.remove(["a1"], filter=among) == {"a1"}
+        assert documents.remove(["a1"], filter=among, rule="fingerprint") == {"a1"}
     else:
-        assert documents.remove_matching({"ids": {"values": ["a1"]}}, filter=among) == 1
+        assert documents.remove_matching({"ids": {"values": ["a1"]}}, filter=among, rule="fingerprint") == 1
     assert found(store) == {"b1": ("b1", None), "a2": ("a2", None), "a3": ("a2", "a2")}
-    documents.remove(["a2"])
+    documents.remove(["a2"], rule="fingerprint")
     assert found(store) == {"b1": ("b1", None), "a3": ("b1", "b1")}, "without it all are looked at"
 
 
@@ -323,16 +323,18 @@ def test_what_is_left_behind_is_linked_only_among_those_that_match(store: Store,
 def test_an_async_removal_looks_among_the_same(tmp_path: Path, verb: str) -> None:
     address = f"sqlite:///{tmp_path}/a.db"
     with Documents(address) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         write(documents._store, entry("b", 0), entry("a", 1), entry("a2", 3, group="a", duplicate_of="a"))
 
     async def main() -> None:
         async with AsyncDocuments(address) as documents:
             among = {"bool": {"must_not": {"ids": {"values": ["b"]}}}}
             if verb == "by id":
-                assert await documents.remove(["a"], filter=among) == {"a"}
+                assert await documents.remove(["a"], filter=among, rule="fingerprint") == {"a"}
             else:
-                assert await documents.remove_matching({"ids": {"values": ["a"]}}, filter=among) == 1
+                assert (
+                    await documents.remove_matching({"ids": {"values": ["a"]}}, filter=among, rule="fingerprint") == 1
+                )
 
     asyncio.run(main())
     with Documents(address) as documents:
@@ -343,7 +345,7 @@ def test_what_others_link_to_a_document_on_its_way_out_is_linked_anew(store: Sto
     write(store, entry("a", 0), entry("b", 1))
     late = entry("late", 1, group="a", duplicate_of="a")
     other = Meanwhile(store, "remove", lambda: write(store, late))
-    assert Documents(other).remove(["a"]) == {"a"}
+    assert Documents(other).remove(["a"], rule="fingerprint") == {"a"}
     assert found(store) == {"b": ("b", None), "late": ("b", "b")}
 
 
@@ -362,7 +364,7 @@ def test_broken_off_and_repeated_it_ends_the_same(store: Store) -> None:
         with pytest.raises(AwayError):
             Documents(Meanwhile(store, method, away)).remove(gone)
         assert all(original in found(store) for _, original in found(store).values() if original)
-    Documents(store).remove(gone)
+    Documents(store).remove(gone, rule="fingerprint")
     assert found(store) == linked(entries[20:], {each.row.id: each.row.duplicate_of for each in entries})
 
 
@@ -378,13 +380,16 @@ def test_async_removal_leaves_the_same(elasticsearch_url: str, make_index: Calla
 
     async def main() -> Any:
         async with AsyncDocuments(address) as documents:
-            return await documents.remove([entries[0].row.id]), await documents.remove_matching(
-                {"term": {"lang": "en"}}
+            return await documents.remove([entries[0].row.id], rule="fingerprint"), await documents.remove_matching(
+                {"term": {"lang": "en"}}, rule="fingerprint"
             )
 
     removed = asyncio.run(main())
     reference.set_up(DEFAULT)
     with Documents(reference) as documents:
-        assert removed == (documents.remove([entries[0].row.id]), documents.remove_matching({"term": {"lang": "en"}}))
+        assert removed == (
+            documents.remove([entries[0].row.id], rule="fingerprint"),
+            documents.remove_matching({"term": {"lang": "en"}}, rule="fingerprint"),
+        )
     assert found(store) == found(reference)
     store.close()

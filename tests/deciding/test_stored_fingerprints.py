@@ -78,14 +78,17 @@ def ingested(
                 before(number)
             yield {"id": f"d{number}", "text": text(number % 1_000)}
 
-    return {outcome.id or "": outcome.duplicate_of for outcome in documents.ingest(read(), batch_size=BATCH)}
+    return {
+        outcome.id or "": outcome.duplicate_of
+        for outcome in documents.ingest(read(), batch_size=BATCH, rule="fingerprint")
+    }
 
 
 @pytest.mark.usefixtures("small_windows")
 def test_only_what_is_near_a_stored_fingerprint_is_looked_up(store: Store) -> None:
     recording = Recording(store)
     with Documents(recording) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         originals = ingested(documents, range(40))
         assert set(originals.values()) == {None}
         assert len(recording.looked_up) <= 3 * BATCH
@@ -105,7 +108,7 @@ def test_what_another_program_writes_is_found(
     monkeypatch.setattr(stored_fingerprints, "OTHERS", others)
     recording = Recording(store)
     with Documents(recording) as documents:
-        documents.setup()
+        documents.setup(keys=[])
 
         def before(number: int) -> None:
             if number == 17:
@@ -131,7 +134,7 @@ def test_an_ingest_goes_on_where_fingerprints_cannot_be_read(caplog: pytest.LogC
     caplog.set_level(logging.WARNING, "es_simhash")
     refusing = Refusing(LinearStore(lagging=True))
     with Documents(refusing) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         ingested(documents, range(40))
         originals = ingested(documents, range(1_000, 1_040))
     assert originals == {f"d{1_000 + n}": f"d{n}" for n in range(40)}

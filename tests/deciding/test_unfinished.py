@@ -39,22 +39,28 @@ class Away(WatchedStore):
 VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
     "group": (
         "relink",
-        lambda documents: documents.group(max_distance=MAX_DISTANCE),
+        lambda documents: documents.group(rule="fingerprint", max_distance=MAX_DISTANCE),
         "the links of 4 documents were written, and those of {left} were not: group again",
     ),
     "remove": (
         "remove",
-        lambda documents: documents.remove([str(number) for number in range(10)], max_distance=MAX_DISTANCE),
+        lambda documents: documents.remove(
+            [str(number) for number in range(10)], rule="fingerprint", max_distance=MAX_DISTANCE
+        ),
         "4 of 10 documents removed so far: remove all of them again",
     ),
     "remove_matching": (
         "remove",
-        lambda documents: documents.remove_matching({"exists": {"field": "text"}}, max_distance=MAX_DISTANCE),
+        lambda documents: documents.remove_matching(
+            {"exists": {"field": "text"}}, rule="fingerprint", max_distance=MAX_DISTANCE
+        ),
         "4 documents removed so far: remove the others again",
     ),
     "backfill": (
         "annotate",
-        lambda documents: list(documents.backfill("text", again=True, max_distance=0, batch_size=4)),
+        lambda documents: list(
+            documents.backfill("text", again=True, rule="fingerprint", max_distance=0, batch_size=4)
+        ),
         "backfill again, for the documents that are left",
     ),
 }
@@ -70,8 +76,8 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
     store = Away()
     documents, calm = Documents(store, deadline=0), Documents("sqlite:///:memory:")
     for each in (documents, calm):
-        each.setup()
-        list(each.ingest(NEWS, max_distance=0))
+        each.setup(keys=[])
+        list(each.ingest(NEWS, rule="fingerprint", max_distance=0))
     if verb == "backfill":
         documents.setup(keys=["shingles"])  # so that a backfill writes every document
     store.kind, store.left = kind, 1
@@ -91,8 +97,8 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
 def test_an_export_that_breaks_off_says_how_much_there_was(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Away()
     documents = Documents(store, deadline=0)
-    documents.setup()
-    list(documents.ingest(NEWS))
+    documents.setup(keys=[])
+    list(documents.ingest(NEWS, rule="fingerprint"))
     store.kind = "scan"
     with pytest.raises(StoreUnavailable, match="it is away; 0 documents exported, others are missing"):
         list(documents.export())
@@ -102,12 +108,12 @@ def test_an_export_that_breaks_off_says_how_much_there_was(monkeypatch: pytest.M
 def test_an_ingest_that_breaks_off_says_how_to_go_on(tmp_path: Path, resume: bool) -> None:
     store = Away()
     documents = Documents(store, deadline=0)
-    documents.setup()
+    documents.setup(keys=[])
     store.kind, store.left = "write", 1
     checkpoint = str(tmp_path / "state") if resume else None
     how = "the same call continues from its checkpoint" if resume else "nothing more was read"
     with pytest.raises(StoreUnavailable, match=f"it is away; {how}"):
-        list(documents.ingest(NEWS, batch_size=5, checkpoint=checkpoint))
+        list(documents.ingest(NEWS, batch_size=5, checkpoint=checkpoint, rule="fingerprint"))
 
 
 def test_a_rotation_of_all_users_says_from_when_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def played(store: Any, runs: Sequence[Any], rule: DuplicateRule, **options: Any)
     """Return outcomes and links after some runs; a set of ids is a removal."""
     found = []
     with Documents(store) as opened:
-        opened.setup()
+        opened.setup(keys=[])
         for run in runs:
             if isinstance(run, set):
                 opened.remove(run, rule=rule)
@@ -139,7 +139,7 @@ def test_with_keys_the_outcomes_are_those_of_the_reference(
 
 TEXTS = [text(*LONG), text(*LONG[:-1]), text(*LONG), text(*LONG[1:]), "图集", text(*LONG, 17)]
 ITEMS = [document(f"d{n}", TEXTS[n % 6], (7 * n) % 31) for n in range(60)]
-RULES = [rule(), rule(max_distance="digest"), rule(max_distance=7, confirm=0.8), rule(confirm=0.8)]
+RULES = [rule(rule="fingerprint"), rule(rule="exact"), rule(max_distance=7, confirm=0.8), rule(confirm=0.8)]
 
 
 def everything(opened: Documents, rule: DuplicateRule, **options: Any) -> Any:
@@ -186,7 +186,7 @@ def map_field(url: str, index: str, properties: Any) -> None:
 
 async def awaited(store: Any) -> Any:
     async with AsyncDocuments(store) as opened:
-        await opened.setup()
+        await opened.setup(keys=[])
         outcomes = [each.to_dict() async for each in opened.ingest(ITEMS, rule=rule())]
         similar = await opened.similar(TEXTS[0], time="2024-05-01T07", rule=rule())
         stored = await opened.similar_to("d0", within=WITHIN, time_field="meta.date")
@@ -196,7 +196,7 @@ async def awaited(store: Any) -> Any:
 
 def test_the_async_class_gives_the_answers_of_the_sync_class() -> None:
     with Documents("sqlite:///:memory:") as opened:
-        opened.setup()
+        opened.setup(keys=[])
         outcomes = [each.to_dict() for each in opened.ingest(ITEMS, rule=rule())]
         similar = opened.similar(TEXTS[0], time=datetime(2024, 5, 1, 7), rule=rule())
         stored = opened.similar_to("d0", rule=rule())
@@ -217,7 +217,7 @@ def test_with_a_length_of_0_only_documents_of_the_same_time_are_duplicates() -> 
     dates = ["2024-05-01", "2024-05-02", "2024-05-01T00:00:00Z", "2024-05-02T08:00+08:00"]
     items = [{"id": n, "text": TEXTS[0], "date": date} for n, date in enumerate(dates)]
     with Documents("sqlite:///:memory:") as opened:
-        outcomes = opened.ingest(items, within=timedelta(0), time_field="date")
+        outcomes = opened.ingest(items, within=timedelta(0), time_field="date", rule="fingerprint")
         assert [outcome.duplicate_of for outcome in outcomes] == [None, None, "0", "1"]
 
 
@@ -225,7 +225,7 @@ def test_a_document_without_a_date_is_rejected_with_field_value_and_place() -> N
     values = [{}, {"date": None}, {"date": "yesterday"}, {"date": ["2024-05-01", "2024-05-02"]}, {"date": True}]
     items = [{"id": n, "text": TEXTS[0], **value} for n, value in enumerate([*values, {"date": ["2024-05-01"]}])]
     with Documents("sqlite:///:memory:") as opened:
-        outcomes = list(opened.ingest(items, within=WITHIN, time_field="date"))
+        outcomes = list(opened.ingest(items, within=WITHIN, time_field="date", rule="fingerprint"))
     reasons = [outcome.reason for outcome in outcomes]
     assert [outcome.outcome for outcome in outcomes] == ["rejected"] * 5 + ["new"]
     assert reasons[0] == "document 1: no time in field 'date': name the field that holds the time (--time-field)"
@@ -242,28 +242,32 @@ def test_a_stored_document_without_a_time_is_nobodys_duplicate_and_is_named_wher
     make_store: Callable[[], Any],
 ) -> None:
     with Documents(make_store()) as opened:
-        opened.setup()
+        opened.setup(keys=[])
         items = [{"id": "none", "text": TEXTS[0]}, {"id": "bad", "text": TEXTS[1], "date": "May"}]
-        list(opened.ingest(items))
-        [outcome] = opened.ingest([{"id": "new", "text": TEXTS[0], "date": "2024"}], within=WITHIN, time_field="date")
+        list(opened.ingest(items, rule="fingerprint"))
+        [outcome] = opened.ingest(
+            [{"id": "new", "text": TEXTS[0], "date": "2024"}], within=WITHIN, time_field="date", rule="fingerprint"
+        )
         assert outcome.outcome == "new"
-        assert [m.id for m in opened.similar(TEXTS[0], time="2024", within=WITHIN, time_field="date")] == ["new"]
+        assert [
+            m.id for m in opened.similar(TEXTS[0], time="2024", within=WITHIN, time_field="date", rule="fingerprint")
+        ] == ["new"]
         with pytest.raises(InputError, match="document 'none': no time in field 'date'"):
-            opened.similar_to("none", within=WITHIN, time_field="date")
+            opened.similar_to("none", within=WITHIN, time_field="date", rule="fingerprint")
         before = {row.id: (row.group, row.duplicate_of) for row in opened.export()}
         with pytest.raises(InputError, match=r"document 'none': no time in field 'date'.*--filter"):
-            opened.group(within=WITHIN, time_field="date")
+            opened.group(within=WITHIN, time_field="date", rule="fingerprint")
         assert {row.id: (row.group, row.duplicate_of) for row in opened.export()} == before
-        report = opened.group(filter={"term": {"date": "2024"}}, within=WITHIN, time_field="date")
+        report = opened.group(filter={"term": {"date": "2024"}}, within=WITHIN, time_field="date", rule="fingerprint")
         assert report.documents == 1
 
 
 def test_a_backfill_decides_by_the_window_and_rejects_documents_without_a_time() -> None:
     store = LinearStore()
     with Documents(store) as opened:
-        opened.setup()
+        opened.setup(keys=[])
         items = [document("a", TEXTS[0], 0), document("b", TEXTS[0], 6), document("c", TEXTS[0], 7)]
-        list(opened.ingest([*items, {"id": "none", "text": TEXTS[0]}], max_distance="digest"))
+        list(opened.ingest([*items, {"id": "none", "text": TEXTS[0]}], rule="exact"))
         store.rows = {
             id: (row.__class__(id, None, "", "", None, 0, version=row.version), source)
             for id, (row, source) in store.rows.items()
@@ -282,11 +286,11 @@ def test_a_backfill_decides_by_the_window_and_rejects_documents_without_a_time()
 
 def test_a_text_needs_a_time_with_within_and_has_none_without() -> None:
     with Documents("sqlite:///:memory:") as opened:
-        opened.setup()
+        opened.setup(keys=[])
         with pytest.raises(InputError, match="give the time of the text"):
             opened.similar("x", rule=rule())
         with pytest.raises(InputError, match="a time counts only with within"):
-            opened.similar("x", time="2024")
+            opened.similar("x", time="2024", rule="fingerprint")
         with pytest.raises(InputError, match="the time 'May' is no date: use ISO 8601"):
             opened.similar("x", time="May", rule=rule())
         with pytest.raises(InputError, match="2 texts have 1 times: give one time for each text"):
@@ -315,7 +319,7 @@ def test_a_field_that_is_not_mapped_as_a_date_raises_before_anything_is_read(
 ) -> None:
     index = make_index()
     with Documents(f"{elasticsearch_url}/{index}") as opened:
-        opened.setup()
+        opened.setup(keys=[])
         map_field(elasticsearch_url, index, PROPERTIES)
         problems = {
             "none": "it has no mapping",
@@ -341,7 +345,7 @@ def test_a_field_that_is_not_mapped_as_a_date_raises_before_anything_is_read(
                 assert f"the index {index} cannot compare times in the field {field!r}" in str(caught.value)
                 assert f"PUT {index}/_mapping" in str(caught.value)
         for field in ("day", "nanos", "plain.day"):
-            assert opened.group(within=WITHIN, time_field=field).documents == 0
+            assert opened.group(within=WITHIN, time_field=field, rule="fingerprint").documents == 0
 
 
 def unreadable() -> Any:
@@ -355,7 +359,7 @@ def test_times_that_date_nanos_cannot_hold_are_outside_and_do_no_harm(
 ) -> None:
     index = make_index()
     with Documents(f"{elasticsearch_url}/{index}") as opened:
-        opened.setup()
+        opened.setup(keys=[])
         map_field(elasticsearch_url, index, PROPERTIES)
         items = [
             {"id": n, "text": TEXTS[0], "nanos": day} for n, day in enumerate(["1970-01-02", "1970-01-01", "2262"])
@@ -377,8 +381,8 @@ def test_a_field_may_have_the_name_of_one_of_ours(make_index: Callable[[], str],
     index = make_index()
     items = [{"id": n, "text": TEXTS[0], "written": f"2024-05-0{n}"} for n in (1, 2, 9)]
     with Documents(f"{elasticsearch_url}/{index}") as opened:
-        opened.setup()
+        opened.setup(keys=[])
         map_field(elasticsearch_url, index, {"written": {"type": "date"}})
-        outcomes = opened.ingest(items, within=timedelta(days=2), time_field="written")
+        outcomes = opened.ingest(items, within=timedelta(days=2), time_field="written", rule="fingerprint")
         assert [outcome.duplicate_of for outcome in outcomes] == [None, "1", None]
-        assert opened.group(within=timedelta(days=2), time_field="written").changed == 0
+        assert opened.group(within=timedelta(days=2), time_field="written", rule="fingerprint").changed == 0

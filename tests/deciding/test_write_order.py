@@ -30,7 +30,9 @@ def ingest_at(monkeypatch: pytest.MonkeyPatch, hours: int, documents: Documents,
     """Ingest with a clock that is some hours ahead."""
     clock = SimpleNamespace(time_ns=lambda: time.time_ns() + 1_000 * hours * HOUR)
     monkeypatch.setattr(module, "time", clock)
-    outcomes = documents.ingest([{"id": id, "text": text} for id, text in texts.items()], max_distance=7)
+    outcomes = documents.ingest(
+        [{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint", max_distance=7
+    )
     return [(outcome.outcome, outcome.duplicate_of) for outcome in outcomes]
 
 
@@ -42,7 +44,7 @@ def test_a_duplicate_is_later_than_an_original_of_a_machine_whose_clock_is_ahead
     assert outcomes == [("exact_duplicate", "a"), ("near_duplicate", "a")]
     rows = {row.id: row for row in documents.export()}
     assert rows["a"].written < rows["copy"].written < rows["near"].written
-    assert documents.group(max_distance=7).changed == 0
+    assert documents.group(rule="fingerprint", max_distance=7).changed == 0
 
 
 def test_a_link_to_a_document_of_a_machine_whose_clock_is_ahead_holds_when_another_text_changes(
@@ -60,6 +62,6 @@ def test_the_write_order_grows_within_a_run_whose_clock_goes_backwards(
 ) -> None:
     times = iter(range(time.time_ns(), 0, -1_000_000))
     monkeypatch.setattr(module, "time", SimpleNamespace(time_ns=lambda: next(times)))
-    list(documents.ingest([{"id": n, "text": str(n)} for n in range(20)], batch_size=3))
+    list(documents.ingest([{"id": n, "text": str(n)} for n in range(20)], batch_size=3, rule="fingerprint"))
     rows = sorted(documents.export(), key=lambda row: row.written)
     assert [row.id for row in rows] == [str(n) for n in range(20)]

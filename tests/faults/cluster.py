@@ -137,7 +137,7 @@ def opened(address: str) -> Documents:
 def calm(documents: list[dict[str, Any]], max_distance: int = MAX_DISTANCE) -> tuple[list[Outcome], dict[str, Any]]:
     """Return the outcomes of an ingest where no node is killed, and the contents after it."""
     with Documents("sqlite:///:memory:") as reference:
-        outcomes = list(reference.ingest(documents, max_distance=max_distance, batch_size=BATCH))
+        outcomes = list(reference.ingest(documents, rule="fingerprint", max_distance=max_distance, batch_size=BATCH))
         return outcomes, contents_of(reference)
 
 
@@ -173,7 +173,7 @@ def ingest(nodes: list[Node], killer: NodeKiller, kind: str = "sync") -> Figures
 
     with new_index(nodes) as address:
         with opened(address) as client:
-            client.setup()
+            client.setup(keys=[])
         outcomes = _outcomes(address, documents(), kind)
         expected, stored = calm(given)
         assert outcomes == expected
@@ -205,7 +205,7 @@ def updates(nodes: list[Node], killer: NodeKiller) -> Figures:
         before = news(30, seed=figures.runs)
         after = later(before, seed=figures.runs)
         with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup()
+            client.setup(keys=[])
             for documents in (before, after):
                 options: dict[str, Any] = {"max_distance": MAX_DISTANCE, "batch_size": BATCH}
                 expected = list(reference.ingest(documents, **options))
@@ -222,12 +222,12 @@ def several_ingests(nodes: list[Node], killer: NodeKiller) -> Figures:
     while not killer.done:
         documents = news(60, seed=figures.runs)
         with new_index(nodes) as address, opened(address) as client:
-            client.setup()
+            client.setup(keys=[])
             with ThreadPoolExecutor(3) as threads:
                 runs = [threads.submit(_outcomes, address, documents[part::3], "sync") for part in range(3)]
                 outcomes = [outcome for run in runs for outcome in run.result()]
             assert {outcome.outcome for outcome in outcomes} <= {"new", "exact_duplicate", "near_duplicate"}
-            client.group(max_distance=MAX_DISTANCE)
+            client.group(rule="fingerprint", max_distance=MAX_DISTANCE)
             assert _groups(contents_of(client)) == _calm_groups(documents)
         figures.runs += 1
         figures.documents += len(documents)
@@ -239,9 +239,9 @@ def group(nodes: list[Node], killer: NodeKiller) -> Figures:
     figures = Figures()
     documents = news(120, seed=3)
     with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-        client.setup()
+        client.setup(keys=[])
         for each in (client, reference):
-            list(each.ingest(documents, max_distance=0))
+            list(each.ingest(documents, rule="fingerprint", max_distance=0))
         while not killer.done:
             rule = {"max_distance": MAX_DISTANCE if figures.runs % 2 == 0 else 0}
             expected, report = reference.group(**rule), client.group(**rule)
@@ -259,15 +259,19 @@ def backfill(nodes: list[Node], killer: NodeKiller) -> Figures:
         documents = news(80, seed=figures.runs)
         with new_index(nodes, documents) as address, opened(address) as client:
             workers = figures.runs % 2
-            outcomes = list(client.backfill("text", max_distance=MAX_DISTANCE, batch_size=BATCH, workers=workers))
+            outcomes = list(
+                client.backfill(
+                    "text", rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=BATCH, workers=workers
+                )
+            )
             assert sorted(outcome.id or "" for outcome in outcomes) == sorted(each["id"] for each in documents)
             assert all(outcome.stored for outcome in outcomes)
             found = contents_of(client)
             figures.lost += sum(outcome.id not in found for outcome in outcomes)
             assert {o.id: o.duplicate_of for o in outcomes} == {id: row[3] for id, row in found.items()}
-            again = client.backfill("text", max_distance=MAX_DISTANCE, batch_size=BATCH, again=True)
+            again = client.backfill("text", rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=BATCH, again=True)
             assert sorted((o.id or "", o.outcome) for o in again) == sorted((e["id"], "unchanged") for e in documents)
-            client.group(max_distance=MAX_DISTANCE)
+            client.group(rule="fingerprint", max_distance=MAX_DISTANCE)
             assert _groups(contents_of(client)) == _calm_groups(documents)
         figures.runs += 1
         figures.documents += len(documents)
@@ -281,14 +285,14 @@ def remove(nodes: list[Node], killer: NodeKiller) -> Figures:
         documents = news(40, seed=figures.runs)
         gone = [str(number) for number in range(0, 40, 3)]
         with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
-            client.setup()
+            client.setup(keys=[])
             for each in (client, reference):
-                list(each.ingest(documents, max_distance=MAX_DISTANCE))
-            reference.remove(gone, max_distance=MAX_DISTANCE)
+                list(each.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
+            reference.remove(gone, rule="fingerprint", max_distance=MAX_DISTANCE)
             if figures.runs % 2:
-                client.remove(gone, max_distance=MAX_DISTANCE)
+                client.remove(gone, rule="fingerprint", max_distance=MAX_DISTANCE)
             else:
-                client.remove_matching({"ids": {"values": gone}}, max_distance=MAX_DISTANCE)
+                client.remove_matching({"ids": {"values": gone}}, rule="fingerprint", max_distance=MAX_DISTANCE)
             assert contents_of(client) == contents_of(reference)
         figures.runs += 1
         figures.documents += len(gone)
@@ -300,16 +304,16 @@ def look_ups(nodes: list[Node], killer: NodeKiller) -> Figures:
     figures = Figures()
     documents = news(120, seed=5)
     with new_index(nodes) as address, opened(address) as client:
-        client.setup()
-        list(client.ingest(documents, max_distance=MAX_DISTANCE))
+        client.setup(keys=[])
+        list(client.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
         _, stored = calm(documents)
         with Documents("sqlite:///:memory:") as reference:
-            list(reference.ingest(documents, max_distance=MAX_DISTANCE))
+            list(reference.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
             texts = [document["text"] for document in documents[:20]]
-            near = reference.similar_many(texts, max_distance=MAX_DISTANCE)
+            near = reference.similar_many(texts, rule="fingerprint", max_distance=MAX_DISTANCE)
         while not killer.done:
             assert contents_of(client) == stored
-            assert client.similar_many(texts, max_distance=MAX_DISTANCE) == near
+            assert client.similar_many(texts, rule="fingerprint", max_distance=MAX_DISTANCE) == near
             figures.runs += 1
             figures.documents += len(documents)
     return figures
@@ -353,8 +357,8 @@ def _groups(contents: dict[str, Any]) -> set[frozenset[str]]:
 
 def _calm_groups(documents: list[dict[str, Any]]) -> set[frozenset[str]]:
     with Documents("sqlite:///:memory:") as reference:
-        list(reference.ingest(documents, max_distance=MAX_DISTANCE))
-        reference.group(max_distance=MAX_DISTANCE)
+        list(reference.ingest(documents, rule="fingerprint", max_distance=MAX_DISTANCE))
+        reference.group(rule="fingerprint", max_distance=MAX_DISTANCE)
         return _groups(contents_of(reference))
 
 

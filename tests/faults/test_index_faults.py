@@ -95,7 +95,7 @@ def test_a_fault_of_the_index_is_said_once_and_what_is_not_stored_is_kept(
     begin, end, reason, remedy = FAULTS[fault]
     (tmp_path / "news.jsonl").write_bytes(lines(NEWS[:25]))
     begin(server)
-    command = ["ingest", "news.jsonl", "--dead-letter", "dead", "--store", direct, *OPTIONS]
+    command = ["ingest", "--rule", "fingerprint", "news.jsonl", "--dead-letter", "dead", "--store", direct, *OPTIONS]
     done = es_simhash(*command, cwd=tmp_path, env={})
     assert done.code == 1
     last = done.err.splitlines()[-1]
@@ -113,7 +113,7 @@ def test_a_fault_of_the_index_is_said_once_and_what_is_not_stored_is_kept(
     assert bool(letters) == (fault != "closed"), "a closed index is noticed before a document is read"
     if not letters:
         return
-    assert es_simhash("ingest", "dead", "--store", direct, *OPTIONS, cwd=tmp_path).code == 0
+    assert es_simhash("ingest", "--rule", "fingerprint", "dead", "--store", direct, *OPTIONS, cwd=tmp_path).code == 0
     assert contents(direct) == unharmed(letters)[1]
 
 
@@ -123,11 +123,23 @@ def test_a_run_with_a_checkpoint_continues_after_the_fault(
 ) -> None:
     begin, end, reason, _ = FAULTS[fault]
     (tmp_path / "news.jsonl").write_bytes(lines(NEWS))
-    command = ["ingest", "news.jsonl", "--resume", "state", "--dead-letter", "dead", "--store", direct, *OPTIONS]
+    command = [
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "news.jsonl",
+        "--resume",
+        "state",
+        "--dead-letter",
+        "dead",
+        "--store",
+        direct,
+        *OPTIONS,
+    ]
     if fault != "strict mapping":  # that one is noticed at the start of a run only
         with Documents(direct) as documents:
-            list(documents.ingest(NEWS[:10], max_distance=MAX_DISTANCE, checkpoint=None))
-            documents.remove([document["id"] for document in NEWS[:10]])
+            list(documents.ingest(NEWS[:10], rule="fingerprint", max_distance=MAX_DISTANCE, checkpoint=None))
+            documents.remove([document["id"] for document in NEWS[:10]], rule="fingerprint")
     begin(server)
     done = es_simhash(*command, cwd=tmp_path)
     assert (done.code, reason in done.err.splitlines()[-1]) == (1, True)
@@ -154,20 +166,20 @@ def test_a_full_disk_that_gets_room_again_changes_nothing(server: Server, direct
 def test_every_other_verb_names_the_fault(server: Server, direct: str, fault: str) -> None:
     begin, end, reason, _ = FAULTS[fault]
     kind = StoreUnavailable if fault == "full disk" else StoreError
-    ingest(direct, NEWS, max_distance=0)
+    ingest(direct, NEWS, rule="fingerprint", max_distance=0)
     with Documents(direct, deadline=0.3) as documents, SeenItems(direct, deadline=0.3) as seen:
         seen.setup()
         seen.add("ann", [1])
         server.client.index(index=server.index, id="plain", document={"text": "x"}, refresh=True)
         before = contents(direct)
         calls: list[Callable[[], Any]] = [
-            lambda: documents.group(max_distance=MAX_DISTANCE),
-            lambda: documents.remove(["0", "1"]),
+            lambda: documents.group(rule="fingerprint", max_distance=MAX_DISTANCE),
+            lambda: documents.remove(["0", "1"], rule="fingerprint"),
             lambda: seen.add("ann", [2]),
             lambda: seen.add("bob", [2]),
             lambda: seen.forget("ann", [1]),
             lambda: seen.remove("ann"),
-            lambda: list(documents.backfill("text", max_distance=0)),
+            lambda: list(documents.backfill("text", rule="fingerprint", max_distance=0)),
         ]
         begin(server)
         for call in calls:
@@ -185,7 +197,7 @@ def test_an_index_that_requires_routing_is_refused_once(elasticsearch_url: str, 
     with Elasticsearch(elasticsearch_url) as client, Documents(f"{elasticsearch_url}/{index}") as documents:
         client.indices.create(index=index, mappings=mapping)
         with pytest.raises(StoreError, match="requires routing"):
-            list(documents.ingest(NEWS))
+            list(documents.ingest(NEWS, rule="fingerprint"))
 
 
 def test_an_index_that_is_deleted_during_a_backfill_ends_it(
@@ -193,7 +205,9 @@ def test_an_index_that_is_deleted_during_a_backfill_ends_it(
 ) -> None:
     ingest(direct, NEWS)
     with Documents(direct) as documents:
-        outcomes = documents.backfill("text", again=True, batch_size=BATCH, max_distance=MAX_DISTANCE)
+        outcomes = documents.backfill(
+            "text", again=True, batch_size=BATCH, rule="fingerprint", max_distance=MAX_DISTANCE
+        )
         next(outcomes)
         server.client.indices.delete(index=server.index)
         with pytest.raises(NotSetUp, match="there is no such index"):

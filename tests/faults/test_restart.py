@@ -47,7 +47,7 @@ class Killer:
 def direct(mortal_node: Node) -> str:
     address = f"{mortal_node.url}/test-{uuid.uuid4().hex[:16]}"
     with Documents(address, request_timeout=60) as documents:
-        documents.setup()
+        documents.setup(keys=[])
     return address
 
 
@@ -90,7 +90,19 @@ def test_where_the_node_stays_away_every_document_that_was_read_has_failed_and_i
 ) -> None:
     options = [*OPTIONS, "--workers", str(workers)]
     proxy.rule = Killer(mortal_node, 5, restart=False)
-    done = es_simhash("ingest", "--json", lines, "--dead-letter", "dead", "--store", address, *options, cwd=tmp_path)
+    done = es_simhash(
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "--json",
+        lines,
+        "--dead-letter",
+        "dead",
+        "--store",
+        address,
+        *options,
+        cwd=tmp_path,
+    )
     mortal_node.restart()
     *outcomes, counts = done.json
     assert done.code == 1
@@ -110,7 +122,9 @@ def test_where_the_node_stays_away_every_document_that_was_read_has_failed_and_i
     assert contents(direct).keys() == kept
     # What has failed, and what was never read, can be ingested still.
     rest = b"".join((tmp_path / lines).read_bytes().splitlines(keepends=True)[read:60])
-    again = es_simhash("ingest", "--json", "dead", "-", "--store", direct, *options, cwd=tmp_path, stdin=rest)
+    again = es_simhash(
+        "ingest", "--rule", "fingerprint", "--json", "dead", "-", "--store", direct, *options, cwd=tmp_path, stdin=rest
+    )
     assert again.code == (3 if any("line" in letter for letter in letters) else 0)
     assert contents(direct) == unharmed(NEWS)[1]
 
@@ -119,7 +133,19 @@ def test_where_the_node_stays_away_every_document_that_was_read_has_failed_and_i
 def test_with_a_state_the_run_goes_on_after_the_node_is_back(
     mortal_node: Node, proxy: Proxy, address: str, direct: str, tmp_path: Path, lines: str, workers: int
 ) -> None:
-    command: list[Any] = ["ingest", "--json", lines, "--dead-letter", "dead", "--resume", "state", "--store", address]
+    command: list[Any] = [
+        "ingest",
+        "--rule",
+        "fingerprint",
+        "--json",
+        lines,
+        "--dead-letter",
+        "dead",
+        "--resume",
+        "state",
+        "--store",
+        address,
+    ]
     command += [*OPTIONS, "--workers", str(workers)]
     outcomes: list[dict[str, Any]] = []
     for nth in (3, 5):

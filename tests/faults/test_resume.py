@@ -43,12 +43,12 @@ def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
     after = later(before, seed)
     options: dict[str, Any] = {"max_distance": MAX_DISTANCE, "batch_size": BATCH, "on_duplicate": on_duplicate}
     with Documents("sqlite:///:memory:") as reference:
-        list(reference.ingest(before, max_distance=3))
-        ingest(direct, before, max_distance=3)
+        list(reference.ingest(before, rule="fingerprint", max_distance=3))
+        ingest(direct, before, rule="fingerprint", max_distance=3)
         if grouped:
-            reference.group(max_distance=MAX_DISTANCE)
+            reference.group(rule="fingerprint", max_distance=MAX_DISTANCE)
             with Documents(direct) as documents:
-                documents.group(max_distance=MAX_DISTANCE)
+                documents.group(rule="fingerprint", max_distance=MAX_DISTANCE)
         expected, stored = list(reference.ingest(after, **options)), contents_of(reference)
     rng = random.Random(seed)
     outcomes: list[Any] = []

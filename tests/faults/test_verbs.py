@@ -81,14 +81,14 @@ def test_groups_are_complete_when_a_call_comes_to_its_end(
     monkeypatch.setattr("es_simhash.deciding.group.BATCH", 4)
     with Documents("sqlite:///:memory:") as reference:
         for documents in (NEWS[::-1], later(NEWS)):
-            list(reference.ingest(documents, max_distance=0))
-            ingest(direct, documents, max_distance=0)
+            list(reference.ingest(documents, rule="fingerprint", max_distance=0))
+            ingest(direct, documents, rule="fingerprint", max_distance=0)
         before = contents_of(reference)
         assert contents(direct) == before
-        reference.group(max_distance=MAX_DISTANCE)
+        reference.group(rule="fingerprint", max_distance=MAX_DISTANCE)
         after = contents_of(reference)
     assert sum(before[id] != after[id] for id in before) > 8
-    assert until_done(proxy, fault, lambda: library.group(max_distance=MAX_DISTANCE)) > 3
+    assert until_done(proxy, fault, lambda: library.group(rule="fingerprint", max_distance=MAX_DISTANCE)) > 3
     assert contents(direct) == after
 
 
@@ -97,12 +97,12 @@ def test_removed_documents_are_gone_and_so_are_the_links_to_them(
     proxy: Proxy, library: Documents, direct: str, fault: Fault
 ) -> None:
     with Documents("sqlite:///:memory:") as reference:
-        list(reference.ingest(NEWS, max_distance=MAX_DISTANCE))
+        list(reference.ingest(NEWS, rule="fingerprint", max_distance=MAX_DISTANCE))
         ingest(direct, NEWS)
         assert any(row[3] in GONE for row in contents(direct).values())
-        reference.remove(GONE, max_distance=MAX_DISTANCE)
+        reference.remove(GONE, rule="fingerprint", max_distance=MAX_DISTANCE)
         after = contents_of(reference)
-    assert until_done(proxy, fault, lambda: library.remove(GONE, max_distance=MAX_DISTANCE)) > 3
+    assert until_done(proxy, fault, lambda: library.remove(GONE, rule="fingerprint", max_distance=MAX_DISTANCE)) > 3
     assert contents(direct) == after
 
 
@@ -113,7 +113,10 @@ def test_what_matches_is_removed_when_a_call_comes_to_its_end(
     monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 5)
     clause = {"ids": {"values": GONE}}
     ingest(direct, NEWS)
-    assert until_done(proxy, fault, lambda: library.remove_matching(clause, max_distance=MAX_DISTANCE)) > 3
+    assert (
+        until_done(proxy, fault, lambda: library.remove_matching(clause, rule="fingerprint", max_distance=MAX_DISTANCE))
+        > 3
+    )
     left = contents(direct)
     assert left.keys() == {document["id"] for document in NEWS} - set(GONE)
     assert not any(group in GONE or original in GONE for _, _, group, original in left.values())
@@ -128,7 +131,7 @@ def bare(elasticsearch_url: str, index_name: str) -> None:
 
 
 def backfill(library: Documents, **options: Any) -> list[Any]:
-    return list(library.backfill("text", max_distance=MAX_DISTANCE, batch_size=BATCH, **options))
+    return list(library.backfill("text", rule="fingerprint", max_distance=MAX_DISTANCE, batch_size=BATCH, **options))
 
 
 def every_copy_is_known(library: Documents) -> bool:
@@ -138,7 +141,7 @@ def every_copy_is_known(library: Documents) -> bool:
         return sum(original is not None for _, _, _, original in contents_of(library).values())
 
     before = copies()
-    library.group(max_distance=MAX_DISTANCE)
+    library.group(rule="fingerprint", max_distance=MAX_DISTANCE)
     return 5 < before == copies()
 
 
@@ -161,7 +164,7 @@ def test_a_backfill_that_broke_off_is_completed_by_the_next(
     bare: None, proxy: Proxy, address: str, fault: Fault
 ) -> None:
     with Documents(address, deadline=0) as library:
-        library.setup()
+        library.setup(keys=[])
         library.fetch([])  # it has asked for the mapping and the routing by now
         assert until_done(proxy, fault, lambda: backfill(library)) > 3
         assert contents_of(library).keys() == {document["id"] for document in NEWS}
@@ -184,13 +187,15 @@ def test_a_backfill_asks_again_for_the_documents_themselves(
 
 TEXT = NEWS[0]["text"]
 LOOK_UPS: dict[str, Callable[[Any], Any]] = {
-    "similar": lambda client: client.similar(TEXT, max_distance=MAX_DISTANCE),
-    "similar_to": lambda client: client.similar_to("0", max_distance=MAX_DISTANCE),
+    "similar": lambda client: client.similar(TEXT, rule="fingerprint", max_distance=MAX_DISTANCE),
+    "similar_to": lambda client: client.similar_to("0", rule="fingerprint", max_distance=MAX_DISTANCE),
     "fetch": lambda client: client.fetch(["0"]),
     "missing": lambda client: client.missing(),
-    "group": lambda client: client.group(max_distance=MAX_DISTANCE),
-    "remove": lambda client: client.remove(["0"], max_distance=MAX_DISTANCE),
-    "remove_matching": lambda client: client.remove_matching({"ids": {"values": ["0"]}}, max_distance=MAX_DISTANCE),
+    "group": lambda client: client.group(rule="fingerprint", max_distance=MAX_DISTANCE),
+    "remove": lambda client: client.remove(["0"], rule="fingerprint", max_distance=MAX_DISTANCE),
+    "remove_matching": lambda client: client.remove_matching(
+        {"ids": {"values": ["0"]}}, rule="fingerprint", max_distance=MAX_DISTANCE
+    ),
     "export": lambda client: client.export(),
     "export_texts": lambda client: client.export_texts(),
 }
@@ -264,7 +269,7 @@ def test_a_store_that_was_never_reached_is_an_error_at_once() -> None:
         Documents("http://127.0.0.1:1,127.0.0.1:2/news") as documents,
         pytest.raises(StoreUnreachable, match="reached"),
     ):
-        documents.similar(TEXT)
+        documents.similar(TEXT, rule="fingerprint")
 
 
 def test_a_change_of_many_users_says_which_are_not_done(

@@ -90,7 +90,7 @@ def test_a_dict_s_place_is_its_number_and_a_line_s_its_own() -> None:
 @pytest.mark.parametrize("size", [0, -1])
 def test_a_batch_has_at_least_one_document(size: int) -> None:
     with pytest.raises(InputError, match=f"a batch size of {size}: use a whole number from 1"):
-        Documents(LinearStore()).ingest([], batch_size=size)
+        Documents(LinearStore()).ingest([], batch_size=size, rule="fingerprint")
 
 
 def test_input_is_taken_no_further_than_the_batch_needs() -> None:

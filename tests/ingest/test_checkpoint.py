@@ -53,7 +53,9 @@ class Mortal(WatchedStore):
 
 def ingest(store: Any, path: Path, documents: Any = INPUT, deadline: float = DEADLINE, **options: Any) -> list[Outcome]:
     opened = Documents(store, deadline=deadline)
-    return list(opened.ingest(documents, **{"batch_size": 3, "checkpoint": str(path), **options}))
+    return list(
+        opened.ingest(documents, **{"batch_size": 3, "checkpoint": str(path), "rule": "fingerprint", **options})
+    )
 
 
 def contents(store: Any) -> list[Any]:
@@ -70,13 +72,13 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def whole() -> list[Any]:
     store = LinearStore()
-    Documents(store).setup()
-    list(Documents(store).ingest(INPUT, batch_size=3))
+    Documents(store).setup(keys=[])
+    list(Documents(store).ingest(INPUT, batch_size=3, rule="fingerprint"))
     return contents(store)
 
 
 def set_up(store: Any) -> Any:
-    Documents(store).setup()
+    Documents(store).setup(keys=[])
     return store
 
 
@@ -98,7 +100,9 @@ def test_what_a_store_that_died_did_not_do_is_done_by_the_next_call(
     store.dies_at, store.after = dies_at, after
     found: list[Outcome] = []
     with pytest.raises(StoreError, match="it died"):
-        found.extend(Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path), workers=workers))
+        found.extend(
+            Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path), workers=workers, rule="fingerprint")
+        )
     assert len(found) == 3 * (dies_at - 1)
     found += ingest(store, path)
     assert [outcome.outcome for outcome in found] == OUTCOMES
@@ -111,7 +115,7 @@ def test_after_a_break_the_next_call_gives_the_batch_again_and_all_that_follow(
     path: Path, whole: list[Any], taken: int
 ) -> None:
     store = set_up(LinearStore())
-    outcomes: Iterator[Outcome] = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path))
+    outcomes: Iterator[Outcome] = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path), rule="fingerprint")
     for _ in range(taken):
         next(outcomes)
     outcomes.close()  # type: ignore[attr-defined]
@@ -124,7 +128,7 @@ def test_after_a_break_the_next_call_gives_the_batch_again_and_all_that_follow(
 
 def test_an_error_of_the_caller_s_loses_nothing(path: Path, whole: list[Any]) -> None:
     store = set_up(LinearStore())
-    outcomes = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path))
+    outcomes = Documents(store).ingest(INPUT, batch_size=3, checkpoint=str(path), rule="fingerprint")
     with pytest.raises(ZeroDivisionError):
         [1 / (outcome.id != "4") for outcome in outcomes]
     outcomes.close()  # type: ignore[attr-defined]
@@ -263,7 +267,7 @@ def test_a_file_that_is_something_else_is_refused_and_left_alone(path: Path, dat
 
 def test_another_program_s_database_is_refused_and_left_alone(path: Path) -> None:
     with Documents(f"sqlite:///{path}") as documents:
-        documents.setup()
+        documents.setup(keys=[])
     before = path.read_bytes()
     with pytest.raises(InputError, match="is not the checkpoint of an ingest: name another file"):
         Checkpoint(str(path))

@@ -146,7 +146,7 @@ def test_a_mended_dead_letter_is_ingested() -> None:
     letter = json.loads(dead_letter(rejected(Line("a:1", {"id": 7, "text": None, "n": 1}))))
     letter["document"]["text"] = "暴雨橙色预警"
     with Documents("sqlite:///:memory:") as documents:
-        [outcome] = documents.ingest([letter])
+        [outcome] = documents.ingest([letter], rule="fingerprint")
     assert (outcome.id, outcome.outcome) == ("7", "new")
 
 

@@ -62,7 +62,7 @@ def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(worker
     # The one whose outcomes are given, the one that is looked up, and one more than there are workers.
     most = workers + 3 if workers else 1
     source = Endless()
-    outcomes: Any = Documents(LinearStore()).ingest(source, workers=workers, batch_size=BATCH)
+    outcomes: Any = Documents(LinearStore()).ingest(source, workers=workers, batch_size=BATCH, rule="fingerprint")
     assert source.read == 0
     for taken in range(1, 8 * BATCH + 1):
         next(outcomes)
@@ -76,7 +76,7 @@ def test_no_more_is_read_than_so_many_batches_while_nobody_takes_outcomes(worker
 def test_the_async_class_reads_no_farther() -> None:
     async def main() -> int:
         source = Endless()
-        outcomes: Any = AsyncDocuments(LinearStore()).ingest(source, workers=1, batch_size=BATCH)
+        outcomes: Any = AsyncDocuments(LinearStore()).ingest(source, workers=1, batch_size=BATCH, rule="fingerprint")
         for _ in range(3 * BATCH):
             await outcomes.__anext__()
         await outcomes.aclose()
@@ -92,7 +92,9 @@ def test_the_async_class_reads_no_farther() -> None:
 def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path: Path, workers: int) -> None:
     path = str(tmp_path / "x.state")
     threads = threading.active_count()
-    outcomes: Any = Documents(LinearStore()).ingest(Endless(), workers=workers, batch_size=BATCH, checkpoint=path)
+    outcomes: Any = Documents(LinearStore()).ingest(
+        Endless(), workers=workers, batch_size=BATCH, checkpoint=path, rule="fingerprint"
+    )
     for _ in range(3 * BATCH):
         next(outcomes)
     outcomes.close()
@@ -105,7 +107,7 @@ def test_the_async_class_leaves_nothing_either(tmp_path: Path) -> None:
 
     async def main() -> int:
         documents = AsyncDocuments(LinearStore())
-        outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path)
+        outcomes: Any = documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path, rule="fingerprint")
         for _ in range(3 * BATCH):
             await outcomes.__anext__()
         await outcomes.aclose()
@@ -121,7 +123,7 @@ def test_a_cancelled_task_leaves_nothing(tmp_path: Path) -> None:
 
     async def take() -> None:
         documents = AsyncDocuments(LinearStore())
-        async for _ in documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path):
+        async for _ in documents.ingest(Endless(), workers=1, batch_size=BATCH, checkpoint=path, rule="fingerprint"):
             await asyncio.sleep(0)
 
     async def main() -> None:
@@ -143,7 +145,7 @@ def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
 
     threads = threading.active_count()
     with pytest.raises(ZeroDivisionError):
-        list(Documents(LinearStore()).ingest(source(), workers=1, batch_size=BATCH))
+        list(Documents(LinearStore()).ingest(source(), workers=1, batch_size=BATCH, rule="fingerprint"))
     assert (worker_pids(), threading.active_count()) == ([], threads)
 
 
@@ -161,7 +163,7 @@ def test_what_was_read_before_an_error_of_the_input_s_is_done(
 
     found = []
     with pytest.raises(error, match="gone"):
-        found.extend(Documents(LinearStore()).ingest(source(), batch_size=BATCH))
+        found.extend(Documents(LinearStore()).ingest(source(), batch_size=BATCH, rule="fingerprint"))
     assert [(outcome.id, outcome.stored) for outcome in found] == [(str(number), True) for number in range(count)]
 
 
@@ -172,7 +174,7 @@ def test_the_async_class_does_what_was_read_too() -> None:
         raise OSError("gone")
 
     async def main() -> None:
-        async for outcome in AsyncDocuments(LinearStore()).ingest(source(), batch_size=BATCH):
+        async for outcome in AsyncDocuments(LinearStore()).ingest(source(), batch_size=BATCH, rule="fingerprint"):
             found.append(outcome.id)  # noqa: PERF401  # what there is before the error
 
     found: list[str | None] = []
@@ -194,7 +196,7 @@ def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stor
     store, source, found = Faulty(method, number), Endless(), []
     given = (document for document, _ in zip(source, range(40), strict=False))
     with pytest.raises(StoreError, match="it broke"):
-        found.extend(Documents(store).ingest(given, batch_size=BATCH))
+        found.extend(Documents(store).ingest(given, batch_size=BATCH, rule="fingerprint"))
     assert [outcome.id for outcome in found] == [str(each) for each in range(1, len(found) + 1)]
     assert 0 <= source.read - len(found) <= 1  # the one over is of zip
     there = store.fetch(tuple(outcome.id or "" for outcome in found))
@@ -222,7 +224,7 @@ class Unanswerable(WatchedStore):
 def test_a_document_that_can_not_be_looked_up_has_failed_and_the_others_have_not() -> None:
     given = [{"id": number, "text": f"暴雨橙色预警第{number}次发布，城区部分路段积水"} for number in range(40)]
     store = Unanswerable(given[17]["text"])
-    outcomes = list(Documents(store).ingest(given, batch_size=20))
+    outcomes = list(Documents(store).ingest(given, batch_size=20, rule="fingerprint"))
     assert [outcome.id for outcome in outcomes if not outcome.stored] == ["17"]
     assert (outcomes[17].outcome, outcomes[17].reason) == ("failed", "document 18: on a hot segment")
     assert outcomes[17].document == given[17]
@@ -233,8 +235,8 @@ def test_after_a_stop_at_a_duplicate_the_next_run_finds_what_was_written() -> No
     store = LinearStore(lagging=True)
     given = [{"id": id, "text": text} for id, text in (("a", "甲"), ("b", "乙"), ("copy", "甲"))]
     with pytest.raises(DuplicateFound):
-        list(Documents(store).ingest(given, on_duplicate="fail"))
-    (outcome,) = Documents(store).ingest([{"id": "c", "text": "乙"}])
+        list(Documents(store).ingest(given, on_duplicate="fail", rule="fingerprint"))
+    (outcome,) = Documents(store).ingest([{"id": "c", "text": "乙"}], rule="fingerprint")
     assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "b")
 
 
@@ -242,10 +244,10 @@ def test_a_document_without_a_json_form_at_the_end_of_a_batch_is_only_rejected()
     circle: dict[str, Any] = {"id": 1, "text": "x"}
     circle["self"] = circle
     given = [{("a", 1): 2}, circle, {"id": 3, "text": "x", "n": {5}}, {"id": 4, "text": "y"}]
-    outcomes = list(Documents(LinearStore()).ingest(given, batch_size=1))
+    outcomes = list(Documents(LinearStore()).ingest(given, batch_size=1, rule="fingerprint"))
     assert [outcome.outcome for outcome in outcomes] == ["rejected"] * 3 + ["new"]
 
 
 def test_input_that_is_no_iterable_is_an_error_of_the_caller_s() -> None:
     with pytest.raises(InputError, match="the documents are of type int: use an iterable of dicts"):
-        list(Documents(LinearStore()).ingest(5))  # type: ignore[arg-type]
+        list(Documents(LinearStore()).ingest(5, rule="fingerprint"))  # type: ignore[arg-type]

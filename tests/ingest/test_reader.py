@@ -134,7 +134,7 @@ def test_a_field_simhash_of_the_user_s_own_is_refused(theirs: Any) -> None:
 
 def test_a_zero_byte_in_an_id_is_refused() -> None:
     with Documents("sqlite:///:memory:") as documents:
-        (outcome,) = documents.ingest([{"id": "a\0b", "text": "…"}])
+        (outcome,) = documents.ingest([{"id": "a\0b", "text": "…"}], rule="fingerprint")
     assert (outcome.outcome, outcome.stored) == ("rejected", False)
     assert "zero byte" in (outcome.reason or "")
 
@@ -142,7 +142,7 @@ def test_a_zero_byte_in_an_id_is_refused() -> None:
 @pytest.mark.parametrize("field", ["simhash.digest", "simhash.s0"])
 def test_a_field_that_would_become_part_of_ours_is_refused(field: str) -> None:
     with Documents("sqlite:///:memory:") as documents:
-        (outcome,) = documents.ingest([{"id": "a", "text": "…", field: "x"}])
+        (outcome,) = documents.ingest([{"id": "a", "text": "…", field: "x"}], rule="fingerprint")
     assert outcome.outcome == "rejected"
     assert field in (outcome.reason or "")
 
@@ -150,6 +150,10 @@ def test_a_field_that_would_become_part_of_ours_is_refused(field: str) -> None:
 def test_a_document_that_no_server_would_take_is_refused_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_documents, "MAX_SOURCE", 100)
     with Documents("sqlite:///:memory:") as documents:
-        outcomes = list(documents.ingest([{"id": "a", "text": "…", "side": "x" * 100}, {"id": "b", "text": "…"}]))
+        outcomes = list(
+            documents.ingest(
+                [{"id": "a", "text": "…", "side": "x" * 100}, {"id": "b", "text": "…"}], rule="fingerprint"
+            )
+        )
     assert [outcome.outcome for outcome in outcomes] == ["rejected", "new"]
     assert "the limit is 100" in (outcomes[0].reason or "")

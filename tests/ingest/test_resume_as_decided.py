@@ -46,7 +46,7 @@ def test_decisions_that_were_recorded_stay_and_only_the_other_documents_are_deci
     def ingest() -> list[Outcome]:
         documents = [{"id": "a", "text": STORM}, {"id": "b", "text": METRO}]
         with wire.client() as client, Documents(client, index=INDEX, deadline=0) as opened:
-            return list(opened.ingest(documents, checkpoint=str(tmp_path / "x.checkpoint")))
+            return list(opened.ingest(documents, checkpoint=str(tmp_path / "x.checkpoint"), rule="fingerprint"))
 
     with pytest.raises(StoreError, match="the answer got lost"):
         ingest()

@@ -64,9 +64,9 @@ def contents(documents: Documents) -> list[Any]:
 
 def played(address: str, workers: int) -> tuple[list[Outcome], list[Any]]:
     with Documents(address) as documents:
-        documents.setup()
-        list(documents.ingest(STORED))
-        outcomes = list(documents.ingest(corpus(200), workers=workers, batch_size=BATCH))
+        documents.setup(keys=[])
+        list(documents.ingest(STORED, rule="fingerprint"))
+        outcomes = list(documents.ingest(corpus(200), workers=workers, batch_size=BATCH, rule="fingerprint"))
         return outcomes, contents(documents)
 
 
@@ -76,11 +76,14 @@ async def aplayed(address: str, workers: int) -> tuple[list[Outcome], list[Any]]
             yield document
 
     with Documents(address) as sync:
-        sync.setup()
-        list(sync.ingest(STORED))
+        sync.setup(keys=[])
+        list(sync.ingest(STORED, rule="fingerprint"))
         async with AsyncDocuments(address) as documents:
             given = source(corpus(200))
-            outcomes = [outcome async for outcome in documents.ingest(given, workers=workers, batch_size=BATCH)]
+            outcomes = [
+                outcome
+                async for outcome in documents.ingest(given, workers=workers, batch_size=BATCH, rule="fingerprint")
+            ]
         return outcomes, contents(sync)
 
 
@@ -138,20 +141,20 @@ def test_a_worker_that_is_killed_loses_nothing(workers: Workers, caplog: pytest.
 def test_a_run_goes_on_when_all_its_workers_are_killed() -> None:
     with Documents("sqlite:///:memory:") as documents:
         outcomes: list[Outcome] = []
-        for outcome in documents.ingest(corpus(200), workers=2, batch_size=BATCH):
+        for outcome in documents.ingest(corpus(200), workers=2, batch_size=BATCH, rule="fingerprint"):
             outcomes.append(outcome)
             if len(outcomes) == 30:
                 for pid in worker_pids():
                     os.kill(pid, signal.SIGKILL)
     with Documents("sqlite:///:memory:") as documents:
-        assert outcomes == list(documents.ingest(corpus(200)))
+        assert outcomes == list(documents.ingest(corpus(200), rule="fingerprint"))
 
 
 @pytest.mark.parametrize("value", [threading.Lock(), lambda: 5, [(1).__add__]], ids=["lock", "lambda", "method"])
 def test_what_can_t_be_sent_to_a_worker_is_rejected_and_stops_nothing(value: Any) -> None:
     given = [{"id": 1, "text": "x"}, {"id": 2, "text": "x", "odd": value}, {"id": 3, "text": "x"}]
     with Documents("sqlite:///:memory:") as documents:
-        outcomes = list(documents.ingest(given, workers=1, batch_size=1))
+        outcomes = list(documents.ingest(given, workers=1, batch_size=1, rule="fingerprint"))
     assert [outcome.outcome for outcome in outcomes] == ["new", "rejected", "exact_duplicate"]
     assert "cannot be written as JSON" in (outcomes[1].reason or "")
 
@@ -259,4 +262,4 @@ def test_none_are_left_after_the_close(workers: Workers) -> None:
 @pytest.mark.parametrize("wrong", [-1, 1.5, True, "2", None])
 def test_their_number_is_a_whole_one(wrong: Any) -> None:
     with pytest.raises(ValueError, match="use a whole number from 0"):
-        Documents("sqlite:///:memory:").ingest([], workers=wrong)
+        Documents("sqlite:///:memory:").ingest([], workers=wrong, rule="fingerprint")

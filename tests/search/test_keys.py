@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 from unittest.mock import patch
 
 import pytest
@@ -13,6 +14,8 @@ from rapidfuzz.distance import Levenshtein
 from es_simhash.search.keys import (
     LEAST,
     LONGEST_WITH_GRAMS,
+    LONGEST_WITH_PAIRS,
+    MEDIUM,
     SHORT,
     KeyIndex,
     KeyQuery,
@@ -21,6 +24,7 @@ from es_simhash.search.keys import (
     text_keys,
 )
 
+HAN = [chr(0x4E00 + 3 * number) for number in range(2_000)]
 ALPHABET = "暴雨橙色预警abc12"
 words = st.text(ALPHABET, min_size=1, max_size=90)
 
@@ -49,11 +53,38 @@ def finds(asker: str, other: str, similarity: float) -> bool:
     return len(found) == 1
 
 
-@pytest.mark.parametrize(("length", "kinds"), [(1, "g"), (SHORT, "g"), (SHORT + 1, "gm"), (LONGEST_WITH_GRAMS, "gm")])
-def test_short_texts_have_q_grams_and_long_ones_have_bands(length: int, kinds: str) -> None:
+@pytest.mark.parametrize(
+    ("length", "kinds"),
+    [
+        *(
+            (0, ""),
+            (1, "g"),
+            (SHORT, "g"),
+            (SHORT + 1, "gp"),
+            (LONGEST_WITH_GRAMS, "gp"),
+            (LONGEST_WITH_GRAMS + 1, "p"),
+        ),
+        *((MEDIUM, "p"), (MEDIUM + 1, "mp"), (LONGEST_WITH_PAIRS, "mp"), (LONGEST_WITH_PAIRS + 1, "m"), (9_999, "m")),
+    ],
+)
+def test_the_length_says_which_kinds_of_keys_a_text_has(length: int, kinds: str) -> None:
     text = "".join(chr(0x4E00 + n) for n in range(length))
     assert "".join(sorted({key[0] for key in text_keys(text).values})) == kinds
-    assert {key[0] for key in text_keys("".join(chr(0x4E00 + n) for n in range(200))).values} == {"m"}
+
+
+@pytest.mark.parametrize("boundary", [SHORT, LONGEST_WITH_GRAMS, MEDIUM, LONGEST_WITH_PAIRS])
+@pytest.mark.parametrize("longer", [0, 1, 2, 8])
+def test_pairs_across_each_boundary_are_found_from_either_side(boundary: int, longer: int) -> None:
+    random = Random(boundary + longer)
+    found = []
+    for _ in range(100):
+        for length in range(boundary - 1, boundary + 2):
+            text = random.choices(HAN, k=length)
+            other = text + random.choices(HAN, k=longer)
+            for at in random.sample(range(length), length // 20):  # 5 % wrong characters
+                other[at] = random.choice(HAN)
+            found += [finds("".join(text), "".join(other), LEAST), finds("".join(other), "".join(text), LEAST)]
+    assert sum(found) > 0.99 * len(found)
 
 
 @given(texts=similar_pairs())

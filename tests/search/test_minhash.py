@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
-from es_simhash.fingerprinting.shingles import shingle_numbers
+from es_simhash.fingerprinting.shingles import Widths, shingle_numbers
 from es_simhash.search.encoding import ALPHABET
-from es_simhash.search.minhash import _FACTORS, BANDS, ROWS, bands, keys, signature
+from es_simhash.search.minhash import _FACTORS, BANDS, LONGER, PAIRS, ROWS, WIDTHS, bands, keys, signature
 
-FILE = Path(__file__).resolve().parents[1] / "vectors" / "minhash-1.jsonl"
+FILE = Path(__file__).resolve().parents[1] / "vectors" / "minhash-2.jsonl"
 LINES: list[dict[str, Any]] = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
 ALL = (1 << 64) - 1
 STEP = 0x9E3779B97F4A7C15
@@ -47,31 +47,39 @@ def plain_signature(shingles: list[int], row_bits: int) -> list[int]:
     return [number << 56 | value for number, value in (rows[row] for row in range(count))]
 
 
-def plain_bands(text: str) -> list[str]:
-    """The keys of a text, without numpy."""
-    words = word_characters(normalise(text))
-    if not words:
-        return []
+def is_han(letter: str) -> bool:
+    return letter == "〇" or unicodedata.name(letter, "").startswith("CJK UNIFIED IDEOGRAPH")
+
+
+def plain_shingles(words: str, widths: Widths) -> list[int]:
+    """The numbers of the shingles of a text, one after the other."""
     factors = [0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x3C6EF372FE94F82B, 0xA54FF53A5F1D36F1, 0x510E527FADE682D1]
-    words = words.ljust(5, "\ud800")
-    shingles = [
-        sum(ord(letter) * factor for letter, factor in zip(words[at : at + 5], factors, strict=True)) & ALL
-        for at in range(len(words) - 4)
-    ]
+    padded = words + "\ud800" * 4
+    cut = [padded[at : at + (widths.han if is_han(words[at]) else widths.other)] for at in range(len(words))]
+    whole = [shingle for shingle in cut if "\ud800" not in shingle] or cut[:1]
+    return [sum(ord(letter) * factor for letter, factor in zip(shingle, factors)) & ALL for shingle in whole]
+
+
+def plain_bands(words: str, kind: str) -> list[str]:
+    """The keys of a text, without numpy."""
+    shingles = plain_shingles(words, WIDTHS[kind])
+    if not shingles:
+        return []
     rows = plain_signature(shingles, (BANDS * ROWS - 1).bit_length())
     made = []
     for band in range(BANDS):
         of = rows[band * ROWS : band * ROWS + ROWS]
         total = plain_mixed(sum(row * int(factor) for row, factor in zip(of, _FACTORS, strict=True)) & ALL)
         digits = [ALPHABET[total >> 58 - 6 * digit & 63] for digit in range(6)]
-        made.append("m" + ALPHABET[band] + "".join(digits))
+        made.append(kind + ALPHABET[band] + "".join(digits))
     return made
 
 
 @pytest.mark.parametrize("line", LINES, ids=[f"line {number}" for number, _ in enumerate(LINES, 1)])
 def test_bands_are_those_of_the_file_and_of_the_slow_reference(line: dict[str, Any]) -> None:
     text = line["text"] * line.get("times", 1)
-    assert bands(text) == line["bands"] == plain_bands(text)
+    kind = line["kind"]
+    assert bands(text, kind) == line["bands"] == plain_bands(text, kind)
 
 
 @settings(max_examples=30)
@@ -84,20 +92,22 @@ def test_a_signature_is_that_of_the_slow_reference(shingles: list[int], row_bits
 def test_order_and_repeats_of_shingles_change_nothing(shingles: list[int], again: Any) -> None:
     shuffled = shingles + shingles[:5]
     again.shuffle(shuffled)
-    assert keys(np.array(shuffled, dtype=np.uint64)) == keys(np.array(shingles, dtype=np.uint64))
+    assert keys(np.array(shuffled, dtype=np.uint64), LONGER) == keys(np.array(shingles, dtype=np.uint64), LONGER)
 
 
-@given(st.text(min_size=1, alphabet=st.characters(exclude_categories=["Cs"])))
-def test_a_key_has_8_characters_of_ascii_and_there_are_none_or_one_a_band(text: str) -> None:
-    made = bands(text)
-    assert len(made) == (BANDS if word_characters(normalise(text)) else 0)
-    assert all(len(key) == 8 and key.isascii() and key[0] == "m" for key in made)
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])), st.sampled_from(sorted(WIDTHS)))
+def test_a_key_has_8_characters_of_ascii_and_there_are_none_or_one_a_band(words: str, kind: str) -> None:
+    made = bands(words, kind)
+    assert len(made) == (BANDS if words else 0)
+    assert all(len(key) == 8 and key.isascii() and key[0] == kind for key in made)
     assert [key[1] for key in made] == list(ALPHABET[: len(made)])
 
 
-def test_punctuation_spaces_case_and_width_change_no_key() -> None:
-    text = "市气象台今晨发布暴雨橙色预警，城区 F-35 部分路段已经出现积水。"
-    assert bands(text) == bands(" 市气象台今晨发布暴雨橙色预警,\n城区ｆ35 部分路段、已经出现积水 ")
+@given(
+    st.text("暴雨〇カ가a1", max_size=12), st.tuples(st.integers(1, 5), st.integers(1, 5)).map(lambda two: Widths(*two))
+)
+def test_shingles_are_those_of_the_slow_reference(words: str, widths: Widths) -> None:
+    assert shingle_numbers(words, widths).tolist() == plain_shingles(words, widths)
 
 
 @pytest.mark.parametrize("size", [56, 200, 1000])
@@ -113,7 +123,7 @@ def test_rows_are_equal_as_often_as_texts_are_similar_and_bands_as_the_formula_s
         a = random.integers(0, ALL, size=size, dtype=np.uint64)
         b = np.concatenate([a[:both], random.integers(0, ALL, size=size - both, dtype=np.uint64)])
         equal.append(np.mean(signature(a, 6) == signature(b, 6)))
-        shared.append(len(set(keys(a)) & set(keys(b))))
+        shared.append(len(set(keys(a, LONGER)) & set(keys(b, LONGER))))
     deviation = (true * (1 - true) / 64 / 300) ** 0.5
     assert abs(np.mean(equal) - true) < 4 * deviation
     assert np.mean(shared) == pytest.approx(BANDS * true**ROWS, rel=0.2)
@@ -121,7 +131,7 @@ def test_rows_are_equal_as_often_as_texts_are_similar_and_bands_as_the_formula_s
 
 def test_unrelated_texts_share_no_key() -> None:
     random = np.random.default_rng(1)
-    every = [key for _ in range(3_000) for key in keys(random.integers(0, ALL, size=50, dtype=np.uint64))]
+    every = [key for _ in range(3_000) for key in keys(random.integers(0, ALL, size=50, dtype=np.uint64), PAIRS)]
     assert len(set(every)) == len(every)
 
 

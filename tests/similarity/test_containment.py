@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash.fingerprinting.normalisation import word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.similarity.containment import SHORTEST, containment, containment_of
 
 long = "".join(chr(0x4E00 + 7 * number) for number in range(400))
@@ -14,7 +14,7 @@ long = "".join(chr(0x4E00 + 7 * number) for number in range(400))
 
 def plain_containment(a: str, b: str) -> float:
     """By sets of strings."""
-    sets = [{words[at : at + 5] for at in range(max(1, len(words) - 4))} for words in map(word_characters, (a, b))]
+    sets = [{words[at : at + 5] for at in range(max(1, len(words) - 4))} for words in map(compared_characters, (a, b))]
     fewer, more = sorted(sets, key=len)
     if len(fewer) < SHORTEST and fewer != more:
         return 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +10,8 @@ import pytest
 
 from es_simhash import DuplicateRule, Scheme
 from es_simhash.errors import InputError
-from es_simhash.similarity.rule import DIGESTS_ALONE, rule_of
+from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+from es_simhash.similarity.rule import DIGESTS_ALONE, RULES, Rule, rule_of, rule_without_text
 
 
 def test_a_rule_cannot_be_changed() -> None:
@@ -26,8 +27,8 @@ def test_rules_with_the_same_fields_are_equal_and_have_one_hash() -> None:
 
 
 def test_its_repr_is_the_call_that_makes_it() -> None:
-    rule = DuplicateRule(max_distance=7, confirm=0.8, text_field="body")
-    values = "max_distance=7, confirm=0.8, measure='jaccard', numbers_agree=False, "
+    rule = DuplicateRule(max_distance=7, confirm=0.7, text_field="body")
+    values = "rule='copy', max_distance=7, confirm=0.7, measure='either', numbers_agree=True, "
     values += "within=None, time_field=None, text_field=('body',)"
     assert repr(rule) == f"DuplicateRule({values})"
     assert eval(repr(rule)) == rule
@@ -43,7 +44,10 @@ def test_its_fields_are_keywords_only() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"max_distance": 16}, "max_distance is 16: use 0 to 15 at 128 bits, or 'fingerprint' or 'digest'"),
+        (
+            {"max_distance": 16},
+            "max_distance is 16: use 0 to 15 at 128 bits; for exact duplicates alone use the rule 'exact'",
+        ),
         ({"max_distance": -1}, "max_distance is -1: use 0 to 15"),
         ({"max_distance": 3.0}, "max_distance is 3.0: use 0 to 15"),
         ({"max_distance": False}, "max_distance is False: use 0 to 15"),
@@ -52,8 +56,10 @@ def test_its_fields_are_keywords_only() -> None:
         ({"confirm": 0}, "confirm is 0, which every text reaches: use a similarity above 0"),
         ({"confirm": True}, "confirm is True: use a similarity from 0 to 1"),
         ({"confirm": "0.8"}, "confirm is '0.8': use a similarity from 0 to 1"),
-        ({"measure": "cosine"}, "measure='cosine' compares texts: set confirm too, such as confirm=0.8"),
-        ({"measure": "dice"}, "'dice': use one of jaccard, containment, cosine, levenshtein"),
+        ({"measure": "dice"}, "'dice': use one of either, jaccard, containment, cosine, levenshtein"),
+        ({"rule": "near"}, "the rule is 'near': use one of copy, contained, fingerprint, exact"),
+        ({"rule": 3}, "the rule is 3: use one of copy"),
+        ({"rule": {"max_distance": 3}}, "the rule is {'max_distance': 3}: use one of copy"),
         ({"within": 7}, "within is 7: use a timedelta from 0 to 36500 days"),
         ({"within": timedelta(days=-1), "time_field": "date"}, "use a timedelta from 0 to 36500 days"),
         ({"within": timedelta(days=36_501), "time_field": "date"}, "use a timedelta from 0 to 36500 days"),
@@ -78,14 +84,15 @@ def test_a_value_that_is_not_allowed_raises(fields: dict[str, Any], message: str
 @pytest.mark.parametrize(
     ("rule", "bits", "allowed"),
     [
-        (DuplicateRule(), 64, 3),
-        (DuplicateRule(), 128, 3),
-        (DuplicateRule(confirm=0.8), 64, 7),
-        (DuplicateRule(confirm=0.8), 128, 15),
+        (DuplicateRule(), 64, 7),
+        (DuplicateRule(), 128, 15),
+        (DuplicateRule(rule="contained"), 64, 7),
+        (DuplicateRule(rule="fingerprint"), 64, 3),
+        (DuplicateRule(rule="fingerprint"), 128, 3),
         (DuplicateRule(confirm=0.8, max_distance=2), 128, 2),
         (DuplicateRule(max_distance=15), 128, 15),
-        (DuplicateRule(max_distance="fingerprint"), 64, 0),
-        (DuplicateRule(max_distance="digest"), 64, DIGESTS_ALONE),
+        (DuplicateRule(rule="fingerprint", max_distance=0), 64, 0),
+        (DuplicateRule(rule="exact"), 64, DIGESTS_ALONE),
     ],
 )
 def test_its_distance_in_bits_depends_on_the_scheme(rule: DuplicateRule, bits: int, allowed: int) -> None:
@@ -97,30 +104,62 @@ def test_a_distance_that_the_scheme_does_not_allow_raises() -> None:
         DuplicateRule(max_distance=8).bits_allowed(Scheme())
 
 
+REFINEMENTS: dict[str, Any] = {"max_distance": 3, "confirm": 0.7, "measure": "jaccard", "numbers_agree": False}
+USED = {
+    "copy": {"max_distance", "confirm", "measure", "numbers_agree"},
+    "contained": {"confirm", "numbers_agree"},
+    "fingerprint": {"max_distance"},
+    "exact": set(),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", REFINEMENTS)
+def test_a_refinement_that_the_rule_does_not_use_raises(rule: Rule, name: str) -> None:
+    if name in USED[rule]:
+        made = DuplicateRule(rule=rule, **{name: REFINEMENTS[name]})
+        assert getattr(made, name) == REFINEMENTS[name]
+    else:
+        message = f"the rule '{rule}' does not use {name}: leave it out, or use the rule 'copy'"
+        with pytest.raises(InputError, match=message):
+            DuplicateRule(rule=rule, **{name: REFINEMENTS[name]})
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_texts_are_compared_by_the_rules_that_say_so(rule: Rule) -> None:
+    made, compared = DuplicateRule(rule=rule).comparison(Fingerprinter()), rule in ("copy", "contained")
+    assert (made is not None) == compared
+    assert replace(DuplicateRule(rule=rule), text_field="body").text_fields == ("body",)
+
+
 # --- as keywords -------------------------------------------------------------------------------------------
 
 
 def test_keywords_are_the_fields_of_a_rule() -> None:
     assert rule_of({}) == DuplicateRule()
     assert rule_of({"max_distance": 7, "text_field": "body"}) == DuplicateRule(max_distance=7, text_field="body")
-    rule = DuplicateRule(confirm=0.8)
+    rule = DuplicateRule(confirm=0.7)
     assert rule_of({"rule": rule}) is rule
-    assert rule_of({"rule": None, "confirm": 0.8}) == rule
+    assert rule_of({"rule": None, "confirm": 0.7}) == rule
+    assert rule_of({"rule": "exact"}) == DuplicateRule(rule="exact")
+
+
+def test_what_has_no_text_is_looked_up_by_its_fingerprint() -> None:
+    assert rule_without_text({}) == DuplicateRule(rule="fingerprint")
+    assert rule_without_text({"max_distance": 5}) == DuplicateRule(rule="fingerprint", max_distance=5)
+    assert rule_without_text({"rule": "exact"}) == DuplicateRule(rule="exact")
+    for rule in ("copy", "contained", DuplicateRule()):
+        with pytest.raises(InputError, match="compares texts: give the text in place of its fingerprint"):
+            rule_without_text({"rule": rule})  # type: ignore[typeddict-item]
 
 
 def test_a_rule_together_with_one_of_its_fields_raises() -> None:
-    message = "rule and confirm, max_distance are given: put them into the rule"
+    message = "a DuplicateRule and confirm, max_distance are given: put them into the rule"
     with pytest.raises(InputError, match=message):
         rule_of({"rule": DuplicateRule(), "max_distance": 7, "confirm": 0.8})
 
 
-@pytest.mark.parametrize("wrong", [3, "digest", {"max_distance": 3}])
-def test_a_rule_of_another_type_raises(wrong: Any) -> None:
-    with pytest.raises(InputError, match=f"rule is a {type(wrong).__name__}: use a DuplicateRule"):
-        rule_of({"rule": wrong})
-
-
 def test_an_unknown_keyword_raises_a_type_error_that_names_the_known_ones() -> None:
-    known = "use rule, confirm, max_distance, measure, numbers_agree, text_field"
+    known = "use confirm, max_distance, measure, numbers_agree, rule, text_field"
     with pytest.raises(TypeError, match=f"unknown keyword distance: {known}"):
         rule_of({"distance": 3})  # type: ignore[typeddict-unknown-key]

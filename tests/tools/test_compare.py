@@ -122,7 +122,9 @@ def test_under_a_rule_it_shows_the_similarity_the_numbers_the_keys_and_the_verdi
     ]
     lines = es_simhash("compare", NOTICE, CHANGED, "--confirm", "0.8", cwd=tmp_path).out.splitlines()
     assert lines[9] == "rule      near-duplicates; in a store with keys: near-duplicates"
-    lines = es_simhash("compare", STORM, HARVEST, "--max-distance", "3", cwd=tmp_path).out.splitlines()
+    lines = es_simhash(
+        "compare", STORM, HARVEST, "--rule", "fingerprint", "--max-distance", "3", cwd=tmp_path
+    ).out.splitlines()
     assert lines[6] == "rule      different"
 
 
@@ -140,7 +142,7 @@ def test_texts_that_are_short_or_empty_have_a_line_of_keys_too(tmp_path: Path, t
 
 
 def test_a_rule_that_is_not_allowed_is_one_line(tmp_path: Path) -> None:
-    said = complaint(es_simhash("compare", STORM, STORM, "--max-distance", "9", cwd=tmp_path))
+    said = complaint(es_simhash("compare", STORM, STORM, "--rule", "fingerprint", "--max-distance", "9", cwd=tmp_path))
     assert said == "es-simhash: max_distance is 9: use 0 to 7 at 64 bits, or 'fingerprint' or 'digest'"
     said = complaint(es_simhash("compare", STORM, STORM, "--numbers-agree", cwd=tmp_path))
     assert said == "es-simhash: numbers_agree compares texts: set confirm too, such as confirm=0.8"

@@ -29,7 +29,7 @@ def test_the_table_is_the_library_s_table(tmp_path: Path) -> None:
 
 def test_the_documents_of_a_dead_letter_file_are_counted(tmp_path: Path) -> None:
     (tmp_path / "news.jsonl").write_bytes(LINES.replace(b'"id"', b'"key"'))
-    assert es_simhash("ingest", "news.jsonl", "--dead-letter", "dead", cwd=tmp_path).code == 1
+    assert es_simhash("ingest", "--rule", "fingerprint", "news.jsonl", "--dead-letter", "dead", cwd=tmp_path).code == 1
     assert es_simhash("idf", "dead", cwd=tmp_path) == es_simhash("idf", cwd=tmp_path, stdin=LINES)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from es_simhash.contract import Probe, Row
-    from es_simhash.contract.candidates import QueriesInTimes
+    from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.elasticsearch.index import Index
 
 PAGE = 1_000
@@ -88,7 +88,8 @@ def _find(request: Candidates, index: Index) -> Found:
     ranges = ranges_of(request, index)
     asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int] | None]]
     asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges, look_up)]
-    asked += [(_key_search(request, some, ranges), None, numbers) for some, numbers in request.key_queries().items()]
+    by_keys = request.key_searches().items()
+    asked += [(_key_search(request, *some, ranges), None, numbers) for some, numbers in by_keys]
     asked += [(_search_of_ids(some), None, None) for some in chunks(request.ids, TERMS)]
     for some in chunks(asked, SEARCHES):
         bodies = _multi_search([search for search, _, _ in some], index)
@@ -98,9 +99,10 @@ def _find(request: Candidates, index: Index) -> Found:
                 ids.update(hit["_id"] for hit in hits)
                 continue
             if probes is None:
-                if len(hits) > request.most:
-                    left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - request.most))
-                hits = hits[: request.most]
+                most = search["size"] - 1
+                if len(hits) > most:
+                    left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - most))
+                hits = hits[:most]
             elif len(hits) == search["size"]:
                 if request.per_fingerprint is None or ranges is not None:
                     hits = _all_hits(search["query"], index, _row_options(request))
@@ -289,17 +291,22 @@ def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> 
     return candidates_clause(fingerprints, request.max_distance, bits=request.bits)
 
 
-def _key_search(request: Candidates, asked: QueriesInTimes, ranges: Ranges | None) -> dict[str, Any]:
+def _key_search(
+    request: Candidates,
+    queries: Sequence[KeyQuery],
+    times: tuple[int, int] | None,
+    most: int,
+    ranges: Ranges | None,
+) -> dict[str, Any]:
     """Return the body of a search for the documents that fulfil one of the queries: most shared keys first.
 
     It returns one hit too many, if there is one: so it is known that documents were left out.
     """
-    queries, times = asked
     in_times = [] if ranges is None or times is None else [ranges.outer([times])]
     search = {
         "query": _restricted(request, {"must": [sharing_clause(queries)], "filter": in_times}),
         "sort": ["_score", _FIRST_WRITTEN],
-        "size": request.most + 1,
+        "size": most + 1,
         "_source": False,
         **_row_options(request),
         "track_total_hits": COUNTED,

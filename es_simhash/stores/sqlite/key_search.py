@@ -88,8 +88,8 @@ class KeySearch:
             for key, entries in groupby(found, key=itemgetter(0)):
                 self._entries[key, most] = np.array([written for _, written in entries], dtype=np.int64)
 
-    def sharing(self, queries: Sequence[KeyQuery], times: Times | None) -> tuple[list[Row], int]:
-        """Return the Rows of at most ``request.most`` documents that fulfil a query, and how many others there are.
+    def sharing(self, queries: Sequence[KeyQuery], times: Times | None, most: int) -> tuple[list[Row], int]:
+        """Return the Rows of at most ``most`` documents that fulfil a query, and how many others there are.
 
         :meth:`read` must have read the keys of the queries.
 
@@ -97,13 +97,12 @@ class KeySearch:
 
         :param times: the first and the last time of the documents; None for all documents.
         """
-        most = self._request.most
         found = [some for query in queries if (some := self._fulfilling(query, times)) is not None]
         if not found:
             return [], 0
         documents = np.unique(np.concatenate([some.documents for some in found]))
         ranked = (self._ranked(documents, found) if len(documents) > most else documents).tolist()
-        rows = list(islice(self._rows(ranked), most))
+        rows = list(islice(self._rows(ranked, most + 1), most))
         left_out = self._count(ranked) - most if len(rows) == most < len(ranked) else 0
         return rows, max(left_out, int(any(some.was_cut for some in found)))
 
@@ -174,13 +173,15 @@ class KeySearch:
             count: int = connection.execute(sql, [json.dumps(documents), *parameters]).fetchone()[0]
         return count
 
-    def _rows(self, ranked: Sequence[int]) -> Iterator[Row]:
-        """Yield the Rows of these write orders that match the request, in this order; one for each digest if asked."""
+    def _rows(self, ranked: Sequence[int], size: int) -> Iterator[Row]:
+        """Yield the Rows of these write orders that match the request, in this order; one for each digest if asked.
+
+        :param size: so many are read together.
+        """
         condition, parameters = condition_of(self._request, self._database)
         columns = row_columns(self._request.bits, keys=True, time_field=self._request.time_field)
         sql = f"SELECT {columns} FROM documents WHERE written IN (SELECT value FROM json_each(?)) AND {condition}"
         digests: set[str] = set()
-        size = self._request.most + 1
         for start in range(0, len(ranked), size):
             some = ranked[start : start + size]
             with self._database.use() as connection:

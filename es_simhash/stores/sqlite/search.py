@@ -45,12 +45,12 @@ def _find(request: Candidates, database: Database) -> Found:
         near = _in_times(near, request)
     rows = {row.id: row for row in near}
     keys = KeySearch(request, database)
-    searches = list(request.key_queries().items())
+    searches = list(request.key_searches().items())
     for start in range(0, len(searches), _KEYS_TOGETHER):
         some = searches[start : start + _KEYS_TOGETHER]
-        keys.read(query for (queries, _), _ in some for query in queries)
-        for (queries, times), probes in some:
-            sharing, more = keys.sharing(queries, times)
+        keys.read(query for (queries, _, _), _ in some for query in queries)
+        for (queries, times, most), probes in some:
+            sharing, more = keys.sharing(queries, times, most)
             rows |= {row.id: row for row in sharing}
             if more:
                 left_out |= {probe: left_out.get(probe, 0) + more for probe in probes}

@@ -84,7 +84,7 @@ def _missed_lines(evaluation: Evaluation, rule: DuplicateRule) -> Iterator[str]:
     yield f"{count_of(count, 'duplicate')} not found by keys:"
     for pair in evaluation.missed[:SHOWN_MISSED]:
         if pair.texts is not None:
-            similarity = f"similarity {pair.texts.similarity_with_keys:.4f}, {rule.confirm:g} needed"
+            similarity = f"similarity {pair.texts.similarity:.4f}, {rule.confirm:g} needed"
             reasons = [keys_line(pair.texts), similarity]
             if rule.numbers_agree and not pair.texts.numbers_agree:
                 reasons.append(f"numbers {numbers_line(pair.texts)}")

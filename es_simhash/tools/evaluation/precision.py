@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
 from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.similarity.rule import rule_of
+from es_simhash.similarity.rule import DuplicateRule, rule_of
 from es_simhash.similarity.text_decision import decide
 
 if TYPE_CHECKING:
@@ -229,12 +229,12 @@ def labelled(
 ) -> LabelledPair:
     """Fingerprint two texts and return them with their label, for :func:`evaluate`.
 
-    :param rule: a DuplicateRule as ``rule``, or its fields: ``confirm``, ``measure``, ``numbers_agree``. With
-        ``confirm`` the texts are compared, and keys are made for ``b``, which looks for ``a``. ``max_distance`` has no
+    :param rule: ``rule``, and its refinements. By ``copy`` and ``contained`` the texts are compared, and keys are made
+        for ``b``, which looks for ``a``. Without a rule, fingerprints alone are compared. ``max_distance`` has no
         effect.
     :raises InputError: if a text is not a string, or has a lone surrogate; if the rule is invalid.
     """
-    chosen = rule_of(rule)
+    chosen = rule_of(rule) if rule else DuplicateRule(rule="fingerprint")
     contents = TextFeatures(a, fingerprinter), TextFeatures(b, fingerprinter)
     ours, theirs = (fingerprinter.fingerprint_normalised(content.normalised) for content in contents)
     return LabelledPair(

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.keys import SHINGLES
-from es_simhash.similarity.confirm import Confirm
 from es_simhash.similarity.text_fields import text_of
 from es_simhash.tools.evaluation.sample import BATCH, draw
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash import Documents, DuplicateRule, Row
-    from es_simhash.similarity.confirm import TextFeatures
+    from es_simhash.similarity.confirm import Confirm, TextFeatures
     from es_simhash.tools.evaluation.sample import Drawn
 
 DRAWN = 1_000
@@ -52,12 +50,9 @@ def near_misses(
     """
     fingerprinter = documents.fingerprinter()
     scheme = fingerprinter.scheme
-    confirm = None
+    confirm = rule.comparison(fingerprinter)
     farthest = max(rule.bits_allowed(scheme), 0) + FARTHER
-    if rule.confirm is not None:
-        keys = documents.store.describe_keys()
-        by_keys = SHINGLES in keys.kinds and keys.complete
-        confirm = Confirm(rule.confirm, rule.measure, fingerprinter, by_keys, rule.numbers_agree)
+    if confirm is not None:
         farthest = scheme.max_distance
     drawn = draw(documents.export(filter=filter), scheme, DRAWN, seed, max_distance=farthest)
     misses: list[NearMiss] = []

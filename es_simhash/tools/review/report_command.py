@@ -125,9 +125,10 @@ def rule_in_words(rule: DuplicateRule, max_distance: int) -> str:
     """Return the rule in words, for the reader of the page."""
     words = "exact duplicates only" if max_distance < 0 else f"at most {count_of(max_distance, 'bit')} differ"
     if rule.confirm is not None:
-        words += f", and the texts have a {rule.measure} similarity of {rule.confirm:g} or more"
+        within = "" if rule.max_distance is None else f"{words}, and "
+        words = f"{within}the texts have a similarity of {rule.confirm:g} or more ({rule.measure})"
     if rule.numbers_agree:
-        words += " and the same numbers"
+        words += " and nearly the same numbers"
     if rule.within is not None:
         words += f", within {rule.within}"
     return words

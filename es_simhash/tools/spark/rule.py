@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from es_simhash.similarity.confirm import Confirm
-
 if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
+    from es_simhash.similarity.confirm import Confirm
     from es_simhash.similarity.rule import DuplicateRule
 
 
@@ -39,8 +38,6 @@ def pair_rule(rule: DuplicateRule, fingerprinter: Fingerprinter, *, keys: bool) 
     :raises InputError: if the Scheme's fingerprints are too short for the rule's max_distance.
     """
     scheme = fingerprinter.scheme
-    confirm = None
-    if rule.confirm is not None:
-        confirm = Confirm(rule.confirm, rule.measure, fingerprinter, keys, rule.numbers_agree)
+    confirm = rule.comparison(fingerprinter)
     limited = rule.max_distance is not None
     return PairRule(rule.bits_allowed(scheme), scheme.bits, scheme.blank_digest, confirm, keys, limited)

@@ -100,7 +100,7 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
 
 def _values(keys: TextKeys, rule: PairRule) -> tuple[list[str], str, list[str], int]:
     """Return the values of the columns ``_KEYS``."""
-    bands = [key for key in keys.values if key.startswith(minhash.KIND)]
+    bands = list(filter(minhash.is_band, keys.values))
     if not keys.words:
         return bands, "", [], 0
     assert rule.confirm is not None

@@ -85,8 +85,8 @@ def other_scheme(client: Elasticsearch, index: str) -> None:
 
 def incomplete_keys(client: Elasticsearch, index: str) -> None:
     documents = Documents(client, index=index)
-    documents.setup()
-    list(documents.ingest([{"id": 1, "text": TEXT}]))
+    documents.setup(keys=[])
+    list(documents.ingest([{"id": 1, "text": TEXT}], rule="fingerprint"))
     documents.setup(keys=["shingles"])
 
 

@@ -37,7 +37,7 @@ def client(elasticsearch_url: str) -> Iterator[Elasticsearch]:
 @pytest.fixture
 def documents(client: Elasticsearch, index_name: str) -> Documents:
     documents = Documents(client, index=index_name)
-    documents.setup()
+    documents.setup(keys=[])
     return documents
 
 
@@ -51,7 +51,7 @@ def ingest(documents: Documents, *items: dict[str, Any], **options: Any) -> list
 def test_the_mapping_file_applied_by_hand_is_what_the_package_makes(client: Elasticsearch, index_name: str) -> None:
     client.indices.create(index=index_name, body=json.loads(SHIPPED.read_text(encoding="utf-8")))
     documents = Documents(client, index=index_name)
-    assert documents.setup() == "unchanged"
+    assert documents.setup(keys=[]) == "unchanged"
     assert [o.outcome for o in ingest(documents, {"id": 1, "text": NEWS})] == ["new"]
 
 
@@ -62,7 +62,7 @@ def test_an_index_that_exists_gets_the_fields_and_keeps_its_own(client: Elastics
     documents = Documents(client, index=index_name)
     with pytest.raises(NotSetUp, match=r"es-simhash init --store http.*" + index_name):
         ingest(documents, {"id": 1, "text": NEWS})
-    assert [documents.setup(), documents.setup()] == ["added", "unchanged"]
+    assert [documents.setup(keys=[]), documents.setup(keys=[])] == ["added", "unchanged"]
     mapping = client.indices.get_mapping(index=index_name)[index_name]["mappings"]
     assert mapping["_meta"]["owner"] == "news"
     assert mapping["properties"]["tenant"] == {"type": "keyword"}
@@ -74,20 +74,24 @@ def test_a_simhash_field_of_another_program_stays_as_it_is(client: Elasticsearch
     mappings = {"properties": {"simhash": {"properties": {"other": {"type": "keyword"}}}}}
     client.indices.create(index=index_name, mappings=mappings)
     with pytest.raises(NotSetUp, match="another program uses the field"):
-        Documents(client, index=index_name).setup()
+        Documents(client, index=index_name).setup(keys=[])
 
 
 def test_a_simhash_field_of_another_type_is_an_error(client: Elasticsearch, index_name: str) -> None:
     client.indices.create(index=index_name, mappings={"properties": {"simhash": {"type": "long"}}})
     with pytest.raises(StoreError, match="simhash"):
-        Documents(client, index=index_name).setup()
+        Documents(client, index=index_name).setup(keys=[])
 
 
 def test_another_scheme_is_refused_with_both_versions_named(
     documents: Documents, client: Elasticsearch, index_name: str
 ) -> None:
     other = Documents(client, index=index_name, scheme=Scheme(weights="tf"))
-    for verb in (other.setup, lambda: other.similar(NEWS), lambda: ingest(other, {"id": 1, "text": NEWS})):
+    for verb in (
+        other.setup,
+        lambda: other.similar(NEWS, rule="fingerprint"),
+        lambda: ingest(other, {"id": 1, "text": NEWS}),
+    ):
         with pytest.raises(SchemeMismatch) as caught:
             verb()
         assert Scheme().version in str(caught.value)
@@ -98,10 +102,10 @@ def test_an_alias_of_indices_that_differ_is_refused(client: Elasticsearch, make_
     alias = make_index()
     for scheme in (Scheme(), Scheme(weights="tf")):
         index = make_index()
-        Documents(client, index=index, scheme=scheme).setup()
+        Documents(client, index=index, scheme=scheme).setup(keys=[])
         client.indices.put_alias(index=index, name=alias)
     with pytest.raises(SchemeMismatch, match="an alias of equal indices"):
-        Documents(client, index=alias).similar(NEWS)
+        Documents(client, index=alias).similar(NEWS, rule="fingerprint")
 
 
 def test_an_index_without_the_fields_of_keys_gets_them(client: Elasticsearch, index_name: str) -> None:
@@ -118,7 +122,7 @@ def test_an_index_without_the_fields_of_keys_gets_them(client: Elasticsearch, in
 def test_the_indices_of_an_alias_have_the_same_keys(client: Elasticsearch, make_index: Any) -> None:
     alias, indices = make_index(), [make_index(), make_index()]
     for index in indices:
-        Documents(client, index=index).setup()
+        Documents(client, index=index).setup(keys=[])
         client.indices.put_alias(index=index, name=alias)
     one, both = Documents(client, index=indices[0])._store, Documents(client, index=alias)._store
     one.set_up_keys(("shingles",))
@@ -214,28 +218,28 @@ def test_an_original_with_more_copies_than_the_limit_is_updated_and_removed(
     monkeypatch.setattr(search, "MAX_CANDIDATES", 20)
     ingest(documents, *({"id": f"{n:02}", "text": NEWS} for n in range(60)))
     assert [each.outcome for each in ingest(documents, {"id": "00", "text": "another page"})] == ["updated"]
-    assert documents.remove(["01"]) == {"01"}
+    assert documents.remove(["01"], rule="fingerprint") == {"01"}
     rows = {row.id: row.duplicate_of for row in documents.export()}
     assert rows == {"00": None, "02": None} | {f"{n:02}": "02" for n in range(3, 60)}
 
 
 def test_a_filter_that_the_server_does_not_understand_is_an_input_error(documents: Documents) -> None:
     with pytest.raises(InputError, match="check the filter"):
-        documents.similar(NEWS, filter={"nonsense": {}})
+        documents.similar(NEWS, filter={"nonsense": {}}, rule="fingerprint")
 
 
 def test_an_index_that_does_not_exist_is_named(client: Elasticsearch) -> None:
     with pytest.raises(NotSetUp, match="no-such-index"):
-        Documents(client, index="no-such-index").similar(NEWS)
+        Documents(client, index="no-such-index").similar(NEWS, rule="fingerprint")
 
 
 def test_an_index_that_vanishes_is_named(documents: Documents, client: Elasticsearch, index_name: str) -> None:
-    documents.similar(NEWS)
+    documents.similar(NEWS, rule="fingerprint")
     client.indices.delete(index=index_name)
     with pytest.raises(NotSetUp, match=index_name):
-        documents.similar(NEWS)
+        documents.similar(NEWS, rule="fingerprint")
     with pytest.raises(NotSetUp, match=index_name):
-        documents.similar_to("1")
+        documents.similar_to("1", rule="fingerprint")
 
 
 SHARDS = {"total": 2, "successful": 2, "skipped": 0, "failed": 0}
@@ -292,7 +296,7 @@ def test_documents_of_one_run_find_each_other_before_any_refresh(
     client.indices.put_settings(index=index_name, settings={"refresh_interval": "-1"})
     outcomes = ingest(documents, *({"id": n, "text": NEWS} for n in range(5)), batch_size=1)
     assert [(o.outcome, o.duplicate_of) for o in outcomes] == [("new", None), *[("exact_duplicate", "0")] * 4]
-    assert len(documents.similar(NEWS)) == 5
+    assert len(documents.similar(NEWS, rule="fingerprint")) == 5
 
 
 def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -> None:
@@ -301,20 +305,23 @@ def test_async_and_sync_give_the_same(elasticsearch_url: str, make_index: Any) -
     async def main(index: str) -> tuple[Any, ...]:
         client = AsyncElasticsearch(elasticsearch_url)
         async with AsyncDocuments(client, index=index) as documents:
-            await documents.setup()
-            outcomes = [outcome async for outcome in documents.ingest(items, max_distance=7)]
-            answers = (await documents.similar(NEWS), await documents.similar_to(3, max_distance=7))
-            removed = await documents.remove([1, "none"])
+            await documents.setup(keys=[])
+            outcomes = [outcome async for outcome in documents.ingest(items, rule="fingerprint", max_distance=7)]
+            answers = (
+                await documents.similar(NEWS, rule="fingerprint"),
+                await documents.similar_to(3, rule="fingerprint", max_distance=7),
+            )
+            removed = await documents.remove([1, "none"], rule="fingerprint")
         await client.close()
         return outcomes, *answers, removed
 
     with Documents(f"{elasticsearch_url}/{make_index()}") as documents:
-        documents.setup()
+        documents.setup(keys=[])
         expected = (
-            ingest(documents, *items, max_distance=7),
-            documents.similar(NEWS),
-            documents.similar_to(3, max_distance=7),
-            documents.remove([1, "none"]),
+            ingest(documents, *items, rule="fingerprint", max_distance=7),
+            documents.similar(NEWS, rule="fingerprint"),
+            documents.similar_to(3, rule="fingerprint", max_distance=7),
+            documents.remove([1, "none"], rule="fingerprint"),
         )
     assert asyncio.run(main(make_index())) == expected
 

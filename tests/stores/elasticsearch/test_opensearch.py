@@ -67,16 +67,36 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     replies: list[Any] = [documents.setup(keys=["shingles", "blocks"])]
     replies += documents.ingest(first, **RULE)
     replies += documents.ingest(later(first, seed=5), **RULE)
-    replies += [documents.add(copy[0], refresh=True), documents.add_many(copy, on_duplicate="skip", refresh="wait_for")]
-    replies += [documents.similar(first[0]["text"], confirm=0.5), documents.similar_to("7", max_distance=7)]
-    replies += [documents.similar_many([each["text"] for each in copy], max_distance=3), documents.keys()]
-    replies += [documents.group(max_distance=3), contents(documents), documents.sources(["7", "none"])]
+    replies += [
+        documents.add(copy[0], refresh=True, rule="fingerprint"),
+        documents.add_many(copy, on_duplicate="skip", refresh="wait_for", rule="fingerprint"),
+    ]
+    replies += [
+        documents.similar(first[0]["text"], confirm=0.5),
+        documents.similar_to("7", max_distance=7, rule="fingerprint"),
+    ]
+    replies += [
+        documents.similar_many([each["text"] for each in copy], rule="fingerprint", max_distance=3),
+        documents.keys(),
+    ]
+    replies += [
+        documents.group(rule="fingerprint", max_distance=3),
+        contents(documents),
+        documents.sources(["7", "none"]),
+    ]
     if tools:
         replies += [list(groups(documents)), members(documents, "7"), review(documents, max_distance=3)]
         replies += [stats(documents).documents, sorted(map(str, sample_pairs(documents, 20, seed=1)))]
-    replies += [documents.remove(["3", "4", "none"]), documents.remove_matching({"ids": {"values": ["5"]}})]
-    replies += [documents.remove_duplicates(documents.duplicates(max_distance=3), max_distance=3)]
-    replies += [sorted(o.id for o in documents.backfill("text", again=True)), documents.missing()]
+    replies += [
+        documents.remove(["3", "4", "none"], rule="fingerprint"),
+        documents.remove_matching({"ids": {"values": ["5"]}}, rule="fingerprint"),
+    ]
+    replies += [
+        documents.remove_duplicates(
+            documents.duplicates(rule="fingerprint", max_distance=3), rule="fingerprint", max_distance=3
+        )
+    ]
+    replies += [sorted(o.id for o in documents.backfill("text", again=True, rule="fingerprint")), documents.missing()]
     replies += [contents(documents)]
     return replies
 
@@ -130,8 +150,13 @@ def test_an_alias_is_read_to_its_end_in_pages_of_any_size(
     ids = set()
     for index in indices:
         with Documents(client, index=index) as documents:
-            documents.setup()
-            ids |= {o.id for o in documents.ingest({"id": f"{index}-{n}", "text": "暴雨"} for n in range(20))}
+            documents.setup(keys=[])
+            ids |= {
+                o.id
+                for o in documents.ingest(
+                    ({"id": f"{index}-{n}", "text": "暴雨"} for n in range(20)), rule="fingerprint"
+                )
+            }
     client.indices.put_alias(index=",".join(indices), name=f"{indices[0]}-both")
     with Documents(client, index=f"{indices[0]}-both") as documents:
         found = [row.id for row in documents.export()]
@@ -152,9 +177,9 @@ def test_an_index_whose_replicas_lag_behind_is_refused(
     documents = Documents(client, index=index)
     if replicas:
         with pytest.raises(Unsupported, match=f"the index {index} has segment replication"):
-            documents.setup()
+            documents.setup(keys=[])
     else:
-        assert documents.setup() == "added"
+        assert documents.setup(keys=[]) == "added"
 
 
 def test_seen_items_are_kept(opensearch_url: str, make_opensearch_index: Callable[[], str]) -> None:
@@ -174,16 +199,16 @@ def test_a_program_passes_its_own_client_sync_or_async(
     index = make_opensearch_index()
     with Documents(client, index=index) as documents:
         assert documents.name == f"opensearch+{opensearch_url}/{index}"
-        documents.setup()
-        expected = list(documents.ingest(news(10)))
+        documents.setup(keys=[])
+        expected = list(documents.ingest(news(10), rule="fingerprint"))
     assert client.ping(), "it stays open"
     with pytest.raises(InputError, match="AsyncSeenItems need a client of the class AsyncOpenSearch"):
         AsyncDocuments(client, index=index)  # type: ignore[arg-type]
 
     async def main() -> list[Any]:
         async with AsyncOpenSearch(opensearch_url) as own, AsyncDocuments(own, index=make_opensearch_index()) as other:
-            await other.setup()
-            return [outcome async for outcome in other.ingest(news(10))]
+            await other.setup(keys=[])
+            return [outcome async for outcome in other.ingest(news(10), rule="fingerprint")]
 
     assert asyncio.run(main()) == expected
 
@@ -198,4 +223,4 @@ def test_the_wrong_server_is_named_with_the_right_address(elasticsearch_url: str
         (f"opensearch+{elasticsearch_url}/news", f"is an Elasticsearch: use the address {elasticsearch_url}/news; "),
     ):
         with Documents(address) as documents, pytest.raises(WrongServer, match=right):
-            documents.setup()
+            documents.setup(keys=[])

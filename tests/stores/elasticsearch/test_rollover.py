@@ -88,10 +88,10 @@ def test_an_older_index_that_takes_no_writes_refuses_only_its_own_documents(
     outcomes(documents, {"id": "b", "text": STORM + "夜间雨势减弱。"}, {"id": "c", "text": METRO + "票价二元起。"})
     client.indices.put_settings(index=f"{index_name}-000001", settings={"index.blocks.write": True})
     for new in ([{"id": "d", "text": NOTICE}], []):  # with a document of the newest index, and alone
-        found = [*documents.ingest([*new, {"id": "m", "text": STORM}])]
+        found = [*documents.ingest([*new, {"id": "m", "text": STORM}], rule="fingerprint")]
         assert [(each.id, each.outcome) for each in found] == [*[("d", "new") for _ in new], ("m", "failed")]
         assert f'PUT {index_name}-000001/_settings {{"index.blocks.write": null}}' in str(found[-1].reason)
-    assert documents.group(head="latest", max_distance=7).conflicts
+    assert documents.group(head="latest", rule="fingerprint", max_distance=7).conflicts
     assert {row.id: row.group for row in documents.export()}.items() >= {"a": "a", "m": "m", "n": "m"}.items()
     assert [record.message.count(f"{index_name}-000001 is blocked") for record in caplog.records] == [1]
     client.indices.put_settings(index=f"{index_name}-000002", settings={"index.blocks.write": True})
@@ -102,25 +102,25 @@ def test_an_older_index_that_takes_no_writes_refuses_only_its_own_documents(
 def test_one_document_at_a_time_goes_on_through_a_rollover(
     client: Elasticsearch, documents: Documents, index_name: str
 ) -> None:
-    assert documents.add({"id": "a", "text": STORM}).outcome == "new"
+    assert documents.add({"id": "a", "text": STORM}, rule="fingerprint").outcome == "new"
     client.indices.rollover(alias=index_name)
-    assert documents.add({"id": "b", "text": STORM}).duplicate_of == "a"
-    assert documents.add({"id": "a", "text": METRO}).outcome == "updated"
+    assert documents.add({"id": "b", "text": STORM}, rule="fingerprint").duplicate_of == "a"
+    assert documents.add({"id": "a", "text": METRO}, rule="fingerprint").outcome == "updated"
     assert index_of_each(client, index_name) == {"a": "000001", "b": "000002"}
 
 
 def test_documents_are_added_while_an_older_index_is_deleted(
     client: Elasticsearch, documents: Documents, index_name: str
 ) -> None:
-    documents.add({"id": "a", "text": STORM}, refresh=True)
+    documents.add({"id": "a", "text": STORM}, refresh=True, rule="fingerprint")
     for id, text in (("b", METRO), ("c", NOTICE)):
         client.indices.rollover(alias=index_name)
-        assert documents.add({"id": id, "text": text}).outcome == "new"
+        assert documents.add({"id": id, "text": text}, rule="fingerprint").outcome == "new"
     for number, left in ((1, {"b", "c"}), (2, {"c"})):
         assert documents.fetch(["a", "b", "c"]).keys() >= left  # so the names of the indices were just asked
         client.indices.delete(index=f"{index_name}-00000{number}")
         assert documents.fetch(["a", "b", "c"]).keys() == left
-        assert documents.add({"id": "c", "text": NOTICE}).outcome == "unchanged"
+        assert documents.add({"id": "c", "text": NOTICE}, rule="fingerprint").outcome == "unchanged"
 
 
 def test_an_existing_index_gets_fingerprints_through_its_alias(
@@ -129,7 +129,7 @@ def test_an_existing_index_gets_fingerprints_through_its_alias(
     for id, text in {"x": STORM, "y": STORM}.items():
         client.index(index=index_name, id=id, document={"text": text})
         client.indices.rollover(alias=index_name)
-    found = [(each.id, each.outcome, each.duplicate_of) for each in documents.backfill("text")]
+    found = [(each.id, each.outcome, each.duplicate_of) for each in documents.backfill("text", rule="fingerprint")]
     assert sorted(outcome for _, outcome, _ in found) == ["exact_duplicate", "new"]
     assert index_of_each(client, index_name) == {"x": "000001", "y": "000002"}
 

@@ -33,7 +33,7 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
         index=index, body={"settings": {"number_of_shards": 3}, "mappings": {"_routing": {"required": True}}}
     )
     with Documents(f"{server}/{index}") as nobody, pytest.raises(Unsupported, match=r"requires routing: .*\?routing=…"):
-        nobody.setup()
+        nobody.setup(keys=[])
     stores = {tenant: Documents(f"{server}/{index}", routing=tenant) for tenant in TENANTS}
     keys = ["shingles"] if options else []
     assert [store.setup(keys=keys) for store in stores.values()] == ["added", *["unchanged"] * 3]
@@ -73,7 +73,7 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
     complete = []
     for tenant in stores:
         with Documents(f"{server}/{index}", routing=tenant) as later:
-            list(later.backfill("text", again=True))
+            list(later.backfill("text", again=True, rule="fingerprint"))
         meta = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
         complete.append(KeysState.from_dict(meta[META][KEY]).complete)
     assert complete == [False, False, False, True]  # the keys of an index are complete when all tenants have theirs
@@ -97,9 +97,13 @@ def is_refused(store: Documents, verb: str, text: str) -> bool:
     document: Any = {"id": f"same-{verb}", "text": text}
     try:
         if verb == "remove":
-            store.remove(["same-add"])
+            store.remove(["same-add"], rule="fingerprint")
         else:
-            list(getattr(store, verb)([document]) if verb != "add" else [store.add(document, refresh=True)])
+            list(
+                getattr(store, verb)([document])
+                if verb != "add"
+                else [store.add(document, refresh=True, rule="fingerprint")]
+            )
     except Unsupported as error:
         return "has another routing" in str(error)
     return False
@@ -132,8 +136,8 @@ def test_the_address_names_the_routing_and_a_store_without_it_says_how(elasticse
 
     async def add(tenant: str) -> tuple[str, str]:
         async with AsyncDocuments(f"{address}?routing={tenant}") as documents:
-            await documents.setup()
-            outcome = await documents.add({"id": tenant, "text": STORM}, refresh=True)
+            await documents.setup(keys=[])
+            outcome = await documents.add({"id": tenant, "text": STORM}, refresh=True, rule="fingerprint")
             return documents.name, outcome.outcome
 
     assert [asyncio.run(add(tenant)) for tenant in ("a%2Fb", "b")] == [
@@ -141,7 +145,7 @@ def test_the_address_names_the_routing_and_a_store_without_it_says_how(elasticse
         (f"{address}?routing=b", "new"),
     ]
     with Documents(address) as documents, pytest.raises(Unsupported, match=r"has custom routing: .*\?routing=…"):
-        documents.similar(STORM)
+        documents.similar(STORM, rule="fingerprint")
 
 
 @pytest.mark.parametrize(

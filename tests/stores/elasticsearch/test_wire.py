@@ -360,7 +360,9 @@ def test_an_ingest_finds_what_search_finds_later_than_documents_with_higher_sequ
     wire.answer = answer
     documents = ({"id": number, "text": f"短{number}"} for number in range(40_000))
     with wire.client() as client, Documents(client, index=INDEX) as opened:
-        outcomes = opened.ingest(chain(documents, [{"id": "ours", "text": STORM}]), batch_size=2_000)
+        outcomes = opened.ingest(
+            chain(documents, [{"id": "ours", "text": STORM}]), batch_size=2_000, rule="fingerprint"
+        )
         last = list(outcomes)[-1]
     assert readings == [20_000, 40_000]
     assert (last.outcome, last.duplicate_of) == ("exact_duplicate", "theirs")

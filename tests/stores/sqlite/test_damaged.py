@@ -33,7 +33,7 @@ def test_a_damaged_user_is_not_rotated_and_keeps_no_other_user_from_it(tmp_path:
 def test_a_removal_leaves_a_document_whose_id_is_damaged(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'x.db'}") as documents:
         texts = [TEXT, TEXT, TEXT]
-        list(documents.ingest([{"id": f"d{n}", "text": text} for n, text in enumerate(texts)]))
+        list(documents.ingest([{"id": f"d{n}", "text": text} for n, text in enumerate(texts)], rule="fingerprint"))
         change(tmp_path / "x.db", "UPDATE documents SET id = X'fffe' WHERE id = 'd2'")
-        assert documents.remove(["d0"]) == {"d0"}
+        assert documents.remove(["d0"], rule="fingerprint") == {"d0"}
         assert [(row.id, row.duplicate_of) for row in documents.export()] == [("d1", None)]

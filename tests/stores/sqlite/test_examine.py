@@ -20,7 +20,7 @@ TEXT = "市气象台今晨发布暴雨橙色预警，部分路段已经出现积
 
 def ready(path: Path, scheme: Scheme | None = None) -> None:
     with Documents(f"sqlite:///{path}", scheme=scheme) as documents:
-        for _ in documents.ingest({"id": n, "text": f"{TEXT}{n}"} for n in range(200)):
+        for _ in documents.ingest(({"id": n, "text": f"{TEXT}{n}"} for n in range(200)), rule="fingerprint"):
             pass
 
 

@@ -19,7 +19,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLD, NEW, REFERENCE = (f"sqlite:///{name}.db" for name in ("old", "new", "reference"))
-COPY = ("copy", "--from", OLD, "--to", NEW, "--bits", "128", "--keys", "shingles", "--workers", "0", "--json")
+COPY = (
+    "copy",
+    "--rule",
+    "fingerprint",
+    "--from",
+    OLD,
+    "--to",
+    NEW,
+    "--bits",
+    "128",
+    "--keys",
+    "shingles",
+    "--workers",
+    "0",
+    "--json",
+)
 
 
 def news(count: int) -> list[dict[str, Any]]:
@@ -41,12 +56,14 @@ def reference(tmp_path: Path) -> list[Any]:
     """An old store, whose order of writing is not the order of its ids; and what an ingest in that order makes."""
     documents = news(300)
     with Documents(f"sqlite:///{tmp_path}/old.db") as old:
-        list(old.ingest([{"id": "n7", "text": HARVEST}, *documents]))  # n7 comes again, and is rejected
-        list(old.ingest([documents[7]]))  # another text: it is written last
+        list(
+            old.ingest([{"id": "n7", "text": HARVEST}, *documents], rule="fingerprint")
+        )  # n7 comes again, and is rejected
+        list(old.ingest([documents[7]], rule="fingerprint"))  # another text: it is written last
     again = [document for document in documents if document["id"] != "n7"] + [documents[7]]
     with Documents(f"sqlite:///{tmp_path}/reference.db", scheme=Scheme(bits=128)) as new:
         new.setup(keys=["shingles"])
-        list(new.ingest(again))
+        list(new.ingest(again, rule="fingerprint"))
     return written(tmp_path, "reference")
 
 
@@ -72,7 +89,9 @@ def test_killed_and_resumed_it_makes_the_same_while_the_old_store_changes(tmp_pa
             process.kill()
         assert process.returncode < 0
         with Documents(f"sqlite:///{tmp_path}/old.db") as old:
-            old.remove(["n3"])  # it is copied already: what comes before the position does not count
+            old.remove(
+                ["n3"], rule="fingerprint"
+            )  # it is copied already: what comes before the position does not count
     done = es_simhash(*command, cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert written(tmp_path, "new") == reference
@@ -82,18 +101,18 @@ def test_killed_and_resumed_it_makes_the_same_while_the_old_store_changes(tmp_pa
 def test_a_second_copy_takes_what_was_written_meanwhile(tmp_path: Path, reference: list[Any]) -> None:
     assert es_simhash(*COPY, cwd=tmp_path).code == 0
     with Documents(f"sqlite:///{tmp_path}/old.db") as old:
-        old.add_many([{"id": "later", "text": HARVEST}, {"id": "n9", "text": STORM}])
+        old.add_many([{"id": "later", "text": HARVEST}, {"id": "n9", "text": STORM}], rule="fingerprint")
     counts = es_simhash(*COPY, cwd=tmp_path).json[-1]
     assert (counts["new"], counts["updated"], counts["unchanged"]) == (1, 1, 299)
 
 
 def test_a_document_that_does_not_fit_is_named_and_kept(tmp_path: Path) -> None:
     stdin = line("a", STORM) + line("b", STORM_NEAR)
-    assert es_simhash("ingest", "--store", OLD, cwd=tmp_path, stdin=stdin).code == 0
+    assert es_simhash("ingest", "--rule", "fingerprint", "--store", OLD, cwd=tmp_path, stdin=stdin).code == 0
     done = es_simhash(*COPY, "--max-text", str(len(STORM) - 1), "--dead-letter", "x.dead", cwd=tmp_path)
     assert (done.code, done.json[-1]["rejected"]) == (1, 2)
     assert "document 'a': the text has" in done.out
-    kept = es_simhash("ingest", "x.dead", "--id-field", "_id", "--store", NEW, cwd=tmp_path)
+    kept = es_simhash("ingest", "--rule", "fingerprint", "x.dead", "--id-field", "_id", "--store", NEW, cwd=tmp_path)
     assert (kept.code, kept.err) == (0, "")
     assert [row[-1] for row in written(tmp_path, "new")] == [row[-1] for row in written(tmp_path, "old")]
 
@@ -101,7 +120,7 @@ def test_a_document_that_does_not_fit_is_named_and_kept(tmp_path: Path) -> None:
 def test_a_mistake_gives_one_line_with_the_next_step(tmp_path: Path) -> None:
     for store, bits in ((OLD, "64"), (NEW, "64")):
         options = ("--store", store, "--bits", bits)
-        assert es_simhash("ingest", *options, cwd=tmp_path, stdin=line("a", STORM)).code == 0
+        assert es_simhash("ingest", "--rule", "fingerprint", *options, cwd=tmp_path, stdin=line("a", STORM)).code == 0
     before = written(tmp_path, "new")
     for arguments, problem in (
         (("--from", OLD, "--to", NEW, "--bits", "128"), "has the Scheme 1:64:"),
@@ -110,7 +129,7 @@ def test_a_mistake_gives_one_line_with_the_next_step(tmp_path: Path) -> None:
         (("--from", "sqlite:///odl.db", "--to", NEW), "odl.db does not exist (there are: old.db, new.db)"),
         (("--from", OLD, "--to", "sqlite:///x.db", "--switch-alias", "news"), "leave out --switch-alias"),
     ):
-        assert problem in complaint(es_simhash("copy", *arguments, cwd=tmp_path))
+        assert problem in complaint(es_simhash("copy", "--rule", "fingerprint", *arguments, cwd=tmp_path))
     assert written(tmp_path, "new") == before
     assert not (tmp_path / "x.db").exists()
 
@@ -122,7 +141,7 @@ def test_a_checkpoint_belongs_to_one_old_store(tmp_path: Path, reference: list[A
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(50)][-1]
         process.kill()
-    other = ["copy", "--from", REFERENCE, *COPY[3:], "--resume", "x"]
+    other = ["copy", "--rule", "fingerprint", "--from", REFERENCE, *COPY[3:], "--resume", "x"]
     assert "was created with --from sqlite:///old.db" in complaint(es_simhash(*other, cwd=tmp_path))
 
 
@@ -134,7 +153,7 @@ def test_a_program_copies_in_the_same_way(tmp_path: Path, reference: list[Any]) 
         with pytest.raises(InputError, match="the keys 'words' are unknown"):
             setup_for_copy(new, keys=["words"])
         setup_for_copy(new, keys=["shingles"])
-        assert list(new.ingest(whole_documents(old), id_field="_id"))
+        assert list(new.ingest(whole_documents(old), id_field="_id", rule="fingerprint"))
     assert written(tmp_path, "new") == reference
 
 
@@ -149,14 +168,32 @@ def test_the_alias_goes_to_the_new_index_once_nothing_is_missing(
 
         def switch(name: str = alias) -> Any:
             return es_simhash(
-                "copy", *addresses, "--bits", "128", "--workers", "0", "--switch-alias", name, cwd=tmp_path
+                "copy",
+                "--rule",
+                "fingerprint",
+                *addresses,
+                "--bits",
+                "128",
+                "--workers",
+                "0",
+                "--switch-alias",
+                name,
+                cwd=tmp_path,
             )
 
         def holders() -> dict[str, Any]:
             return dict(client.indices.get_alias(name=alias).body)
 
         assert es_simhash("init", "--store", addresses[1], cwd=tmp_path).code == 0
-        done = es_simhash("ingest", "--store", addresses[1], cwd=tmp_path, stdin=line("a", STORM) + line("b", STORM))
+        done = es_simhash(
+            "ingest",
+            "--rule",
+            "fingerprint",
+            "--store",
+            addresses[1],
+            cwd=tmp_path,
+            stdin=line("a", STORM) + line("b", STORM),
+        )
         assert done.code == 0
         assert "there is no alias" in complaint(switch())
         assert "is an index, so it cannot be an alias" in complaint(switch(old))

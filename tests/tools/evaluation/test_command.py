@@ -224,8 +224,11 @@ def store(request: pytest.FixtureRequest, fingerprinter: Fingerprinter, tmp_path
     else:
         address = f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('index_name')}"
     with Documents(address, fingerprinter=fingerprinter) as documents:
-        documents.setup()
-        assert all(outcome.stored for outcome in documents.ingest({"id": id, "text": t} for id, t in TEXTS.items()))
+        documents.setup(keys=[])
+        assert all(
+            outcome.stored
+            for outcome in documents.ingest(({"id": id, "text": t} for id, t in TEXTS.items()), rule="fingerprint")
+        )
     return address
 
 
@@ -298,7 +301,7 @@ def test_sampled_pairs_can_be_labelled_and_evaluated(store: str, tmp_path: Path)
 
 def test_a_sample_of_a_store_without_near_documents_is_an_error(tmp_path: Path) -> None:
     with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
-        assert all(outcome.stored for outcome in documents.ingest([{"id": 1, "text": STORM}]))
+        assert all(outcome.stored for outcome in documents.ingest([{"id": 1, "text": STORM}], rule="fingerprint"))
     said = complaint(es_simhash("evaluate", "--sample", "5", "--store", "sqlite:///news.db", cwd=tmp_path))
     what, fix = "no two documents in sqlite:///news.db are within 7 bits of each other", "ingest more documents"
     assert said == f"es-simhash: {what}: {fix}"

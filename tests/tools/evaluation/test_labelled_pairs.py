@@ -140,7 +140,7 @@ def test_a_truth_that_is_no_number_is_refused(truth: float) -> None:
 def store() -> LinearStore:
     """Return a store whose fingerprints no text of these tests has, so that their distances can only come from it."""
     store = LinearStore()
-    Documents(store).setup()
+    Documents(store).setup(keys=[])
     blank = OURS.fingerprint("")
     write(
         store,

@@ -34,7 +34,7 @@ NEWS = b"".join(line(id, text, title=TITLES[id], n=1) for id, text in TEXTS.item
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    assert es_simhash("ingest", "--max-distance", "7", cwd=tmp_path, stdin=NEWS).code == 0
+    assert es_simhash("ingest", "--rule", "fingerprint", "--max-distance", "7", cwd=tmp_path, stdin=NEWS).code == 0
     return tmp_path
 
 
@@ -88,7 +88,7 @@ def test_groups_are_listed_and_shown_as_text_csv_and_json(folder: Path) -> None:
 
 
 def test_the_report_is_one_page_for_its_owner_with_every_group(folder: Path) -> None:
-    done = es_simhash("report", "--title-field", "title", "--max-distance", "3", cwd=folder)
+    done = es_simhash("report", "--title-field", "title", "--rule", "fingerprint", "--max-distance", "3", cwd=folder)
     assert (done.code, done.out) == (
         0,
         "5 documents, 1 group with 4 members; 1 group and 0 near pairs outside the rule in report.html\n",
@@ -100,7 +100,7 @@ def test_the_report_is_one_page_for_its_owner_with_every_group(folder: Path) -> 
     assert page.count("outside the rule</span>") == 2  # the legend, and d
     assert "HYPERLINK(&quot;http://evil.example&quot;)" in page
     assert "<script" not in page
-    done = es_simhash("report", "--out", folder, cwd=folder)
+    done = es_simhash("report", "--rule", "fingerprint", "--out", folder, cwd=folder)
     assert "cannot write the report" in complaint(done)
 
 
@@ -127,9 +127,11 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_duplicates_that_were_removed_can_be_ingested_again(address: str, tmp_path: Path) -> None:
     store = ("--store", address)
     assert es_simhash("init", *store, cwd=tmp_path).code == 0
-    assert es_simhash("ingest", "--max-distance", "7", *store, cwd=tmp_path, stdin=NEWS).code == 0
+    assert (
+        es_simhash("ingest", "--rule", "fingerprint", "--max-distance", "7", *store, cwd=tmp_path, stdin=NEWS).code == 0
+    )
     before = sources(address)
-    command = ("remove", "--duplicates", "--max-distance", "3", *store)
+    command = ("remove", "--duplicates", "--rule", "fingerprint", "--max-distance", "3", *store)
     shown = es_simhash(*command, "--dry-run", cwd=tmp_path)
     assert sorted(shown.out.splitlines()[:2]) == ["b  exact duplicate of a", "c  near-duplicate of a, 1 bit"]
     assert shown.out.splitlines()[2:] == ["2 duplicates of the heads of their groups: 1 exact, 1 near"]
@@ -143,7 +145,10 @@ def test_duplicates_that_were_removed_can_be_ingested_again(address: str, tmp_pa
     assert links(address) == {"a": "a", "d": "a", "e": "e"}  # d is linked to a itself
     assert stat.S_IMODE((tmp_path / "removed.jsonl").stat().st_mode) == 0o600
     assert es_simhash(*command, "--yes", cwd=tmp_path).out.splitlines()[-1] == "removed 0 documents"
-    assert es_simhash("ingest", "removed.jsonl", "--max-distance", "7", *store, cwd=tmp_path).code == 0
+    assert (
+        es_simhash("ingest", "removed.jsonl", "--rule", "fingerprint", "--max-distance", "7", *store, cwd=tmp_path).code
+        == 0
+    )
     assert sources(address) == before
     assert links(address) == {"a": "a", "b": "a", "c": "a", "d": "a", "e": "e"}
     refused = es_simhash(*command, "--yes", "--save", "removed.jsonl", cwd=tmp_path)
@@ -152,8 +157,8 @@ def test_duplicates_that_were_removed_can_be_ingested_again(address: str, tmp_pa
 
 def test_the_saved_document_has_its_id_or_the_removal_stops(tmp_path: Path) -> None:
     stdin = b"".join(line(f"{n}", nid=f"N{n}") for n in range(2))
-    assert es_simhash("ingest", "--id-field", "nid", cwd=tmp_path, stdin=stdin).code == 0
-    command = ("remove", "--duplicates", "--yes", "--save")
+    assert es_simhash("ingest", "--rule", "fingerprint", "--id-field", "nid", cwd=tmp_path, stdin=stdin).code == 0
+    command = ("remove", "--rule", "fingerprint", "--duplicates", "--yes", "--save")
     done = es_simhash(*command, "s.jsonl", cwd=tmp_path)
     assert "document 'N1' has '1' in the field 'id': name the field that holds the id" in done.err
     assert len(es_simhash("export", cwd=tmp_path).json) == 2
@@ -172,14 +177,14 @@ def test_the_saved_document_has_its_id_or_the_removal_stops(tmp_path: Path) -> N
     ],
 )
 def test_options_that_do_not_fit_are_usage_errors(tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = es_simhash("remove", *arguments, cwd=tmp_path)
+    done = es_simhash("remove", "--rule", "fingerprint", *arguments, cwd=tmp_path)
     assert (done.code, done.out) == (2, "")
     assert message in done.err
 
 
 @pytest.mark.slow
 def test_in_a_terminal_a_person_is_asked(folder: Path) -> None:
-    command = ("remove", "--duplicates", "--max-distance", "7")
+    command = ("remove", "--duplicates", "--rule", "fingerprint", "--max-distance", "7")
     shown = in_terminal(*command, cwd=folder, keys=[b"n\n"])
     assert "d  near-duplicate of a" in shown
     assert "Remove 3 documents? [y/N]" in shown

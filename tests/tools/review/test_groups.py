@@ -49,7 +49,7 @@ def test_near_misses_are_the_pairs_just_outside_the_rule_in_different_groups() -
     ]
     [group] = found.groups
     assert (group.summary.members, group.outside) == (2, frozenset())
-    documents.group(max_distance=4)
+    documents.group(rule="fingerprint", max_distance=4)
     [group] = review(documents).groups
     assert [member.id for member in group.members] == ["a", "just outside", "within"]
     assert group.outside == {"just outside"}

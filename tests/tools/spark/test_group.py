@@ -104,8 +104,10 @@ def test_groups_equal_those_of_group(
     write(store, *random_entries(bits, bits, 800), bits=bits)
     documents = Documents(store)
     frame = frame_of(spark, list(documents.export()), bits)
-    found = group_frame(frame, fingerprinter=documents.fingerprinter(), head=head, max_distance=max_distance)
-    report = documents.group(max_distance=max_distance, head=head)
+    found = group_frame(
+        frame, fingerprinter=documents.fingerprinter(), head=head, rule="fingerprint", max_distance=max_distance
+    )
+    report = documents.group(rule="fingerprint", max_distance=max_distance, head=head)
     assert report.left_out == found.left_out == 0
     assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
     assert (found.groups, found.members) == (report.groups, report.members)
@@ -158,7 +160,9 @@ def test_confirmed_groups_equal_those_of_group(
         documents.setup(keys=keys)
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
         texts = [*news, *random_texts(1, 500, 8)]
-        for _ in documents.ingest([{"id": str(n * 7919 % 1009), "text": text} for n, text in enumerate(texts)]):
+        for _ in documents.ingest(
+            [{"id": str(n * 7919 % 1009), "text": text} for n, text in enumerate(texts)], rule="fingerprint"
+        ):
             pass
         frame = text_frame(spark, documents, 64)
         found = group_frame(frame, keys=keys, **rule)

@@ -39,7 +39,7 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
         news = [line.document["text"] for line in read_file(ROOT / "scripts" / "demo_news.jsonl")]
         texts = [*news, *random_texts(3, 100, 5)]
         titled = ({"id": f"d{n}", "title": text} for n, text in enumerate(texts))
-        for _ in documents.ingest(titled, text_field="title"):
+        for _ in documents.ingest(titled, text_field="title", rule="fingerprint"):
             pass
     fields = ("--fields", "text,written,version,scheme", "--text-field", "title", "--store", store)
     exported.write_text(run(cli, "export", *fields), encoding="utf-8")
@@ -172,7 +172,9 @@ def test_a_key_with_too_many_documents_ends_with_exit_code_3_and_the_count(
     monkeypatch.setattr("es_simhash.tools.spark.keys.REACH", 1)
     columns = ("string(id) AS id", "id AS written", "lower(lpad(hex(id), 16, '0')) AS fingerprint", "hex(id) AS digest")
     spark.range(64).selectExpr(*columns).write.parquet(f"{tmp_path}/in.parquet")
-    result = CliRunner().invoke(job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--max-distance", "1"])
+    result = CliRunner().invoke(
+        job, [f"{tmp_path}/in.parquet", f"{tmp_path}/out", "--rule", "fingerprint", "--max-distance", "1"]
+    )
     assert result.exit_code == 3
     assert result.stdout.startswith("64 documents, ")
     assert re.search(

@@ -95,7 +95,7 @@ def test_what_many_documents_share_is_hot() -> None:
 def test_stats_of_a_file_have_the_bytes_and_the_filters_of_users(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path / 'both.db'}"
     with Documents(address) as documents:
-        documents.setup()
+        documents.setup(keys=[])
         with SeenItems(address, capacity=10, error_rate=0.01) as seen:
             seen.add("ann", ["a", "b"])
             seen.add("bob", [f"{n}" for n in range(50)])

@@ -1,0 +1,103 @@
+"""Levenshtein similarity: 1 minus the number of single-character edits divided by the length of the longer text
+(Levenshtein 1966).
+
+The time of an exact computation grows with the product of the lengths. Two texts of up to ``EXACT`` characters are
+compared exactly. Longer texts are cut into pieces at *anchors*, and the edits of the pieces are added up. An anchor is
+a shingle that occurs once in each of the two texts; of all anchors the longest series counts that is in one order in
+both (the idea of patience diff, Bram Cohen). Edits that make each piece of one text into its counterpart make one text
+into the other. So a text never counts as more similar than it is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from es_simhash.fingerprinting.shingles import shingle_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+EXACT = 20_000
+"""Characters of the longest texts, and the longest pieces, that are compared exactly. It takes up to 40 ms."""
+_PIECE = 2_000
+"""Characters of a piece at least, where anchors allow it. Every cut may add an edit."""
+
+
+def levenshtein(a: str, b: str, least: float = 0.0) -> float:
+    """Return the Levenshtein similarity of two normalised texts, from 0 to 1.
+
+    >>> levenshtein("暴雨橙色预警", "暴雨红色预警")
+    0.8333333333333334
+
+    :param least: the similarity that the caller needs at least. A similarity that is more than 0.001 below it is
+        returned as 0, which is faster.
+    :returns: of texts of more than ``EXACT`` characters at most the similarity, and hardly less.
+    """
+    from rapidfuzz.distance import Levenshtein  # imported late: most commands compare no texts and start faster
+
+    cutoff = max(0.0, least - 0.001)
+    longer = max(len(a), len(b))
+    if longer <= EXACT:
+        return Levenshtein.normalized_similarity(a, b, score_cutoff=cutoff)
+    if min(len(a), len(b)) < cutoff * longer:
+        return 0.0
+    left = longer - cutoff * longer
+    edits = 0
+    for one, other in pieces(a, b):
+        exact = max(len(one), len(other)) <= EXACT
+        edits += Levenshtein.distance(one, other) if exact else max(len(one), len(other))
+        if edits > left:
+            return 0.0
+    return 1 - edits / longer
+
+
+def pieces(a: str, b: str) -> Iterator[tuple[str, str]]:
+    """Yield the pieces of two texts, each with its counterpart. Joined they are the two texts."""
+    start = other_start = 0
+    for at, other_at in in_one_order(*anchors(a, b)):
+        if min(at - start, other_at - other_start) >= _PIECE:
+            yield a[start:at], b[other_start:other_at]
+            start, other_start = at, other_at
+    yield a[start:], b[other_start:]
+
+
+def anchors(a: str, b: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the shingles start that occur once in each text: in a ascending, and their places in b."""
+    numbers, places = _single(a)
+    other_numbers, other_places = _single(b)
+    _, ours, theirs = np.intersect1d(numbers, other_numbers, assume_unique=True, return_indices=True)
+    order = np.argsort(places[ours])
+    return places[ours][order], other_places[theirs][order]
+
+
+def _single(text: str) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+    """Return the numbers of the shingles that occur once, and where they start."""
+    numbers, places, counts = np.unique(shingle_numbers(text), return_index=True, return_counts=True)
+    return numbers[counts == 1], places[counts == 1]
+
+
+def in_one_order(places: NDArray[np.intp], others: NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Return the longest series of pairs that ascends in both, by patience sorting.
+
+    :param places: ascending.
+    :param others: all different.
+    """
+    lasts: list[int] = []  # the smallest last place in b of a series of 1, 2, 3, … pairs
+    indices: list[int] = []  # of the pairs with these
+    before: list[int] = []  # for each pair, the one before it in its longest series, or -1
+    for index, other in enumerate(others.tolist()):
+        length = bisect_left(lasts, other)
+        lasts[length : length + 1] = [other]
+        indices[length : length + 1] = [index]
+        before.append(indices[length - 1] if length else -1)
+    series = []
+    index = indices[-1] if indices else -1
+    while index >= 0:
+        series.append((int(places[index]), int(others[index])))
+        index = before[index]
+    return series[::-1]

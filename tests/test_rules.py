@@ -1,0 +1,142 @@
+"""The four rules through the library: what is a duplicate, with no option and with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from es_simhash import Documents, InputError, NotSetUp, fingerprint
+
+HAN = [chr(0x4E00 + 3 * number) for number in range(2_000)]
+LENGTHS = [12, 59, 60, 61, 62, 69, 75, 76, 149, 150, 151, 187, 188, 225, 226, 800]
+
+
+def text_of(length: int, seed: int = 0) -> str:
+    return "".join(Random(1_000 * seed + length).choices(HAN, k=length))
+
+
+def edited(text: str, share: float) -> str:
+    letters = list(text)
+    for at in Random(1).sample(range(len(text)), int(len(text) * share)):
+        letters[at] = "龘"
+    return "".join(letters)
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Any:
+    with Documents(f"sqlite:///{tmp_path}/rules.db") as opened:
+        yield opened
+
+
+def stored(documents: Documents, texts: list[str], **rule: Any) -> list[str]:
+    items = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    return [outcome.outcome for outcome in documents.ingest(items, **rule)]
+
+
+def found(documents: Documents, text: str, **rule: Any) -> list[str]:
+    matches = documents.similar(text, **rule)
+    assert matches.complete
+    return [match.id for match in matches]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_copy_with_five_percent_of_wrong_characters_is_found_at_every_length(
+    documents: Documents, length: int
+) -> None:
+    text = text_of(length)
+    assert stored(documents, [text, text_of(length, 1)]) == ["new", "new"]
+    assert documents.keys() == ("shingles",)
+    assert found(documents, edited(text, 0.05)) == ["0"]
+    assert found(documents, edited(text, 0.5)) == []
+
+
+@pytest.mark.parametrize("length", range(59, 72))
+def test_contained_finds_a_text_with_two_added_characters_at_every_length(documents: Documents, length: int) -> None:
+    text = text_of(length)
+    stored(documents, [text, text_of(length, 1)], rule="contained")
+    for copy in ("据悉，" + text, text[:20] + "据" + text[20:40] + "悉" + text[40:]):
+        assert found(documents, copy, rule="contained") == ["0"]
+
+
+def test_contained_finds_what_was_cut_or_stands_in_other_text(documents: Documents) -> None:
+    text = text_of(400)
+    stored(documents, [text], rule="contained")
+    for copy in (text[:280], text_of(60, 2) + text + text_of(60, 3)):
+        assert found(documents, copy, rule="contained") == ["0"]
+        assert found(documents, copy) == []
+
+
+def test_other_numbers_make_another_document_and_a_link_does_not(documents: Documents) -> None:
+    text = "本市将于5月17日8时至20时停水检修，影响3个小区，请居民提前储水，恢复供水时间以通知为准。"
+    stored(documents, [text])
+    assert found(documents, text + "https://m.example.cn/2024/a17.html?from=feed") == ["0"]
+    assert found(documents, text.replace("5月17日", "6月23日")) == []
+    assert found(documents, text.replace("5月17日", "6月23日"), numbers_agree=False) == ["0"]
+
+
+def test_fingerprint_reads_no_text_and_exact_finds_exact_duplicates_alone(documents: Documents) -> None:
+    text = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
+    stored(documents, [text], rule="fingerprint")
+    assert documents.keys() == ()
+    assert found(documents, text + "！", rule="fingerprint") == ["0"]
+    assert found(documents, text + "！", rule="exact") == []
+    assert found(documents, f" {text} ", rule="exact") == ["0"]
+
+
+def test_a_fingerprint_is_looked_up_by_the_rule_fingerprint(documents: Documents) -> None:
+    text = text_of(100)
+    stored(documents, [text])
+    matches = documents.similar(fingerprint=fingerprint(text))
+    assert [match.id for match in matches] == ["0"]
+    assert not matches.by_keys
+    with pytest.raises(InputError, match="the rule 'copy' compares texts"):
+        documents.similar(fingerprint=fingerprint(text), rule="copy")
+
+
+@pytest.mark.parametrize("text", ["！？……", "🎉🎉", "https://example.cn/1", ""])
+def test_a_text_without_word_characters_has_exact_duplicates_alone(documents: Documents, text: str) -> None:
+    outcomes = stored(documents, [text, f" {text}", "。" + text, text_of(80)])
+    assert outcomes == (["new"] * 4 if not text else ["new", "exact_duplicate", "new", "new"])
+
+
+def test_the_error_names_the_rule_for_a_store_without_texts(documents: Documents) -> None:
+    stored(documents, [text_of(100)])
+    with pytest.raises(InputError, match="use the rule 'fingerprint'"):
+        documents.similar(edited(text_of(100), 0.02), text_field="body")
+    assert documents.similar(text_of(100), rule="fingerprint", text_field="body")
+
+
+def test_setup_gives_keys_unless_told_otherwise(tmp_path: Path) -> None:
+    for name, keys, expected in (("a", None, ("shingles",)), ("b", [], ()), ("c", ["blocks"], ("blocks",))):
+        with Documents(f"sqlite:///{tmp_path}/{name}.db") as opened:
+            opened.setup(keys=keys)
+            assert opened.keys() == expected
+            opened.setup()
+            assert opened.keys() == expected
+
+
+def test_every_duplicate_has_its_distance_and_its_similarity(documents: Documents) -> None:
+    text = text_of(120)
+    stored(documents, [text])
+    [match] = documents.similar(edited(text, 0.1))
+    assert match.distance is not None
+    assert match.similarity == 0.9
+
+
+def test_incomplete_keys_name_the_rule_that_needs_none(documents: Documents) -> None:
+    stored(documents, [text_of(100)], rule="fingerprint")
+    documents.setup(keys=["shingles"])
+    with pytest.raises(NotSetUp, match="--rule fingerprint"):
+        documents.similar(text_of(100))
+    assert documents.similar(text_of(100), rule="fingerprint")
+
+
+def test_short_texts_that_are_many_are_all_compared(documents: Documents) -> None:
+    titles = [f"新闻联播{one}{other}播出" for one in HAN[:20] for other in HAN[20:35]]
+    stored(documents, titles)
+    own = documents.similar(titles[0], confirm=0.75)
+    assert own.complete
+    assert len(own) == len(titles)
