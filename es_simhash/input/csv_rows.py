@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
@@ -51,8 +52,9 @@ def csv_rows(stream: io.BufferedReader, name: str, delimiter: str) -> Iterator[L
 def _checked_columns(row: list[str], place: str, problem: str | None) -> list[str]:
     if problem is not None:
         raise InputError(f"{place}: {problem}")
-    if twice := [column for column in row if row.count(column) > 1]:
-        raise InputError(f"{place}: the header has the column {twice[0]!r} twice: give each column its own name")
+    [(column, count)] = Counter(row).most_common(1)
+    if count > 1:
+        raise InputError(f"{place}: the header has the column {column!r} twice: give each column its own name")
     return row
 
 

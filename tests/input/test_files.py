@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow
@@ -163,6 +164,19 @@ def test_a_row_that_does_not_fit_is_rejected_and_the_others_are_read() -> None:
         "not UTF-8 at byte 3, but it looks like GB18030, an encoding of Chinese: name it (--encoding gb18030)",
         None,
     ]
+
+
+@pytest.mark.parametrize("twice", ["", ",7,3,7"])
+def test_a_header_of_many_columns_is_checked_in_linear_time(twice: str) -> None:
+    header = ",".join(map(str, range(200_000)))
+    started = time.process_time()
+    lines = lines_of(io.BytesIO(f"{header}{twice}\n{header}\n".encode()), "wide.csv")
+    if twice:
+        with pytest.raises(InputError, match="the header has the column '[37]' twice"):
+            next(lines)
+    else:
+        assert len(next(lines).document) == 200_000
+    assert time.process_time() - started < 5
 
 
 def test_a_quote_that_is_not_closed_is_a_problem_and_its_row_is_not_read_as_one() -> None:
