@@ -139,8 +139,8 @@ class Opening:
         if rule.confirm is not None and SHINGLES in keys.kinds and not keys.complete:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
-                f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or leave out "
-                "--confirm"
+                f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or do not "
+                "compare texts (confirm)"
             )
         return keys
 

@@ -135,7 +135,7 @@ class Reader:
         if len(text) > self._max_text:
             raise InputError(
                 f"the text has {len(text):,} characters, the limit is {self._max_text:,}: "
-                "split the document, or raise the limit (--max-text)"
+                "split the document, or raise the limit (max_text)"
             )
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
@@ -151,7 +151,7 @@ class Reader:
         field = self._id_field
         id = document[field] if field in document else field_value(document, field)
         if id is None and field not in document:
-            raise InputError(f"no field {field!r}: name the field that holds the id (--id-field)")
+            raise InputError(f"no field {field!r}: name the field that holds the id (id_field)")
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
         if isinstance(id, int) and id.bit_length() > MAX_BITS:
