@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +129,7 @@ class Reader:
         """
         document = line.document
         if not isinstance(document, dict):
-            raise InputError(f"a document must be a JSON object, this is {kind_of(document)}")
+            raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
         id = self._id(document)
         text = text_of(document, self._text_fields)
         if len(text) > self._max_text:
@@ -199,6 +199,19 @@ class StoredReader(Reader):
         stored: StoredLine = checked.line  # type: ignore[assignment]
         values = {each.name: getattr(document, each.name) for each in fields(document)}
         return StoredDocument(**values, version=stored.version)
+
+
+def _fix(document: Any) -> str:
+    """Return how to make a dict of an object of the caller's; empty for a value of JSON."""
+    if isinstance(document, str | int | float | list | None):
+        return ""
+    if is_dataclass(document):
+        return ": pass dataclasses.asdict(document)"
+    if hasattr(document, "model_dump"):
+        return ": pass document.model_dump()"
+    if hasattr(document, "__attrs_attrs__"):
+        return ": pass attrs.asdict(document)"
+    return ": pass a dict or another mapping"
 
 
 def rejected(id: str | None, place: str, problem: str, document: Any) -> Outcome:

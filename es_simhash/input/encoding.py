@@ -74,6 +74,6 @@ class _Recoded(io.RawIOBase):
             return self._decoder.decode(data, self._ended).encode(UTF_8, "surrogateescape")
         except UnicodeError as error:
             raise InputError(
-                f"cannot read {self._name} to its end: not {self._encoding} ({error}): check if it has another encoding "
-                "(encoding)"
+                f"cannot read {self._name} to its end: not {self._encoding} ({error}): check if it has another "
+                "encoding (encoding)"
             ) from error

@@ -12,8 +12,8 @@ from es_simhash.console.exits import SOME_NOT_DONE
 from es_simhash.console.first_lines import check_fields, object_of
 from es_simhash.console.help import Command
 from es_simhash.console.input import Input, input_options, input_paths
-from es_simhash.console.options import text_field_option
 from es_simhash.console.option_names import with_options
+from es_simhash.console.options import text_field_option
 from es_simhash.console.output import count_of, echo, print_utf8
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.frequencies import MAX_WORDS, DocumentFrequencies

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections import ChainMap, UserDict
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,7 +14,11 @@ from es_simhash import Documents, Fingerprinter
 from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.ingest import reader as reading_documents
 from es_simhash.lines import Line
+from tests.cli import STORM
 from tests.ingest import reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def line(document: Any) -> Line:
@@ -112,6 +119,43 @@ def test_what_has_no_json_form_is_refused(value: Any) -> None:
 @pytest.mark.parametrize("document", [None, 5, "id", ["id", "text"], [("id", 1)]])
 def test_a_document_is_an_object(document: Any) -> None:
     assert refusal(document).startswith("a document must be a JSON object, this is ")
+
+
+@dataclass
+class Page:
+    id: int = 1
+    text: str = STORM
+
+
+class Model:
+    def model_dump(self) -> dict[str, Any]:
+        return vars(Page())
+
+
+@pytest.mark.parametrize(
+    ("document", "fix"),
+    [
+        (Page(), "this is a Page: pass dataclasses.asdict(document)"),
+        (Model(), "this is a Model: pass document.model_dump()"),
+        ({1, 2}, "this is a set: pass a dict or another mapping"),
+        ([1], "this is a list"),
+    ],
+)
+def test_an_object_of_the_caller_is_refused_with_the_way_to_make_a_dict(document: Any, fix: str) -> None:
+    assert refusal(document) == f"a document must be a JSON object, {fix}"
+
+
+@pytest.mark.parametrize("as_mapping", [MappingProxyType, ChainMap, UserDict])
+def test_every_mapping_is_a_document(as_mapping: Callable[[dict[str, Any]], Any]) -> None:
+    def page(id: int) -> Any:
+        return as_mapping({"id": id, "text": STORM})
+
+    with Documents("sqlite:///:memory:") as documents:
+        outcomes = [*documents.ingest([page(1)]), *documents.add_many([page(2)])]
+    with Documents("sqlite:///:memory:") as documents:
+        documents.setup()
+        outcomes.append(documents.add(page(3)))
+    assert [(each.id, each.stored, each.reason) for each in outcomes] == [(str(id), True, None) for id in (1, 2, 3)]
 
 
 def test_what_is_stored_is_the_document_with_every_field() -> None:

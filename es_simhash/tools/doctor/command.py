@@ -10,8 +10,8 @@ import click
 
 from es_simhash.console.exits import STOPPED_BY_ERROR
 from es_simhash.console.help import Command
-from es_simhash.console.options import json_option, store_options
 from es_simhash.console.option_names import with_options
+from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import echo, print_json
 from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.tools.doctor.diagnosis import doctor as look
