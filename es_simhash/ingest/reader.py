@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates, word_characters
+from es_simhash.fingerprinting.normalisation import (
+    LONGEST_FOLDED,
+    check_surrogates,
+    folded_length,
+    normalise,
+    word_characters,
+)
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
 from es_simhash.search.blocks import block_keys
@@ -132,14 +138,30 @@ class Reader:
             raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
         id = self._id(document)
         text = text_of(document, self._text_fields)
-        if len(text) > self._max_text:
-            raise InputError(
-                f"the text has {len(text):,} characters, the limit is {self._max_text:,}: "
-                "split the document, or raise the limit (max_text)"
-            )
+        self._check_length(len(text))
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
-        return _Checked(line, id, source, self._fingerprinter.scheme.normalise(text), time)
+        return _Checked(line, id, source, self._normalised(text), time)
+
+    def _normalised(self, text: str) -> str:
+        """Return the normalised text of a document.
+
+        :raises InputError: if it is too long. A short text that becomes a long one is not made.
+        """
+        scheme = self._fingerprinter.scheme
+        plain = scheme.without_markup(text)
+        if len(plain) * LONGEST_FOLDED > self._max_text:
+            self._check_length(folded_length(plain), " when it is normalised")
+        normalised = normalise(plain, scheme.script)
+        self._check_length(len(normalised), " when it is normalised")
+        return normalised
+
+    def _check_length(self, length: int, when: str = "") -> None:
+        if length > self._max_text:
+            raise InputError(
+                f"the text has {length:,} characters{when}, the limit is {self._max_text:,}: split the document, or "
+                "raise the limit (max_text)"
+            )
 
     def _id_if_any(self, document: Any) -> str | None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections import ChainMap, UserDict
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -95,6 +96,27 @@ def test_a_text_has_as_many_characters_as_allowed() -> None:
     assert refusal({"id": 1, "text": "暴雨橙色预警"}, max_text=5).startswith(
         "the text has 6 characters, the limit is 5:"
     )
+
+
+@pytest.mark.parametrize(("text", "length"), [("\ufdfa", 18), ("雨ﬃﬃ", 7), ("①②③④⑤⑥⑦⑧⑨⑩", 11), ("İ", 2)])
+def test_the_limit_of_a_text_holds_when_it_is_normalised(text: str, length: int) -> None:
+    assert read({"id": 1, "text": text}, max_text=max(length, len(text))).id == "1"
+    short = max(length - 1, len(text))
+    assert refusal({"id": 1, "text": text}, max_text=short) == (
+        f"the text has {length} characters when it is normalised, the limit is {short}: split the document, or raise "
+        "the limit (max_text)"
+    )
+
+
+def test_a_text_that_would_become_too_long_is_not_made() -> None:
+    tracemalloc.start()
+    try:
+        problem = refusal({"id": 1, "text": "\ufdfa" * 300_000}, max_text=1_000_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert problem.startswith("the text has 5,400,000 characters when it is normalised, the limit is 1,000,000:")
+    assert peak < 6_000_000
 
 
 @pytest.mark.parametrize(
