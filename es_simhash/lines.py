@@ -13,6 +13,7 @@ from es_simhash.values import value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+UTF_8 = "utf-8"
 MAX_LINE = 64 << 20
 """Largest size of a line in bytes. A longer line is skipped, and is not held in memory."""
 
@@ -25,7 +26,8 @@ class Line:
     :param document: the parsed JSON value.
     :param problem: why there is no document; None if the line is good.
     :param size: number of bytes in the line.
-    :param raw: the bytes of the line, not parsed yet. ``parsed`` turns them into the document.
+    :param raw: the bytes of the line in UTF-8, not parsed yet. ``parsed`` turns them into the document.
+    :param encoding: that the file is read in, for messages.
     """
 
     place: str
@@ -33,13 +35,15 @@ class Line:
     problem: str | None = None
     size: int = 0
     raw: bytes | None = None
+    encoding: str = UTF_8
 
 
-def raw_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
+def raw_lines(stream: IO[bytes], name: str, encoding: str = UTF_8) -> Iterator[Line]:
     """Yield the lines of a stream, not parsed yet. Empty lines are skipped.
 
-    :param stream: the file, opened in binary mode.
+    :param stream: the file, opened in binary mode; in UTF-8.
     :param name: the name of the file, for the places: ``name:12``.
+    :param encoding: that the file had before it became UTF-8, for messages.
     """
     number = 0
     while line := stream.readline(MAX_LINE + 1):
@@ -53,7 +57,25 @@ def raw_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
             problem = f"the line is longer than {MAX_LINE:,} bytes: write one JSON object on each line"
             yield Line(place, problem=problem, size=size)
         elif line.strip():
-            yield Line(place, size=len(line), raw=line)
+            yield Line(place, size=len(line), raw=line, encoding=encoding)
+        else:
+            number += skip_empty_lines(stream)
+
+
+def skip_empty_lines(stream: IO[bytes], blank: bytes | None = None) -> int:
+    """Skip empty lines that are in the buffer of a stream, and return how many. A stream without a buffer has none.
+
+    A loop over the lines would take minutes for a compressed file of nothing but line breaks.
+
+    :param blank: the characters of which an empty line may consist; by default all white space of ASCII.
+    """
+    peek = getattr(stream, "peek", None)
+    if peek is None:
+        return 0
+    buffered: bytes = peek()
+    start = buffered[: len(buffered) - len(buffered.lstrip(blank))]
+    stream.read(start.rfind(b"\n") + 1)
+    return start.count(b"\n")
 
 
 def parsed(line: Line) -> Line:
@@ -61,7 +83,7 @@ def parsed(line: Line) -> Line:
     if line.raw is None or line.problem is not None:
         return line
     try:
-        return replace(line, document=_parse(line.raw))
+        return replace(line, document=_parse(line.raw, line.encoding))
     except InputError as error:
         return replace(line, problem=str(error))
 
@@ -74,18 +96,20 @@ def json_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
 _TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"
 
 
-def _parse(line: bytes) -> Any:
+def _parse(line: bytes, encoding: str) -> Any:
     """Return the JSON value of a line; raise InputError if there is none."""
     if line.startswith(b"\x1f\x8b"):
         raise InputError(
             "compressed by gzip: read the file with read_file, or decompress it first, for example with zcat"
         )
     if b"\0" in line:
-        raise InputError("not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (--encoding utf-16)")
+        if encoding != UTF_8:
+            raise InputError(f"not {encoding}: the line has zero bytes: check if the file has another encoding")
+        raise InputError("not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding='utf-16')")
     try:
         return _decoder.decode(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InputError(not_utf8(line, error)) from error
+        raise InputError(not_decoded(line, error, encoding)) from error
     except json.JSONDecodeError as error:
         truncated = "" if line.endswith(b"\n") else _TRUNCATED
         message = error.msg.removesuffix(" at")
@@ -101,17 +125,21 @@ _COMMON_HAN = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
-def not_utf8(line: bytes, error: UnicodeDecodeError) -> str:
-    """Return why a line is not UTF-8, and what to do.
+def not_decoded(line: bytes, error: UnicodeDecodeError, encoding: str) -> str:
+    """Return why a line is not in the encoding of its file, and what to do.
 
-    :param error: from decoding the line.
+    :param error: from decoding the line as UTF-8.
+    :param encoding: that the file had before it became UTF-8.
     """
+    if encoding != UTF_8:
+        character = len(line[: error.start].decode()) + 1
+        return f"not {encoding} at character {character}: correct the line, or check if the file has another encoding"
     if error.reason == "unexpected end of data":
         fix = _TRUNCATED
     elif _looks_like_gb18030(line):
-        fix = ", but it looks like GB18030, an encoding of Chinese: name it (--encoding gb18030)"
+        fix = ", but it looks like GB18030, an encoding of Chinese: name it (encoding='gb18030')"
     else:
-        fix = ": convert the file to UTF-8, or name its encoding (--encoding)"
+        fix = ": convert the file to UTF-8, or name its encoding (encoding)"
     return f"not UTF-8 at byte {error.start + 1}{fix}"
 
 

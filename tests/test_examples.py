@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from collections import UserDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,14 @@ def test_the_crawler_stores_pages_and_the_rule_is_chosen_from_them(tmp_path: Pat
     assert run("choose_a_rule.py", store).startswith("14 pairs: max_distance=5, confirm=0.8: precision 0.93")
 
 
+def test_the_crawler_s_pipeline_takes_items_as_scrapy_calls_it(tmp_path: Path) -> None:
+    pipeline = load("crawler").DuplicatesPipeline(f"sqlite:///{tmp_path}/pages.db")
+    pipeline.open_spider()
+    item = UserDict(url="https://example.org/1", text=NEWS[0]["text"])  # as a scrapy.Item, a mapping that is no dict
+    assert pipeline.process_item(item)["outcome"] == "new"
+    pipeline.close_spider()
+
+
 def test_the_recommender_shows_no_group_twice(tmp_path: Path) -> None:
     shown = [run("recommender_page.py", "--store", f"sqlite:///{tmp_path}/users.db").split() for _ in range(4)]
     assert [len(page) for page in shown] == [4, 4, 2, 0]
@@ -58,7 +67,11 @@ def test_an_index_that_exists_gets_groups(elasticsearch_url: str, index_name: st
 def load_service(monkeypatch: pytest.MonkeyPatch, **settings: str) -> ModuleType:
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    spec = importlib.util.spec_from_file_location("search_service", EXAMPLES / "search_service.py")
+    return load("search_service")
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

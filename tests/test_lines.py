@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import time
 import tracemalloc
 from typing import Any
 
@@ -44,6 +45,21 @@ def test_a_place_is_the_number_of_the_line_in_the_file(written: list[bytes]) -> 
     ]
 
 
+@pytest.mark.parametrize("empty", [b"\n", b" \t\r\n"])
+def test_empty_lines_of_a_file_are_skipped_fast_and_counted(empty: bytes) -> None:
+    count = 10_000_000 // len(empty)
+    stream = io.BufferedReader(io.BytesIO(b"1\n" + empty * count + b" 2\n"))
+    started = time.process_time()
+    assert [line.place for line in json_lines(stream, "news.jsonl")] == ["news.jsonl:1", f"news.jsonl:{count + 2}"]
+    assert time.process_time() - started < 1
+
+
+@given(st.lists(st.sampled_from([b'{"id": 1}', b"", b" \t", b"\r", b" 2 ", b"\x0b"])), st.integers(1, 9))
+def test_a_buffer_of_any_size_gives_the_same_lines(written: list[bytes], size: int) -> None:
+    data = b"\n".join(written)
+    assert list(json_lines(io.BufferedReader(io.BytesIO(data), size), "news.jsonl")) == lines(data)
+
+
 def test_the_sizes_add_up_to_the_file() -> None:
     data = '{"id": 1}\r\n{bad\n"暴雨"'.encode()
     assert [line.size for line in lines(data)] == [11, 5, 8]
@@ -72,11 +88,11 @@ def test_a_byte_order_mark_is_skipped() -> None:
         ),
         (
             "{暴}\n".encode("gbk"),
-            "not UTF-8 at byte 2, but it looks like GB18030, an encoding of Chinese: name it (--encoding gb18030)",
+            "not UTF-8 at byte 2, but it looks like GB18030, an encoding of Chinese: name it (encoding='gb18030')",
         ),
         (
             "1\n".encode("utf-16-be")[:3] + b"\n",
-            "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (--encoding utf-16)",
+            "not UTF-8: the line has zero bytes, as in UTF-16: name the encoding (encoding='utf-16')",
         ),
         (b"[NaN]\n", "invalid JSON: NaN is not a JSON number: use null"),
         (b"[" * 100_000 + b"\n", "invalid JSON: nested too deeply: flatten it"),

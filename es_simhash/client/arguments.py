@@ -90,7 +90,7 @@ def checked_times(times: Iterable[Time] | None, texts: Sequence[str], rule: Dupl
             raise InputError("a time counts only with within: set within and time_field too")
         return None
     if times is None:
-        raise InputError("within compares times: give the time of the text, such as time='2024-05-01' (--time)")
+        raise InputError("within compares times: give the time of the text (time='2024-05-01')")
     if isinstance(times, str):
         raise InputError("the times are one string: put it in a list, or use similar()")
     checked = [checked_time(time) for time in times]

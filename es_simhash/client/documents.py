@@ -29,10 +29,9 @@ from es_simhash.deciding.similar import similar, similar_to_fingerprint, similar
 from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
 from es_simhash.free_memory import free_memory
 from es_simhash.groups.links import check_head
-from es_simhash.ingest.batches import BATCH, Source
+from es_simhash.ingest.batches import BATCH, Source, line_of
 from es_simhash.ingest.reader import MAX_TEXT
 from es_simhash.ingest.run import RunOptions, backfill, ingest
-from es_simhash.lines import Line
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
 from es_simhash.search.keys import SHINGLES, checked_kinds
@@ -204,7 +203,7 @@ class Documents(SyncClient):
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
         request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text)
-        [outcome] = self._adding.add([Line("the document", document)], request)
+        [outcome] = self._adding.add([line_of(document, "the document")], request)
         if on_duplicate == "fail":
             raise_for_duplicate(outcome)
         return outcome
@@ -226,7 +225,7 @@ class Documents(SyncClient):
         It does the work at once and returns a list, so it is the eager form of :meth:`ingest`. Use ``ingest`` for very
         many documents: it has worker processes and a checkpoint, and its memory does not grow.
 
-        :param documents: dicts with an id and a text, or Lines from ``json_lines``.
+        :param documents: dicts or other mappings with an id and a text, or Lines from ``json_lines``.
         :raises StoreError: if the store fails for longer than the deadline. The message says how many are stored.
         """
         if on_duplicate not in ("index", "skip"):
@@ -266,9 +265,9 @@ class Documents(SyncClient):
 
         Invalid arguments raise at once. Nothing is sent before the first outcome is taken.
 
-        :param documents: dicts with an id and a text, in any number; Lines from ``read_file`` or ``json_lines``; or a
-            data frame. An AsyncDocuments also takes an async iterable. If they end in an error, everything before it is
-            done, then it is raised.
+        :param documents: dicts or other mappings with an id and a text, in any number; Lines from ``read_file`` or
+            ``json_lines``; or a data frame. An AsyncDocuments also takes an async iterable. If they end in an error,
+            everything before it is done, then it is raised.
         :param id_field: name of the field with the id. A dot leads into an object.
         :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
             ``skip`` it, or ``fail``.

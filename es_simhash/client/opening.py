@@ -153,8 +153,8 @@ class Opening:
         if rule.confirm is not None and SHINGLES in keys.kinds and not keys.complete:
             raise NotSetUp(
                 f"the keys of {self.name} are incomplete, so duplicates would be missing: run "
-                f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or use "
-                "--rule fingerprint"
+                f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or use the rule "
+                "'fingerprint'"
             )
         return keys
 

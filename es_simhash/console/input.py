@@ -105,9 +105,10 @@ def input_options(command: F) -> F:
 
 def _check_encoding(context: click.Context, parameter: click.Parameter, value: str) -> str:
     try:
-        return checked_encoding(value)
+        checked_encoding(value)
     except InputError as error:
         raise click.BadParameter(str(error)) from error
+    return value
 
 
 _collect_reading = collect_options(

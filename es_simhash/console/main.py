@@ -12,6 +12,7 @@ import click
 
 from es_simhash.console.exits import INTERRUPTED, STOPPED_BY_ERROR
 from es_simhash.console.interrupt import Stopped
+from es_simhash.console.option_names import with_options
 from es_simhash.console.output import echo, printable, show_log_lines
 from es_simhash.errors import SimhashError
 
@@ -42,11 +43,11 @@ def _run(command: click.Command, name: str) -> int:
         second = error.__cause__ or error
         return second.exit_code if isinstance(second, Stopped) else INTERRUPTED
     except click.ClickException as error:
-        vars(error)["message"] = printable(error.message)  # it may quote an argument
+        vars(error)["message"] = printable(with_options(error.message))  # it may quote an argument
         error.show()
         return error.exit_code
     except SimhashError as error:
-        echo(f"{name}: {error}", err=True)
+        echo(f"{name}: {with_options(str(error))}", err=True)
         return STOPPED_BY_ERROR
     return code or 0
 

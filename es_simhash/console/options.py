@@ -18,6 +18,7 @@ from es_simhash.search.times import LONGEST
 from es_simhash.seen.changes import SEEN_DEADLINE
 from es_simhash.similarity.measures import MEASURES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE, RULES, DuplicateRule
+from es_simhash.similarity.text_fields import field_names
 from es_simhash.stores import address
 from es_simhash.stores.address import DEFAULT_ADDRESS, DEFAULT_INDEX, USERS_INDEX, default_address
 
@@ -191,13 +192,13 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 
 
 def _parse_fields(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
-    """Return the names of fields that are separated by commas."""
+    """Return the names of fields, checked."""
     if value is None:
         # Some versions of click call this before they look for required options that are missing.
         if parameter.required and not context.resilient_parsing:
             raise click.MissingParameter(ctx=context, param=parameter)
         return None
-    return [field.strip() for field in value.split(",")]
+    return list(field_names(value))
 
 
 def _parse_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from es_simhash.console.option_names import with_options
 from es_simhash.errors import count_of as count_of
 
 # Control characters (C0, DEL, C1), line and paragraph separators, and the characters that change the direction of the
@@ -95,7 +96,7 @@ def show_details() -> None:
 
 class _LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        return printable(with_options(super().format(record)))
 
 
 def display(path: str) -> str:

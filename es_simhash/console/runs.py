@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from es_simhash.console.help import RUN, option
+from es_simhash.console.option_names import outcome_with_options
 from es_simhash.console.options import collect_options
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.errors import SimhashError
@@ -156,13 +157,13 @@ def print_outcomes(
 
     :param outcomes: is closed at the end.
     :param counts: the counts of earlier runs with the same checkpoint. Each outcome is added.
-    :param note: is called with each outcome, before it is printed.
+    :param note: is called with each outcome, before it is printed. Its reason names options.
     """
     before = counts.total
     with closing(outcomes):
         try:
             with printer:
-                for outcome in outcomes:
+                for outcome in map(outcome_with_options, outcomes):
                     note(outcome)
                     counts.add(outcome)
                     printer.show(outcome)

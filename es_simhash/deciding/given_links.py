@@ -90,8 +90,8 @@ def new_link(document: Any, place: str, scheme: str) -> NewLink:
     missing = [name for name in COLUMNS if document.get(name) is None and name not in optional]
     if missing:
         raise InputError(
-            f"{place}: no {', '.join(missing)}: a link has the fields {', '.join(COLUMNS)}; for the Spark job export "
-            "with --fields written,version,scheme"
+            f"{place}: no {', '.join(missing)}: a link has the fields {', '.join(COLUMNS)}; export them for the Spark "
+            "job with `es-simhash export --fields written,version,scheme`"
         )
     values: list[Any] = [document.get(name) for name in COLUMNS]
     if not all(isinstance(each, str) for each in values if each is not None):
@@ -104,7 +104,7 @@ def new_link(document: Any, place: str, scheme: str) -> NewLink:
     if order != ORDER:
         raise InputError(
             f"{place}: the link was computed by the order {order!r}, and a store needs the order {ORDER!r}: group "
-            "again without --order"
+            "again by that order (order={ORDER!r})"
         )
     linked_to = {group: group_digest} | ({} if duplicate_of is None else {duplicate_of: original_digest})
     return NewLink(id, group, duplicate_of, _version(version, place), digest, linked_to)

@@ -145,7 +145,7 @@ def _check_memory(store: Store, filter: Mapping[str, Any] | None, free: int | No
         count = store.count(Scan(filter=filter))
     if count * BYTES > free:
         _log.warning(
-            "group needs up to %.1f GB of memory for %s, and %.1f GB are free: leave documents out (--filter), or use "
+            "group needs up to %.1f GB of memory for %s, and %.1f GB are free: leave documents out (filter), or use "
             "Spark (docs/spark.md)",
             count * BYTES / 1e9,
             count_of(count, "document"),

@@ -127,6 +127,6 @@ def _check_some_stay(store: Store, matching: Mapping[str, Any]) -> None:
     total = store.count(Scan(fields=()))
     if total > 1 and (store.count(Scan(filter=matching, fields=()))) == total:
         raise InputError(
-            f"all {total:,} documents match: correct the query clause, or give --everything (everything=True) to "
-            "remove them all"
+            f"all {total:,} documents match: correct the query clause, or confirm that all of them are "
+            "removed (everything=True)"
         )

@@ -178,4 +178,4 @@ def check_time(store: Store, without: str | None, field: str) -> None:
         time_of(source, field)
     except InputError as error:
         reason = str(error)
-    raise InputError(f"document {without!r}: {reason}; or leave such documents out (--filter)")
+    raise InputError(f"document {without!r}: {reason}; or leave such documents out (filter)")

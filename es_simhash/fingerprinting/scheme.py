@@ -110,10 +110,17 @@ class Scheme:
 
         :raises InputError: if it is not a string, or has a lone surrogate; if the extra ``html`` is not installed.
         """
-        if self.markup == "html":
-            check_text(text)
-            text = text_of_html(text)
-        return normalise(text, self.script)
+        return normalise(self.without_markup(text), self.script)
+
+    def without_markup(self, text: str) -> str:
+        """Return the text of a document under this Scheme, not normalised yet.
+
+        :raises InputError: as for :meth:`normalise`.
+        """
+        if self.markup != "html":
+            return text
+        check_text(text)
+        return text_of_html(text)
 
     @property
     def version(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncIterable, Iterable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ _CONTAINERS = (dict, list, tuple)
 
 
 class Source:
-    """Documents from one iterator: dicts or Lines, or the rows of a table.
+    """Documents from one iterator: mappings or Lines, or the rows of a table.
 
     :param size: the most documents in a batch.
     :param from_caller: the iterator is the caller's own code, so an async class runs it in the event loop. There it may
@@ -92,7 +92,16 @@ class Source:
 
     def _line(self, document: Any) -> Line:
         self._count += 1
-        return document if isinstance(document, Line) else Line(f"document {self._count}", document)
+        return line_of(document, f"document {self._count}")
+
+
+def line_of(document: Any, place: str) -> Line:
+    """Return a document of the caller as a Line. A mapping that is no dict, such as an item of Scrapy, becomes one."""
+    if isinstance(document, Line):
+        return document
+    if isinstance(document, Mapping) and not isinstance(document, dict):
+        document = dict(document)
+    return Line(place, document)
 
 
 class _Batch:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
-from es_simhash.fingerprinting.normalisation import check_surrogates, compared_characters
+from es_simhash.fingerprinting.normalisation import (
+    LONGEST_FOLDED,
+    check_surrogates,
+    compared_characters,
+    folded_length,
+    normalise,
+)
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
 from es_simhash.search.blocks import block_keys
@@ -129,17 +135,33 @@ class Reader:
         """
         document = line.document
         if not isinstance(document, dict):
-            raise InputError(f"a document must be a JSON object, this is {kind_of(document)}")
+            raise InputError(f"a document must be a JSON object, this is {kind_of(document)}{_fix(document)}")
         id = self._id(document)
         text = text_of(document, self._text_fields)
-        if len(text) > self._max_text:
-            raise InputError(
-                f"the text has {len(text):,} characters, the limit is {self._max_text:,}: "
-                "split the document, or raise the limit (--max-text)"
-            )
+        self._check_length(len(text))
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
-        return _Checked(line, id, source, self._fingerprinter.scheme.normalise(text), time)
+        return _Checked(line, id, source, self._normalised(text), time)
+
+    def _normalised(self, text: str) -> str:
+        """Return the normalised text of a document.
+
+        :raises InputError: if it is too long. A short text that becomes a long one is not made.
+        """
+        scheme = self._fingerprinter.scheme
+        plain = scheme.without_markup(text)
+        if len(plain) * LONGEST_FOLDED > self._max_text:
+            self._check_length(folded_length(plain), " when it is normalised")
+        normalised = normalise(plain, scheme.script)
+        self._check_length(len(normalised), " when it is normalised")
+        return normalised
+
+    def _check_length(self, length: int, when: str = "") -> None:
+        if length > self._max_text:
+            raise InputError(
+                f"the text has {length:,} characters{when}, the limit is {self._max_text:,}: split the document, or "
+                "raise the limit (max_text)"
+            )
 
     def _id_if_any(self, document: Any) -> str | None:
         try:
@@ -151,7 +173,7 @@ class Reader:
         field = self._id_field
         id = document[field] if field in document else field_value(document, field)
         if id is None and field not in document:
-            raise InputError(f"no field {field!r}: name the field that holds the id (--id-field)")
+            raise InputError(f"no field {field!r}: name the field that holds the id (id_field)")
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"the id in {field!r} is {kind_of(id)}: use a string or a whole number")
         if isinstance(id, int) and id.bit_length() > MAX_BITS:
@@ -199,6 +221,19 @@ class StoredReader(Reader):
         stored: StoredLine = checked.line  # type: ignore[assignment]
         values = {each.name: getattr(document, each.name) for each in fields(document)}
         return StoredDocument(**values, version=stored.version)
+
+
+def _fix(document: Any) -> str:
+    """Return how to make a dict of an object of the caller's; empty for a value of JSON."""
+    if isinstance(document, str | int | float | list | None):
+        return ""
+    if is_dataclass(document):
+        return ": pass dataclasses.asdict(document)"
+    if hasattr(document, "model_dump"):
+        return ": pass document.model_dump()"
+    if hasattr(document, "__attrs_attrs__"):
+        return ": pass attrs.asdict(document)"
+    return ": pass a dict or another mapping"
 
 
 def rejected(id: str | None, place: str, problem: str, document: Any) -> Outcome:

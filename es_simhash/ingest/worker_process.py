@@ -123,7 +123,10 @@ def _serve() -> None:
             answer = pickle.dumps(reader.read_all(pickle.loads(lines)))
         except Exception:
             answer = _UNREAD  # the parent meets the same error, and raises it
-        _send(answers, answer)
+        try:
+            _send(answers, answer)
+        except OSError:
+            os._exit(1)  # the parent has ended; so nothing is said
 
 
 def _receive_all(received: SimpleQueue[bytes]) -> None:

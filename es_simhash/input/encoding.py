@@ -7,11 +7,11 @@ import io
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
+from es_simhash.lines import UTF_8
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-UTF_8 = "utf-8"
 # Files that are labelled with a part of GB18030 often have characters of the whole. (The WHATWG's standard of encodings
 # does the same.)
 _PARTS_OF_GB18030 = frozenset({"gb2312", "gbk"})
@@ -39,9 +39,11 @@ def as_utf8(stream: io.BufferedReader, name: str, encoding: str) -> io.BufferedR
     """Return the stream in UTF-8. A byte that is wrong in its encoding stays as it is, so only its line is rejected.
 
     :param name: name of the file, for messages.
-    :param encoding: a name from :func:`checked_encoding`.
+    :param encoding: the name that the user gave.
     """
-    return stream if encoding == UTF_8 else io.BufferedReader(_Recoded(stream, name, encoding), _CHUNK)
+    return (
+        stream if checked_encoding(encoding) == UTF_8 else io.BufferedReader(_Recoded(stream, name, encoding), _CHUNK)
+    )
 
 
 class _Recoded(io.RawIOBase):
@@ -49,7 +51,7 @@ class _Recoded(io.RawIOBase):
         self._stream = stream
         self._name = name
         self._encoding = encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+        self._decoder = codecs.getincrementaldecoder(checked_encoding(encoding))("surrogateescape")
         self._decoded = memoryview(b"")
         self._ended = False
 
@@ -72,5 +74,6 @@ class _Recoded(io.RawIOBase):
             return self._decoder.decode(data, self._ended).encode(UTF_8, "surrogateescape")
         except UnicodeError as error:
             raise InputError(
-                f"cannot read {self._name} to its end: not {self._encoding} ({error}): name its encoding (--encoding)"
+                f"cannot read {self._name} to its end: not {self._encoding} ({error}): check if it has another "
+                "encoding (encoding)"
             ) from error

@@ -8,10 +8,10 @@ from typing import IO, TYPE_CHECKING
 from es_simhash.errors import InputError
 from es_simhash.input.compression import SUFFIXES, buffered, decompressed
 from es_simhash.input.csv_rows import csv_rows
-from es_simhash.input.encoding import UTF_8, as_utf8, checked_encoding
+from es_simhash.input.encoding import as_utf8, checked_encoding
 from es_simhash.input.json_array import array_items
 from es_simhash.input.parquet import parquet_rows
-from es_simhash.lines import parsed, raw_lines
+from es_simhash.lines import UTF_8, parsed, raw_lines
 
 if TYPE_CHECKING:
     import io
@@ -38,7 +38,8 @@ def read_file(path: str | os.PathLike[str], *, format: str | None = None, encodi
     :raises InputError: if the file cannot be opened, or the format or the encoding does not exist. While you iterate:
         if the file cannot be read to its end. The documents before are returned first.
     """
-    format, encoding = checked_format(format), checked_encoding(encoding)
+    format = checked_format(format)
+    checked_encoding(encoding)
     name = str(path)
     try:
         stream = open(path, "rb")  # noqa: SIM115  _closing closes it
@@ -68,17 +69,19 @@ def lines_of(stream: IO[bytes], name: str, format: str | None = None, encoding: 
     :param stream: the file, opened in binary mode.
     :param name: the name of the file, for the places and the suffix.
     :param format: as for :func:`read_file`.
-    :param encoding: a name from :func:`checked_encoding`.
+    :param encoding: as for :func:`read_file`.
     :raises InputError: if the stream cannot be read to its end. The documents before are yielded first.
     """
     content = decompressed(buffered(stream), name)
     if format == "parquet" or (format is None and content.peek(4).startswith(_PARQUET)):
         return parquet_rows(content, name)
     text = as_utf8(content, name, encoding)
+    if checked_encoding(encoding) == UTF_8:
+        encoding = UTF_8  # one name for all of its names
     format = format or _found_format(text, name)
     if format in _DELIMITERS:
-        return csv_rows(text, name, _DELIMITERS[format])
-    return array_items(text, name) if format == "json" else raw_lines(text, name)
+        return csv_rows(text, name, _DELIMITERS[format], encoding)
+    return array_items(text, name, encoding) if format == "json" else raw_lines(text, name, encoding)
 
 
 def _found_format(stream: io.BufferedReader, name: str) -> str:

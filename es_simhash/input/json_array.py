@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
-from es_simhash.lines import MAX_LINE, Line
+from es_simhash.lines import MAX_LINE, UTF_8, Line
 
 if TYPE_CHECKING:
     import io
@@ -20,13 +20,14 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _decode = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
 
-def array_items(stream: io.BufferedReader, name: str) -> Iterator[Line]:
+def array_items(stream: io.BufferedReader, name: str, encoding: str = UTF_8) -> Iterator[Line]:
     """Yield the items of a JSON array as lines that are not parsed yet, with places such as ``news.json item 12``.
 
     :param stream: in UTF-8; its first character except white space is ``[``.
+    :param encoding: that the file had before it became UTF-8, for messages.
     :raises InputError: if the array is damaged. The items before are yielded first.
     """
-    text = _Text(stream, name)
+    text = _Text(stream, name, encoding)
     text.expect("[")
     number = 1
     if text.next_character() == "]":
@@ -48,9 +49,10 @@ def array_items(stream: io.BufferedReader, name: str) -> Iterator[Line]:
 class _Text:
     """The text of a stream, from a position on. What lies before the position is dropped."""
 
-    def __init__(self, stream: io.BufferedReader, name: str) -> None:
+    def __init__(self, stream: io.BufferedReader, name: str, encoding: str) -> None:
         self._stream = stream
         self._name = name
+        self._encoding = encoding
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._text = ""
         self._position = 0
@@ -115,6 +117,10 @@ class _Text:
         try:
             more = self._decoder.decode(data, self._ended)
         except UnicodeDecodeError as error:
-            raise InputError(f"{self._name}: not UTF-8 ({error.reason}): name its encoding (--encoding)") from error
+            if self._encoding != UTF_8:
+                raise InputError(
+                    f"{self._name}: not {self._encoding}: correct the file, or check if it has another encoding"
+                ) from error
+            raise InputError(f"{self._name}: not UTF-8 ({error.reason}): name its encoding (encoding)") from error
         self._text = self._text[self._position :] + more
         self._position = 0

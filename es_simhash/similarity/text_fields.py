@@ -14,10 +14,17 @@ if TYPE_CHECKING:
 def field_names(text_field: str | Sequence[str]) -> tuple[str, ...]:
     """Return one field name or several as a tuple.
 
+    >>> field_names("title, body"), field_names(["title", "body"])
+    (('title', 'body'), ('title', 'body'))
+
+    :param text_field: names, also several in one string with commas between them. So a field with a comma in its name
+        cannot be used.
     :raises InputError: if there is no name, or an empty one.
     """
-    fields = (text_field,) if isinstance(text_field, str) else tuple(text_field)
-    if not fields or not all(fields) or not all(isinstance(field, str) for field in fields):
+    given = (text_field,) if isinstance(text_field, str) else tuple(text_field)
+    strings = all(isinstance(each, str) for each in given)
+    fields = tuple(name.strip() for each in given for name in each.split(",")) if strings else ()
+    if not fields or not all(fields):
         raise InputError(f"text_field is {text_field!r}: name the field that holds the text")
     for field in fields:
         check_field_name(field)
@@ -43,7 +50,7 @@ def text_of(document: Mapping[str, Any], fields: tuple[str, ...]) -> str:
     texts = {field: value for field in fields if (value := field_value(document, field)) is not None}
     if not texts:
         names = ", ".join(map(repr, fields))
-        raise InputError(f"no text in field {names}: name the field that holds the text (--text-field)")
+        raise InputError(f"no text in field {names}: name the field that holds the text (text_field)")
     for field, text in texts.items():
         if not isinstance(text, str):
             raise InputError(f"the text in field {field!r} is {kind_of(text)}: use a string")

@@ -281,7 +281,7 @@ def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
     :raises InputError: for a file of certificates that does not exist.
     """
     if (certificates := options.get("ca_certs")) is not None and not Path(certificates).exists():
-        raise InputError(f"there is no file {str(certificates)!r}: check ca_certs (--ca-certs)")
+        raise InputError(f"there is no file {str(certificates)!r}: correct its name (ca_certs)")
     return options
 
 

@@ -12,6 +12,7 @@ from es_simhash.console.exits import SOME_NOT_DONE
 from es_simhash.console.first_lines import check_fields, object_of
 from es_simhash.console.help import Command
 from es_simhash.console.input import Input, input_options, input_paths
+from es_simhash.console.option_names import with_options
 from es_simhash.console.options import text_field_option
 from es_simhash.console.output import count_of, echo, print_utf8
 from es_simhash.errors import InputError
@@ -65,7 +66,7 @@ def idf(files: tuple[str, ...], text_field: list[str], tokens: str, max_words: i
             except InputError as error:
                 rejected += 1
                 progress.clear()
-                echo(f"rejected: {line.place}: {error}", err=True)
+                echo(with_options(f"rejected: {line.place}: {error}"), err=True)
     if not frequencies.documents:
         raise InputError(f"no documents in {source.names}: give one JSON object per line")
     table = frequencies.table()

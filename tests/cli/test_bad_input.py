@@ -536,7 +536,7 @@ def test_no_secret_of_an_address_is_shown(refused: dict[str, Done], kind: str) -
 def test_an_api_key_with_a_line_break_is_an_error_and_not_shown(tmp_path: Path, servers: dict[str, str]) -> None:
     address = f"http://{servers['json']}/news"
     said = complaint(es_simhash("init", "--store", address, cwd=tmp_path, env={"ELASTIC_API_KEY": "hunter2\nhunter2"}))
-    assert "copy it again (ELASTIC_API_KEY, --api-key)" in said
+    assert "copy it again, or check $ELASTIC_API_KEY (--api-key)" in said
     assert "hunter2" not in said
 
 
@@ -548,7 +548,7 @@ def test_ca_certs_decides_whether_a_certificate_is_trusted(
     address = f"https://{servers['tls']}/news"
     said = complaint(es_simhash("init", "--store", address, "--ca-certs", certificates, cwd=tmp_path))
     if certificates == "none.pem":
-        assert "there is no file 'none.pem': check ca_certs (--ca-certs)" in said
+        assert "there is no file 'none.pem': correct its name (--ca-certs)" in said
     else:
         assert "does not take these credentials" in said, "TLS was fine"
 

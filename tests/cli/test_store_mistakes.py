@@ -30,7 +30,7 @@ IN_SQLITE: dict[str, tuple[str, list[str], str]] = {
     "removal of everything": (
         "news.db",
         REMOVE,
-        "all 2 documents match: correct the query clause, or give --everything",
+        "all 2 documents match: correct the query clause, or confirm that all of them are removed (--everything)",
     ),
 }
 
@@ -115,7 +115,12 @@ IN_ELASTICSEARCH: list[tuple[str, Callable[..., None], list[str], str]] = [
     ("read block", blocked("read"), SIMILAR, 'PUT {index}/_settings {{"index.blocks.read": null}}'),
     ("metadata block", blocked("metadata"), ["init"], 'PUT {index}/_settings {{"index.blocks.metadata": null}}'),
     ("read-only", blocked("read_only"), BACKFILL, 'PUT {index}/_settings {{"index.blocks.read_only": null}}'),
-    ("removal of everything", nothing, REMOVE, "all 2 documents match: correct the query clause, or give --everything"),
+    (
+        "removal of everything",
+        nothing,
+        REMOVE,
+        "all 2 documents match: correct the query clause, or confirm that all of them are removed (--everything)",
+    ),
 ]
 BEFORE: dict[str, list[Callable[..., None]]] = {
     "write block": [opened],

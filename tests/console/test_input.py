@@ -48,7 +48,7 @@ def test_a_file_without_a_usable_line_stops_once_and_names_its_fields(count: int
         next(checked_start(lines, check, "f"))
     assert str(error.value) == (
         f"stopped, because none of the {said} documents in f can be used. f:1: no field 'id': name the field that "
-        "holds the id (--id-field). It has the fields: docid"
+        "holds the id (id_field). It has the fields: docid"
     )
 
 

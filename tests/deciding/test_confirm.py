@@ -13,7 +13,7 @@ from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
 from es_simhash.contract import Row
 from es_simhash.deciding import memory
 from es_simhash.errors import InputError, Unsupported
-from es_simhash.similarity.measures import jaccard, similarity, similarity
+from es_simhash.similarity.measures import jaccard, similarity
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 

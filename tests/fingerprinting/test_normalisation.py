@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting import normalisation
 from es_simhash.fingerprinting.characters import SCRIPTS
-from es_simhash.fingerprinting.normalisation import MARKS_IN_A_ROW, check_surrogates, digest, normalise, word_characters
+from es_simhash.fingerprinting.normalisation import (
+    LONGEST_FOLDED,
+    MARKS_IN_A_ROW,
+    check_surrogates,
+    digest,
+    folded_length,
+    normalise,
+    word_characters,
+)
 from es_simhash.fingerprinting.tokens import TOKENS, tokenize
 from es_simhash.fingerprinting.word_segmenters import segmenter
 
@@ -385,3 +393,14 @@ def test_what_is_not_a_string_is_refused_and_its_type_is_named(value: object) ->
 @given(text=texts)
 def test_a_digest_is_the_published_hash_of_the_utf_8_form(name: str, plain: Callable[[bytes], Any], text: str) -> None:
     assert digest(text, name) == plain(text.encode("utf-8")).hexdigest()
+
+
+def test_no_character_becomes_more_than_the_longest() -> None:
+    lengths = (folded_length(chr(code)) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
+    assert max(lengths) == LONGEST_FOLDED
+
+
+@given(st.text(st.sampled_from("①ﬃ\ufdfaİße\u0301雨 ") | st.characters(exclude_categories=["Cs"])))
+def test_the_folded_length_is_that_of_the_folded_characters(text: str) -> None:
+    each = [unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", one).casefold()) for one in text]
+    assert folded_length(text) == len("".join(each))

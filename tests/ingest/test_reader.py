@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import tracemalloc
+from collections import ChainMap, UserDict
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,7 +15,11 @@ from es_simhash import Documents, Fingerprinter
 from es_simhash.deciding.outcome import Document, Outcome
 from es_simhash.ingest import reader as reading_documents
 from es_simhash.lines import Line
+from tests.cli import STORM
 from tests.ingest import reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def line(document: Any) -> Line:
@@ -90,6 +98,27 @@ def test_a_text_has_as_many_characters_as_allowed() -> None:
     )
 
 
+@pytest.mark.parametrize(("text", "length"), [("\ufdfa", 18), ("雨ﬃﬃ", 7), ("①②③④⑤⑥⑦⑧⑨⑩", 11), ("İ", 2)])
+def test_the_limit_of_a_text_holds_when_it_is_normalised(text: str, length: int) -> None:
+    assert read({"id": 1, "text": text}, max_text=max(length, len(text))).id == "1"
+    short = max(length - 1, len(text))
+    assert refusal({"id": 1, "text": text}, max_text=short) == (
+        f"the text has {length} characters when it is normalised, the limit is {short}: split the document, or raise "
+        "the limit (max_text)"
+    )
+
+
+def test_a_text_that_would_become_too_long_is_not_made() -> None:
+    tracemalloc.start()
+    try:
+        problem = refusal({"id": 1, "text": "\ufdfa" * 300_000}, max_text=1_000_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert problem.startswith("the text has 5,400,000 characters when it is normalised, the limit is 1,000,000:")
+    assert peak < 6_000_000
+
+
 @pytest.mark.parametrize(
     ("document", "where"),
     [
@@ -112,6 +141,43 @@ def test_what_has_no_json_form_is_refused(value: Any) -> None:
 @pytest.mark.parametrize("document", [None, 5, "id", ["id", "text"], [("id", 1)]])
 def test_a_document_is_an_object(document: Any) -> None:
     assert refusal(document).startswith("a document must be a JSON object, this is ")
+
+
+@dataclass
+class Page:
+    id: int = 1
+    text: str = STORM
+
+
+class Model:
+    def model_dump(self) -> dict[str, Any]:
+        return vars(Page())
+
+
+@pytest.mark.parametrize(
+    ("document", "fix"),
+    [
+        (Page(), "this is a Page: pass dataclasses.asdict(document)"),
+        (Model(), "this is a Model: pass document.model_dump()"),
+        ({1, 2}, "this is a set: pass a dict or another mapping"),
+        ([1], "this is a list"),
+    ],
+)
+def test_an_object_of_the_caller_is_refused_with_the_way_to_make_a_dict(document: Any, fix: str) -> None:
+    assert refusal(document) == f"a document must be a JSON object, {fix}"
+
+
+@pytest.mark.parametrize("as_mapping", [MappingProxyType, ChainMap, UserDict])
+def test_every_mapping_is_a_document(as_mapping: Callable[[dict[str, Any]], Any]) -> None:
+    def page(id: int) -> Any:
+        return as_mapping({"id": id, "text": STORM})
+
+    with Documents("sqlite:///:memory:") as documents:
+        outcomes = [*documents.ingest([page(1)]), *documents.add_many([page(2)])]
+    with Documents("sqlite:///:memory:") as documents:
+        documents.setup()
+        outcomes.append(documents.add(page(3)))
+    assert [(each.id, each.stored, each.reason) for each in outcomes] == [(str(id), True, None) for id in (1, 2, 3)]
 
 
 def test_what_is_stored_is_the_document_with_every_field() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, Fingerprinter, Outcome
 from es_simhash.ingest.reader import Reader
+from es_simhash.ingest.worker_process import _PROGRAM, _send
 from es_simhash.ingest.workers import Workers
 from es_simhash.lines import Line
 from tests.ingest import worker_pids
@@ -213,6 +215,19 @@ with Documents("sqlite:///:memory:") as documents:
     outcomes = list(documents.ingest(given, workers=2, batch_size=20))
     assert [outcome.id for outcome in outcomes if outcome.stored] == [str(n) for n in range(300)]
 """
+
+
+def test_a_worker_whose_parent_has_ended_says_nothing() -> None:
+    reader = pickle.dumps(Reader(Fingerprinter(), "id", ("text",)))
+    command = [sys.executable, "-c", _PROGRAM, *sys.path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()  # the end of a parent closes this first, or the other pipe
+        _send(process.stdin, reader)
+        _send(process.stdin, pickle.dumps(lines(2)))
+        assert (process.stderr.read(), process.wait()) == (b"", 1)
 
 
 @pytest.mark.parametrize("arguments", [["script.py"], ["-m", "script"], ["-"]], ids=" ".join)

@@ -10,6 +10,7 @@ import io
 import json
 import lzma
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow
@@ -160,9 +161,22 @@ def test_a_row_that_does_not_fit_is_rejected_and_the_others_are_read() -> None:
         None,
         "the row has 1 cells, the header has 2: check its quotes",
         "not CSV: ',' expected after '\"': check its quotes",
-        "not UTF-8 at byte 3, but it looks like GB18030, an encoding of Chinese: name it (--encoding gb18030)",
+        "not UTF-8 at byte 3, but it looks like GB18030, an encoding of Chinese: name it (encoding='gb18030')",
         None,
     ]
+
+
+@pytest.mark.parametrize("twice", ["", ",7,3,7"])
+def test_a_header_of_many_columns_is_checked_in_linear_time(twice: str) -> None:
+    header = ",".join(map(str, range(200_000)))
+    started = time.process_time()
+    lines = lines_of(io.BytesIO(f"{header}{twice}\n{header}\n".encode()), "wide.csv")
+    if twice:
+        with pytest.raises(InputError, match=r"the header has the column '[37]' twice"):
+            next(lines)
+    else:
+        assert len(next(lines).document) == 200_000
+    assert time.process_time() - started < 5
 
 
 def test_a_quote_that_is_not_closed_is_a_problem_and_its_row_is_not_read_as_one() -> None:
@@ -200,7 +214,33 @@ def test_a_wrong_byte_in_another_encoding_rejects_its_line_only() -> None:
     data = '{"id": "雨"}\n'.encode("gb18030")
     good, bad, last = read(data + b'{"id": "\xff"}\n' + data, "f", encoding="gb18030")
     assert good.document == last.document == {"id": "雨"}
-    assert str(bad.problem).startswith("not UTF-8 at byte 9")
+    assert bad.problem == "not gb18030 at character 9: correct the line, or check if the file has another encoding"
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "GB18030", "big5"])
+def test_the_problem_with_a_line_names_the_encoding_that_was_given(encoding: str) -> None:
+    bad = "雨".encode(encoding) + b"\xff"
+    for name, data in (("f", '{"id": "'.encode(encoding) + bad), ("f.csv", "id\n雨".encode(encoding) + bad)):
+        [line] = read(data + "\n".encode(encoding), name, encoding=encoding)
+        assert str(line.problem).startswith(f"not {encoding} at character ")
+    with pytest.raises(InputError, match=f"^f: not {encoding}: correct the file"):
+        read('["'.encode(encoding) + bad, "f", encoding=encoding)
+
+
+def test_utf_8_has_one_name_in_messages() -> None:
+    [line] = read(b"\xff\n", "f", encoding="UTF8")
+    assert line.problem == "not UTF-8 at byte 1: convert the file to UTF-8, or name its encoding (encoding)"
+
+
+@pytest.mark.parametrize("empty", ["\n", "\r\n"])
+def test_empty_rows_are_skipped_fast_and_counted(empty: str) -> None:
+    count = 5_000_000 // len(empty)
+    data = f"{empty * count}id,text{empty * count}1,{empty}{empty * count}2, {empty}".encode()
+    started = time.process_time()
+    lines = read(data, "news.csv")
+    assert time.process_time() - started < 1
+    assert documents_of(lines) == [{"id": "1", "text": ""}, {"id": "2", "text": " "}]
+    assert [line.place for line in lines] == [f"news.csv:{2 * count + 1}", f"news.csv:{3 * count + 2}"]
 
 
 def test_the_rows_of_a_parquet_file_are_documents(tmp_path: Path) -> None:

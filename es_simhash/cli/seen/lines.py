@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.bloom.items import hash_item
 from es_simhash.bloom.seen import user_id
+from es_simhash.console.option_names import with_options
 from es_simhash.console.output import echo, print_json
 from es_simhash.errors import InputError, StoreUnavailable
 from es_simhash.lines import parsed
@@ -141,6 +142,7 @@ def report_failed(user: str, items: list[Item], reason: str, as_json: bool) -> N
 
 
 def _report(problem: dict[str, Any], as_json: bool) -> None:
+    problem = {**problem, "reason": with_options(problem["reason"])}
     if as_json:
         print_json(problem)
     else:

@@ -12,6 +12,7 @@ import click
 from es_simhash.client import SeenItems
 from es_simhash.console.exits import SOME_NOT_DONE
 from es_simhash.console.help import Command
+from es_simhash.console.option_names import with_options
 from es_simhash.console.options import client_options, json_option, store_options
 from es_simhash.console.output import count_of, echo, print_json
 
@@ -77,11 +78,13 @@ def rotate(users: tuple[str, ...], before: int | None, as_json: bool, **store: A
         report = seen.rotate(users or None, before=before)
     rotated = sum(report.results.values())
     if as_json:
-        print_json({"rotated": rotated, "failed": {user: str(error) for user, error in report.failed.items()}})
+        print_json(
+            {"rotated": rotated, "failed": {user: with_options(str(error)) for user, error in report.failed.items()}}
+        )
     else:
         echo(f"rotated {count_of(rotated, 'user')}")
         for error in report.failed.values():
-            echo(f"failed: {error}", err=True)
+            echo(f"failed: {with_options(str(error))}", err=True)
     if report.failed:
         sys.exit(SOME_NOT_DONE)
 

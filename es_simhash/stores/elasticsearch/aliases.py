@@ -18,7 +18,7 @@ _NOT_IN_NAMES = frozenset('*?,"<>| /\\#:')
 
 def switch_alias(index: Index, alias: str, to: str, check: bool = False) -> None:
     if not alias or alias[0] in "_-+" or _NOT_IN_NAMES & set(alias):
-        raise InputError(f"{alias!r} cannot be the name of an alias: correct it (--switch-alias)")
+        raise InputError(f"{alias!r} cannot be the name of an alias: correct it (alias)")
     former = read_mappings(index)
     # With a wildcard, an alias that does not exist is no error.
     found = index.send(Request("GET", f"/_alias/{quote(alias, safe='')}*"))
@@ -44,7 +44,7 @@ def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: I
     """Check that the indices of the store have the alias, and no others have it."""
     if alias in former:
         raise InputError(
-            f"{alias!r} is an index, so it cannot be an alias: copy without --switch-alias, then name the new index in "
+            f"{alias!r} is an index, so it cannot be an alias: copy without one (alias), then name the new index in "
             "your programs"
         )
     if not holders:
@@ -52,7 +52,7 @@ def _check(alias: str, holders: dict[str, Any], former: dict[str, Any], index: I
     if others := sorted(set(holders) - set(former)):
         raise InputError(
             f"the alias {alias!r} is one of {', '.join(others)} too, and {index.name} is another store: name another "
-            "alias (--switch-alias)"
+            "alias (alias)"
         )
 
 

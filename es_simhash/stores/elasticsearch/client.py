@@ -59,7 +59,9 @@ def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]
         return options
     key = key.strip()  # a key from a file ends with a line break
     if not (key.isascii() and key.isprintable()):
-        raise InputError("the API key has a character that no key has: copy it again (ELASTIC_API_KEY, --api-key)")
+        raise InputError(
+            "the API key has a character that no key has: copy it again, or check $ELASTIC_API_KEY (api_key)"
+        )
     return {**options, "api_key": key}
 
 

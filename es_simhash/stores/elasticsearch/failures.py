@@ -350,14 +350,14 @@ def untrusted(name: str, why: str) -> SimhashError:
     :param why: what the client says, in one line.
     """
     return AccessDenied(
-        f"{name}: the TLS connection is not trusted ({why}): name the file of the authority's certificate with "
-        f"ca_certs (--ca-certs), or use http:// if the server has no TLS"
+        f"{name}: the TLS connection is not trusted ({why}): name the file of the authority's certificate "
+        "(ca_certs), or use http:// if the server has no TLS"
     )
 
 
 def timed_out(name: str) -> SimhashError:
     """Return the error for a response that did not come in time."""
-    return StoreUnreachable(f"{name} did not answer in time: try again, or raise request_timeout (--timeout)")
+    return StoreUnreachable(f"{name} did not answer in time: try again, or wait longer (request_timeout)")
 
 
 def unreachable(name: str, why: str) -> SimhashError:

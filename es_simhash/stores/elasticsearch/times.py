@@ -43,14 +43,14 @@ def check_time_field(index: Index, field: str) -> None:
     if set(types) == set(_DATES):
         raise InputError(
             f"{index.name} is an alias of indices that map the field {field!r} as {' and as '.join(types)}: "
-            "map it with one type, or name another field (--time-field)"
+            "map it with one type, or name another field (time_field)"
         )
     for name, mapping in mappings.items():
         problem = _problem(_mapped(mapping, field))
         if problem is not None:
             raise InputError(
                 f"the index {name} cannot compare times in the field {field!r}: {problem}; map the field "
-                f'as {{"type": "date"}} (PUT {name}/_mapping), or name another field (--time-field)'
+                f'as {{"type": "date"}} (PUT {name}/_mapping), or name another field (time_field)'
             )
 
 

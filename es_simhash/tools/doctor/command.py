@@ -10,6 +10,7 @@ import click
 
 from es_simhash.console.exits import STOPPED_BY_ERROR
 from es_simhash.console.help import Command
+from es_simhash.console.option_names import with_options
 from es_simhash.console.options import json_option, store_options
 from es_simhash.console.output import echo, print_json
 from es_simhash.console.scheme import open_documents, scheme_options
@@ -41,6 +42,6 @@ def doctor(as_json: bool, **store: Any) -> None:
         # Neighbouring lines with one text, as all that was not tried, are one line.
         lines = [(list(some), *key) for key, some in groupby(diagnosis.checks, lambda each: (each.status, each.text))]
         for checks, status, text in lines:
-            echo(f"{status:<9}  {', '.join(check.name for check in checks):<10}  {text}")
+            echo(f"{status:<9}  {', '.join(check.name for check in checks):<10}  {with_options(text)}")
     if not diagnosis.ok:
         sys.exit(STOPPED_BY_ERROR)

@@ -61,10 +61,10 @@ class Input:
         needed = ["id", self.order, *(["group"] if kept else [])]
         missing = [name for name in needed if name not in self.frame.columns]
         if missing:
-            hint = " (--order names the column with the write order)" if self.order in missing else ""
+            hint = "; or name the column with the write order (order)" if self.order in missing else ""
             raise InputError(
                 f"the input has no column {', '.join(missing)}, it has {', '.join(self.frame.columns)}: "
-                f"export it with --fields written,version,scheme{hint}"
+                f"export it with `es-simhash export --fields written,version,scheme`{hint}"
             )
         if confirm or not self.is_fingerprinted:
             self._check_text("to confirm" if self.is_fingerprinted else "to fingerprint")
@@ -84,7 +84,7 @@ class Input:
             except AnalysisException as error:
                 raise InputError(
                     f"there is no text {purpose}: the input has no column {name}, it has {', '.join(names)}: "
-                    "export it with --fields text, or name the column (--text-field)"
+                    "export it with `es-simhash export --fields text`, or name the column (text_field)"
                 ) from error
             if kind != "string":
                 raise InputError(f"the text in column {name} is of type {kind}: use strings")
@@ -108,12 +108,12 @@ class Input:
             if version not in (None, scheme.version):
                 raise SchemeMismatch(
                     f"the input has fingerprints of Scheme {version}, this program makes fingerprints of "
-                    f"{scheme.version}: give the options of that Scheme, such as --bits"
+                    f"{scheme.version}: give the options of that Scheme, such as its width (bits)"
                 )
         if found.get("wide"):
             raise SchemeMismatch(
                 f"the input has {count_of(found['wide'], 'fingerprint')} of another width than {scheme.bits} bits: "
-                "give --bits"
+                "choose that width (bits)"
             )
 
     def read(self) -> DataFrame:

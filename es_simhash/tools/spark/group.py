@@ -93,7 +93,7 @@ def group_frame(
     if set(keys) - {SHINGLES}:
         raise InputError(f"keys is {keys!r}: use ['{SHINGLES}'] or nothing")
     if keys and checked.confirm is None:
-        raise InputError("keys of texts find candidates only where texts confirm: set confirm, such as 0.8 (--confirm)")
+        raise InputError("keys of texts find candidates only where texts confirm: set confirm (confirm=0.8)")
     resolved = pair_rule(checked, fingerprinter, keys=bool(keys))
     source = Input(documents, fingerprinter, checked.text_fields, order)
     source.check(confirm=checked.confirm is not None, kept=head == "kept")

@@ -83,7 +83,7 @@ def frame(spark: Any, **columns: str) -> Any:
             {"written": ""},
             {},
             InputError,
-            r"no column written, it has id, fingerprint, digest: export it with --fields",
+            r"no column written, it has id, fingerprint, digest: export it with `es-simhash export --fields",
         ),
         ({}, {"confirm": 0.8}, InputError, "there is no text to confirm: the input has no column text, it has id"),
         (

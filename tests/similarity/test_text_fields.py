@@ -1,0 +1,28 @@
+"""The names of text fields are read in Python as on the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from es_simhash import Documents, InputError
+from es_simhash.similarity.text_fields import field_names
+
+
+@pytest.mark.parametrize("given", ["title,body", " title , body ", ["title", "body"], ("title,body",)])
+def test_names_are_a_list_or_have_commas_between_them(given: Any) -> None:
+    assert field_names(given) == ("title", "body")
+
+
+@pytest.mark.parametrize("given", ["", ",", "title,", ["title", " "], [], [5]])
+def test_no_name_may_be_missing(given: Any) -> None:
+    with pytest.raises(InputError, match=r"^text_field is .*: name the field that holds the text$"):
+        field_names(given)
+
+
+def test_the_text_of_two_fields_is_stored() -> None:
+    with Documents("sqlite:///:memory:") as documents:
+        [outcome] = documents.ingest([{"id": 1, "title": "暴雨", "body": "橙色预警"}], text_field="title,body")
+        assert (outcome.outcome, outcome.reason) == ("new", None)
+        assert [text for _, text in documents.export_texts(text_field="title,body")] == ["暴雨\n橙色预警"]
