@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from es_simhash import Documents, InputError, NotSetUp, fingerprint
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HAN = [chr(0x4E00 + 3 * number) for number in range(2_000)]
 LENGTHS = [12, 59, 60, 61, 62, 69, 75, 76, 149, 150, 151, 187, 188, 225, 226, 800]

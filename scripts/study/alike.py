@@ -61,7 +61,9 @@ def documents_of(texts):
     long = [text for text in distinct(texts) if len(word_characters(text)) > SHORT]
     made = [(fingerprinter.fingerprint(text).value, text) for text in long]
     made = [(value, text) for value, text in made if value is not None]
-    return np.array([value for value, _ in made], dtype=np.uint64), [minhash.bands(compared_characters(text), minhash.LONGER) for _, text in made]
+    return np.array([value for value, _ in made], dtype=np.uint64), [
+        minhash.bands(compared_characters(text), minhash.LONGER) for _, text in made
+    ]
 
 
 def row(name, documents):

@@ -57,7 +57,9 @@ def plain_shingles(words: str, widths: Widths) -> list[int]:
     padded = words + "\ud800" * 4
     cut = [padded[at : at + (widths.han if is_han(words[at]) else widths.other)] for at in range(len(words))]
     whole = [shingle for shingle in cut if "\ud800" not in shingle] or cut[:1]
-    return [sum(ord(letter) * factor for letter, factor in zip(shingle, factors)) & ALL for shingle in whole]
+    return [
+        sum(ord(letter) * factor for letter, factor in zip(shingle, factors, strict=False)) & ALL for shingle in whole
+    ]
 
 
 def plain_bands(words: str, kind: str) -> list[str]:
