@@ -160,7 +160,7 @@ def _check_window(within: object, time_field: object) -> None:
     if not isinstance(within, timedelta) or not timedelta(0) <= within <= LONGEST:
         raise InputError(f"within is {within!r}: use a timedelta from 0 to {LONGEST.days} days")
     if time_field is None:
-        raise InputError("within compares times: set time_field too, the field that holds the time (--time-field)")
+        raise InputError("within compares times: set time_field too, the field that holds the time (time_field)")
     if not isinstance(time_field, str) or not all(time_field.split(".")):
         raise InputError(f"time_field is {time_field!r}: name the field that holds the time")
     check_field_name(time_field)

@@ -25,6 +25,7 @@ import random
 import re
 import tempfile
 import time
+import unicodedata
 import zipfile
 from collections import defaultdict
 from difflib import SequenceMatcher
@@ -154,7 +155,7 @@ def cleaned(texts, seed):
     return {
         "line breaks": lambda text: broken(text, 20),
         "spaces": " ".join,
-        "widths": lambda text: text.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F)}),
+        "widths": lambda text: unicodedata.normalize("NFKC", text),
         "no punctuation": lambda text: re.sub(r"[^\w\s]", "", text),
         "emoji": lambda text: re.sub("。", "。🎉", text),
         "a link": copies.with_link,

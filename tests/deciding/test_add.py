@@ -405,7 +405,7 @@ def test_fail_raises_for_its_own_document_alone() -> None:
 def test_a_document_that_cannot_be_used_is_rejected_with_the_reason() -> None:
     with Documents(LinearStore()) as documents:
         assert documents.add({"id": "a"}, rule="fingerprint").reason == (
-            "the document: no text in field 'text': name the field that holds the text (--text-field)"
+            "the document: no text in field 'text': name the field that holds the text (text_field)"
         )
         assert [
             o.outcome for o in documents.add_many([{"id": "a"}, {"id": "b", "text": TEXT}, 3], rule="fingerprint")

@@ -76,7 +76,7 @@ def test_ingest_takes_only_what_agrees_for_a_duplicate(documents: Documents, bat
     ]
     assert ingest(documents, {"again": EDITED, "other": SHUFFLED + "完"}, confirm=0.8) == [
         ("exact_duplicate", "edited", 0, 1.0),
-        ("near_duplicate", "shuffled", 0, jaccard(SHUFFLED, SHUFFLED + "完")),
+        ("near_duplicate", "shuffled", 0, similarity(SHUFFLED, SHUFFLED + "完")),
     ]
 
 
@@ -158,7 +158,7 @@ def test_texts_of_several_fields(documents: Documents) -> None:
 
 def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(documents: Documents) -> None:
     list(documents.ingest([{"id": "a", "body": STORM}], text_field="body", rule="fingerprint"))
-    expected = r"cannot compare with stored document 'a': no text in field 'text': name the field .*\(--text-field\)"
+    expected = r"cannot compare with stored document 'a': no text in field 'text': name the field .*\(text_field\)"
     with pytest.raises(InputError, match=expected):
         documents.similar(EDITED, confirm=0.8)
     with pytest.raises(InputError, match=expected):

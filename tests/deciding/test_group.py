@@ -119,7 +119,7 @@ def test_too_little_memory_is_said_before_the_reading(
     Documents(store).group(filter={"term": {"lang": lang}}, rule="fingerprint")
     said = [record.getMessage() for record in caplog.records if "memory" in record.getMessage()]
     assert [message.partition(" for ")[2] for message in said] == [
-        "2 documents, and 0.0 GB are free: leave documents out (--filter), or use Spark (docs/spark.md)"
+        "2 documents, and 0.0 GB are free: leave documents out (filter), or use Spark (docs/spark.md)"
     ] * (lang == "zh")
 
 

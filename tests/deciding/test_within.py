@@ -228,7 +228,7 @@ def test_a_document_without_a_date_is_rejected_with_field_value_and_place() -> N
         outcomes = list(opened.ingest(items, within=WITHIN, time_field="date", rule="fingerprint"))
     reasons = [outcome.reason for outcome in outcomes]
     assert [outcome.outcome for outcome in outcomes] == ["rejected"] * 5 + ["new"]
-    assert reasons[0] == "document 1: no time in field 'date': name the field that holds the time (--time-field)"
+    assert reasons[0] == "document 1: no time in field 'date': name the field that holds the time (time_field)"
     assert reasons[2] == (
         "document 3: the time in field 'date' is \"yesterday\", which is no date: use ISO 8601, such as 2024-05-01 or "
         "2024-05-01T08:30:00+08:00, or milliseconds since 1970"
