@@ -1,4 +1,4 @@
-"""Laws of the Levenshtein similarity: long texts, which are compared piece by piece, count as an exact comparison does."""
+"""Laws of the Levenshtein similarity: long texts, compared piece by piece, count as an exact comparison does."""
 
 from __future__ import annotations
 
