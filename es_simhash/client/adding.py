@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
+from es_simhash.client.opening import KNOWN
 from es_simhash.deciding.add import Adder, AddOptions, wait_for_search
 from es_simhash.deciding.ingest import ON_DUPLICATE
 from es_simhash.deciding.outcome import Document, Outcome
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 RefreshOption = Literal[False, True, "wait_for"]
-KNOWN = 10.0
-"""Seconds for which it is known which keys the store has."""
 SEARCHES = 2
 """The most groups of documents that are looked up at the same time."""
 WRITES = 3

@@ -306,7 +306,15 @@ class Documents(SyncClient):
             if checkpoint is not None:  # a run that is resumed knows its address
                 self._patience.answered = True
             fingerprinter, keys = self._opening.open_for_ingest(options.rule)
-            yield from ingest(self._store, source, fingerprinter, options, keys, deadline=self._patience.deadline)
+            yield from ingest(
+                self._store,
+                source,
+                fingerprinter,
+                options,
+                keys,
+                deadline=self._patience.deadline,
+                check=lambda: self._opening.check(fingerprinter),
+            )
 
         return Results(self._runs.results(batches()), "ingest")
 
@@ -358,6 +366,7 @@ class Documents(SyncClient):
                 options,
                 keys,
                 deadline=self._patience.deadline,
+                check=lambda: self._opening.check(fingerprinter),
                 again=again,
                 slice=part,
                 stop=stop,

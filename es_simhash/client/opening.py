@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import does_not_exist, scheme_mismatch
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 KEYS_OF_NEW_STORE = (SHINGLES,)
 """The kinds of keys that a store gets when it is set up, unless the user chooses others."""
+KNOWN = 10.0
+"""Seconds for which it is known how a store was set up."""
 
 
 def keys_of_new_store(rule: DuplicateRule) -> tuple[str, ...]:
@@ -61,6 +64,7 @@ class Opening:
             default = Fingerprinter(scheme or DEFAULT, segmenter)  # raises for an unknown segmenter
             self._chosen = default if scheme is not None else None
         self._checked = False
+        self._checked_until = 0.0
         self._keys: KeysState | None = None
 
     @property
@@ -81,6 +85,7 @@ class Opening:
         made = self._make(stored)
         if stored is not None and made.scheme == stored:
             self._chosen, self._checked = made, True
+            self._checked_until = time.monotonic() + KNOWN
         return made
 
     def check(
@@ -90,16 +95,21 @@ class Opening:
         set_up_if_missing: bool = False,
         keys: tuple[str, ...] = (),
     ) -> Fingerprinter:
-        """Check once that the store was set up with the Scheme of this Fingerprinter, and return it.
+        """Check that the store was set up with the Scheme of this Fingerprinter, and return it.
+
+        The store is asked again after ``KNOWN`` seconds: meanwhile its alias may lead to another index.
 
         :param keys: kinds of keys that the store gets if it is set up now.
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
         ours = fingerprinter or (self.fingerprinter())
+        if self._checked and time.monotonic() > self._checked_until:
+            self._checked, self._keys = False, None
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
             check_scheme(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
             self._chosen, self._checked = ours, True
+            self._checked_until = time.monotonic() + KNOWN
         return ours
 
     def resolve(self, rule: DuplicateRule) -> ResolvedRule:
@@ -218,7 +228,7 @@ def check_scheme(
     if stored is not None:
         return
     if not set_up_if_missing:
-        raise (explain_not_set_up(store, name))
+        raise explain_not_set_up(store, name)
     store.set_up(scheme, keys)
 
 

@@ -25,7 +25,7 @@ class Store(Protocol):
     """What keeps documents and the seen items of users.
 
     The contract suite in tests/contract/ tests what is said here. A store retries its own requests
-    (:func:`es_simhash.retries.retried`). It may refuse:
+    (``es_simhash.retries``). It may refuse:
 
     - single documents of ``write`` or ``annotate``: the result names them, with the reason;
     - a filter that it cannot evaluate: InputError;

@@ -250,7 +250,7 @@ def wait_for_search(store: Store, document: Document, deadline: float) -> None:
         found = store.candidates(Candidates((probe,), -1, bits, {"ids": {"values": [document.id]}}))
         if found.rows:
             return
-        row = (store.fetch((document.id,))).get(document.id)
+        row = store.fetch((document.id,)).get(document.id)
         if row is None or row.digest != document.fingerprint.digest:
             return
         if time.monotonic() >= end:

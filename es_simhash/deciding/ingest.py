@@ -145,11 +145,11 @@ class Ingest:
     def _neighbours(self, batch: LookedUp) -> Neighbours:
         rule = self.rule
         alone = [self._alone(document) for document in batch.documents]
+        queries = [rule.queries(document.keys) for document in batch.documents]
         stored = {row.id: row for row in batch.candidates}
         if batch.memory is not self.memory:
-            stored = batch.memory.over(stored, alone, rule)
-        stored = self.memory.over(stored, alone, rule)
-        queries = [rule.queries(document.keys) for document in batch.documents]
+            stored = batch.memory.over(stored, alone, rule, queries)
+        stored = self.memory.over(stored, alone, rule, queries)
         unsearched = ChainMap(self.memory.rows, batch.memory.rows)
         neighbours = Neighbours(alone, stored.values(), rule, queries, batch.left_out, unsearched)
         if self.rule.texts is not None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from es_simhash.contract import Row, Store
     from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.search.keys import KeyQuery
 
 RECENT = 32_000_000
 """Characters of documents that RecentSources keeps: at most 64 MB of Chinese text."""
@@ -36,6 +37,7 @@ class Memory:
         self.relinked: dict[str, Row] = {}
         self._new: list[Row] = []
         self._of_digest: defaultdict[str, list[str]] = defaultdict(list)
+        self._of_key: defaultdict[str, list[str]] = defaultdict(list)
         self._segments: SegmentIndex | None = None
         self._ids: list[str] = []
 
@@ -66,24 +68,34 @@ class Memory:
         """Remember a Row whose links were changed."""
         (self.rows if row.id in self.rows else self.relinked)[row.id] = row
 
-    def over(self, found: Mapping[str, Row], batch: Sequence[Row], rule: ResolvedRule) -> dict[str, Row]:
+    def over(
+        self,
+        found: Mapping[str, Row],
+        batch: Sequence[Row],
+        rule: ResolvedRule,
+        queries: Sequence[Sequence[KeyQuery]],
+    ) -> dict[str, Row]:
         """Return the Rows that a search found, corrected and extended by what is known here.
 
         :param found: by id.
         :param batch: the Rows that the search was for. Of the Rows here that were not found, those that can be near
             one of them are returned, and perhaps others.
+        :param queries: with keys: the conditions on the keys of what may be near each of the batch.
         """
         rows = {id: self.relinked.get(id, row) for id, row in found.items() if id not in self.rows}
-        rows |= {id: self.rows[id] for id in self._like(batch, rule)}
+        rows |= {id: self.rows[id] for id in self._like(batch, rule, queries)}
         return {id: row for id, row in rows.items() if id not in self.outside}
 
-    def _like(self, batch: Sequence[Row], rule: ResolvedRule) -> Collection[str]:
+    def _like(self, batch: Sequence[Row], rule: ResolvedRule, queries: Sequence[Sequence[KeyQuery]]) -> Collection[str]:
         """Return the ids of the Rows that were written and may be duplicates of one of the batch."""
-        if rule.keys or not self.rows:
-            return self.rows.keys()
+        if not self.rows:
+            return ()
         index = self._segments = self._segments or SegmentIndex(rule.bits)
         self._index_new(index)
         same = [id for row in batch if row.digest in self._of_digest for id in self._of_digest[row.digest]]
+        if rule.keys:
+            keys = {key for some in queries for query in some for key in query.keys}
+            return {*same, *(id for key in keys if key in self._of_key for id in self._of_key[key])}
         asked = [row.fingerprint for row in batch if row.fingerprint is not None]
         return {*same, *(self._ids[position] for position in index.near(asked, rule.max_distance))}
 
@@ -91,6 +103,8 @@ class Memory:
         """Make the Rows that were written since the last time known to :meth:`_like`."""
         for row in self._new:
             self._of_digest[row.digest].append(row.id)
+            for key in row.keys:
+                self._of_key[key].append(row.id)
         fingerprinted = [row for row in self._new if row.fingerprint is not None]
         self._ids += [row.id for row in fingerprinted]
         index.add([row.fingerprint for row in fingerprinted if row.fingerprint is not None])

@@ -157,8 +157,8 @@ class _Plan:
                 per_fingerprint=rule.per_fingerprint,
                 time_field=rule.time_field,
             )
-            candidates = (candidates_without_stale(self.store, request, self.memory.hidden)).rows
-        stored = self.memory.over({row.id: row for row in candidates}, batch, rule)
+            candidates = candidates_without_stale(self.store, request, self.memory.hidden).rows
+        stored = self.memory.over({row.id: row for row in candidates}, batch, rule, queries)
         neighbours = Neighbours(batch, [row for id, row in stored.items() if id not in self.gone], rule, queries)
         if rule.texts is not None:
             neighbours.confirm_stored(self.store, rule.texts)

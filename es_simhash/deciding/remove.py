@@ -57,7 +57,7 @@ def remove_some(
     found = store.remove(tuple(ids), versions)
     # If the response to a Remove gets lost, it is sent again. Then the store finds the documents no more.
     if lost := stored - found:
-        found |= lost - (store.fetch(tuple(sorted(lost)))).keys()
+        found |= lost - store.fetch(tuple(sorted(lost))).keys()
     removed.update(found)
     store.refresh()
     # Others may have linked documents to these in the meantime.

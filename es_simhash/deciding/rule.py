@@ -173,7 +173,7 @@ def check_time(store: Store, without: str | None, field: str) -> None:
     if without is None:
         return
     reason = f"the store finds no time in field {field!r}"
-    source = (store.fetch_fields((without,), (field,))).get(without, {})
+    source = store.fetch_fields((without,), (field,)).get(without, {})
     try:
         time_of(source, field)
     except InputError as error:

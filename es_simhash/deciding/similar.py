@@ -116,7 +116,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
     :raises InputError: if there is no such document, or it has no fingerprint; if it has no text to confirm, or no
         time where times count.
     """
-    row = (store.fetch((id,), rule.time_field)).get(id)
+    row = store.fetch((id,), rule.time_field).get(id)
     if row is None:
         raise InputError(f"there is no document with id {id!r}: ingest it first, or give its text")
     if row.damaged:
@@ -127,7 +127,7 @@ def similar_to_stored(store: Store, id: str, rule: ResolvedRule, filter: Mapping
         check_time(store, row.id if row.time is None else None, rule.window.field)
     own: StoredText = None
     if rule.texts is not None:
-        own = (rule.texts.stored(store, [id])).get(id)
+        own = rule.texts.stored(store, [id]).get(id)
         if isinstance(own, InputError):
             raise own
     keys = own.keys if rule.keys and isinstance(own, TextFeatures) else None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from es_simhash.deciding.outcome import Document, failed
-from es_simhash.errors import InputError, SimhashError, StoreError, is_interrupted
+from es_simhash.errors import InputError, SchemeMismatch, SimhashError, StoreError, is_interrupted
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
 from es_simhash.retries import Call, running_call
@@ -78,6 +78,7 @@ class Pipeline:
     :param workers: make Documents of lines.
     :param read_ahead: batches that are fingerprinted ahead, beside the one that is looked up. With 0 each batch is
         written, and its outcomes are returned, before the next is read.
+    :param check: is called before each batch is looked up, and before it is written. It may raise.
     :param checkpoint: where to resume, and where to record progress.
     """
 
@@ -90,6 +91,7 @@ class Pipeline:
         store: Store,
         read_ahead: int,
         checkpoint: Checkpoint | None = None,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         self._ingest = ingest
         self._source = source
@@ -98,6 +100,7 @@ class Pipeline:
         self._store = store
         self._read_ahead = read_ahead
         self._checkpoint = checkpoint
+        self._check = check
         self._look_up_thread: ThreadPoolExecutor | None = None
         self._look_up_call = (running_call() or Call()).another()
         self._reading: deque[_Batch] = deque()
@@ -133,6 +136,7 @@ class Pipeline:
                 if self._read_ahead:
                     self._look_up_next(looked_up)
                 decisions = self._ingest.decide(looked_up)
+                self._check()
                 if self._checkpoint is not None:
                     claims = [(item.id, item.place) for item in batch.items if isinstance(item, Document)]
                     self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
@@ -142,7 +146,7 @@ class Pipeline:
                 yield from self._taken(outcomes)
                 if not self._read_ahead:
                     self._look_up_next(None)
-        except StoreError:
+        except (StoreError, SchemeMismatch):
             yield from self._give_up()
             raise
         except GeneratorExit as left:
@@ -159,6 +163,7 @@ class Pipeline:
         self._fill()
         if not self._reading:
             return
+        self._check()
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
         started = self._start(self._ingest.prepare_look_up(items, unwritten))

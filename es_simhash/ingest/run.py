@@ -63,6 +63,10 @@ class RunOptions:
             raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 def read_ahead(workers: int) -> int:
     """Return how many batches are fingerprinted ahead: enough that no worker waits for its next batch."""
     return workers + 1 if workers else 0
@@ -76,6 +80,7 @@ def ingest(
     keys: KeysState = NO_KEYS,
     *,
     deadline: float,
+    check: Callable[[], object] = nothing,
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
@@ -83,12 +88,14 @@ def ingest(
 
     :param keys: those of the store.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
+    :param check: is called before each batch is looked up, and before it is written. It raises if the store is not what
+        it was at the start.
     """
     rule = resolve(options.rule, fingerprinter, keys)
     operation = Ingest(store, rule, options.on_duplicate, options.filter, deadline)
     reader = _reader(Reader, fingerprinter, options, keys)
     try:
-        yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme)
+        yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme, check)
     except StoreError as error:
         how = "nothing more was read" if options.checkpoint is None else "the same call continues from its checkpoint"
         raise unfinished(error, how) from error
@@ -101,6 +108,7 @@ def backfill(
     keys: KeysState = NO_KEYS,
     *,
     deadline: float,
+    check: Callable[[], object] = nothing,
     again: bool,
     slice: tuple[int, int] | None,
     stop: Callable[[], bool],
@@ -109,7 +117,7 @@ def backfill(
 
     It passes over the documents again while other writers change some of them.
 
-    :param deadline: as for :func:`ingest`.
+    :param deadline: this and ``check`` as for :func:`ingest`.
     :param again: include documents that have a fingerprint.
     :param slice: ``(i, n)``: only the i-th of n parts.
     :param stop: is asked before each page: once it is true, no more is read.
@@ -125,7 +133,7 @@ def backfill(
             store.refresh()
             operation = Ingest(store, rule, "index", options.filter, deadline, stored=True)
             source = Source(stored_lines(store, scan, stop), options.batch_size, from_caller=False)
-            yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme)
+            yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme, check)
             scan = None if stop() else next_pass(scan, options.filter, operation.conflicts)
         everything = again and slice is None and options.filter is None and not stop()
         if everything and not keys.complete:
@@ -142,7 +150,13 @@ def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, ke
 
 
 def _outcomes(
-    operation: Ingest, source: Source, reader: Reader, store: Store, options: RunOptions, scheme: Scheme
+    operation: Ingest,
+    source: Source,
+    reader: Reader,
+    store: Store,
+    options: RunOptions,
+    scheme: Scheme,
+    check: Callable[[], object],
 ) -> Iterator[Sequence[Outcome]]:
     _log.info("%s: Scheme %s, batches of %s documents", store.name, scheme.version, options.batch_size)
     with ExitStack() as stack:
@@ -150,7 +164,7 @@ def _outcomes(
         checkpoint = _checkpoint(stack, options, store.name, scheme)
         workers = stack.enter_context(closing(Workers(reader, options.workers)))
         ahead = read_ahead(options.workers)
-        pipeline = Pipeline(operation, source, workers, ids, store, ahead, checkpoint)
+        pipeline = Pipeline(operation, source, workers, ids, store, ahead, checkpoint, check)
         yield from pipeline.batches()
     if source.error is not None:
         raise source.error

@@ -9,9 +9,11 @@ import logging
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from es_simhash.ingest.worker_process import NOT_PICKLED, WorkerDied, WorkerProcess, block_signals
+from es_simhash.retries import running_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,9 +58,13 @@ class Workers:
     def _result(
         self, future: Future[list[Document | Outcome] | None], lines: Sequence[Line]
     ) -> list[Document | Outcome]:
+        call = running_call()
         try:
-            items = future.result()
+            with nullcontext() if call is None else call.when_cancelled(self._kill):
+                items = future.result()
         except WorkerDied:
+            if call is not None:
+                call.check()
             if self._count:
                 _log.warning(
                     "a worker process died (killed, or out of memory): this process now does the fingerprinting"
@@ -92,11 +98,14 @@ class Workers:
 
     def close(self) -> None:
         """End the processes at once. Batches that they have not answered are not read."""
-        with self._lock:
-            self._closed = True
-            for process in self._processes:
-                process.kill()
+        self._kill()
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
             process.close()
+
+    def _kill(self) -> None:
+        with self._lock:
+            self._closed = True
+            for process in self._processes:
+                process.kill()

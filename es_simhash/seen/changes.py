@@ -156,7 +156,7 @@ def _found(store: Store, config: SeenConfig, items: Items) -> dict[str, NDArray[
 
 def stats(store: Store, config: SeenConfig, user: str) -> SeenStats:
     """Return figures of one user."""
-    state = (store.fetch_users((user,))).get(user)
+    state = store.fetch_users((user,)).get(user)
     seen = _read(config, state, user)
     return SeenStats(user, state is not None and bool(state.filters), seen.generations(), len(seen.forgotten))
 
@@ -265,7 +265,7 @@ def _change(store: Store, config: SeenConfig, users: tuple[str, ...], change: Ch
     for chunk in _chunks(users):
         left, waits = chunk, None
         try:
-            while left := (_attempt(store, config, left, change, report)):
+            while left := _attempt(store, config, left, change, report):
                 waits = waits or Waits.after_conflict(end - time.monotonic())
                 if not waits.wait():
                     report.failed.update({user: _conflict(user, seconds) for user in left})

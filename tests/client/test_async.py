@@ -515,7 +515,14 @@ def test_context_variables_of_the_caller_are_seen_by_requests_and_by_the_code(ve
 # --- iterators ---------------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def warnings_of_iterators(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that another test ran in this process has turned them off."""
+    monkeypatch.setattr(logging.getLogger("es_simhash.iterators"), "disabled", False)
+
+
 @pytest.mark.usefixtures("read_ahead")
+@pytest.mark.usefixtures("warnings_of_iterators")
 def test_leaving_an_iteration_early_closes_it_and_warns(
     opened: Callable[..., AsyncDocuments], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -550,6 +557,7 @@ def test_an_iteration_that_is_taken_to_the_end_warns_of_nothing(
 
 
 @pytest.mark.parametrize(("verb", "argument"), [("ingest", []), ("backfill", "text")])
+@pytest.mark.usefixtures("warnings_of_iterators")
 def test_a_write_that_is_never_iterated_warns(verb: str, argument: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "es_simhash.iterators"):
         getattr(AsyncDocuments("sqlite:///:memory:"), verb)(argument)

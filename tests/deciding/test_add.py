@@ -189,7 +189,11 @@ def test_of_concurrent_tasks_with_one_text_one_is_new_and_they_share_their_reque
 
         def perform(self, request: StoreCall) -> Any:
             if request.method == "fetch" and not self.performed["fetch"]:
-                time.sleep(0.2)
+                end = time.monotonic() + 10
+                while sum(t.name == "es-simhash" for t in threading.enumerate()) < len(DOCUMENTS):
+                    assert time.monotonic() < end, "a call has no thread"
+                    time.sleep(0.01)
+                time.sleep(1)  # each of them makes its document
             return super().perform(request)
 
     store = SlowAtFirst()

@@ -115,7 +115,6 @@ def test_async_batches_are_those_of_sync_input(awaited: bool) -> None:
             yield document
 
     async def collect() -> list[list[Item]]:
-        portal = Portal(1)
-        return await portal.run(lambda: batches(source() if awaited else given, 3))
+        return await Portal(1).run(lambda: batches(source() if awaited else given, 3))
 
     assert asyncio.run(collect()) == batches(given, 3)

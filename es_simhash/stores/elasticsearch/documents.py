@@ -67,7 +67,7 @@ def write(
 ) -> Written:
     actions = dict.fromkeys(create, "create")
     operations = [(entry.row.id, write_operation(entry, bits, actions.get(entry.row.id, "index"))) for entry in entries]
-    if stored_in := (indices_of([id for id, _ in operations], index)):
+    if stored_in := indices_of([id for id, _ in operations], index):
         operations = [
             (id, ({actions.get(id, "index"): {"_id": id, **stored_in.get(id, {})}}, document))
             for id, (_, document) in operations
@@ -181,4 +181,4 @@ def _has(row: Row, link: Link) -> bool:
 
 
 def refresh(index: Index) -> None:
-    check_complete((index.send(index.request("POST", "_refresh"))), index.name)
+    check_complete(index.send(index.request("POST", "_refresh")), index.name)

@@ -119,7 +119,7 @@ def _lacks_keys(states: _States, index: Index) -> bool:
 
 def _count(query: dict[str, Any], index: Index) -> int:
     """Return how many documents of the index match, whatever their routing is."""
-    check_complete((index.send(index.request("POST", "_refresh"))), index.name)
+    check_complete(index.send(index.request("POST", "_refresh")), index.name)
     body = index.send(replace(index, routing=None).request("POST", "_count", {"query": query}))
     check_complete(body, index.name)
     count: int = body["count"]

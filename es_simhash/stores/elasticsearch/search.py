@@ -226,7 +226,7 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
     look_up = LookUp("plan", DIGESTS)
     if fingerprints:
         if index.count.old and fingerprints > 1:
-            index.count.set((index.send(index.request("POST", "_count")))["count"])
+            index.count.set(index.send(index.request("POST", "_count"))["count"])
         documents = index.count.documents
         look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
     if request.time_field is None:
