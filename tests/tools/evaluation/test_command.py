@@ -194,7 +194,6 @@ def test_a_bad_line_is_reported_with_its_place_and_skipped(folder: Path) -> None
             "--truth 0.8",
         ),
         (lines(*PAIRS), ["--confirm", "nan"], "confirm is nan: use a similarity from 0 to 1, such as 0.8"),
-        (lines(*PAIRS), ["--numbers-agree"], "numbers_agree compares texts: set confirm too, such as confirm=0.8"),
         (lines(*PAIRS), ["--plot", "curve.pdf"], "cannot draw curve.pdf: name a .png or .svg file"),
         (lines(*PAIRS), ["--plot", "none/curve.png"], "cannot write none/curve.png: No such file or directory"),
     ],

@@ -86,10 +86,7 @@ def test_a_hot_segment_makes_the_mean_look_up_dearer() -> None:
         (["--documents", "nan"], "'nan' is not a number of documents"),
         (["--documents", "1e13"], "'1e13' is not a number of documents"),
         (["--documents", "10", "--hot", "11"], "11 of 10 documents cannot share a segment: use at most 10"),
-        (
-            ["--documents", "10", "--rule", "fingerprint", "--max-distance", "8"],
-            "8 is too large for 64 bits: use 0 to 7",
-        ),
+        (["--documents", "10", "--max-distance", "8"], "8 is too large for 64 bits: use 0 to 7"),
         (["--documents", "10", "--rate", "0"], "0 is not a number of documents a second: use a number above 0, up to"),
         (["--documents", "10", "--rate", "nan"], "nan is not a number of documents a second"),
         (["--documents", "10", "--rate", "inf"], "inf is not a number of documents a second"),
@@ -126,10 +123,7 @@ def test_fingerprints_that_must_be_equal_have_one_key() -> None:
 
 
 def test_json_has_every_figure_the_assumptions_and_the_arguments_that_give_it_again() -> None:
-    done = CliRunner().invoke(
-        cli,
-        ["size", "--documents", "5e7", "--rule", "fingerprint", "--max-distance", "5", "--keys", "blocks", "--json"],
-    )
+    done = CliRunner().invoke(cli, ["size", "--documents", "5e7", "--max-distance", "5", "--keys", "blocks", "--json"])
     found = json.loads(done.output)
     assert (found["documents"], found["way"]) == (50_000_000, "plan")
     assert found["document_bytes"] == pytest.approx(sum(found["fields"].values()))
