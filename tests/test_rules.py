@@ -131,7 +131,7 @@ def test_every_duplicate_has_its_distance_and_its_similarity(documents: Document
 def test_incomplete_keys_name_the_rule_that_needs_none(documents: Documents) -> None:
     stored(documents, [text_of(100)], rule="fingerprint")
     documents.setup(keys=["shingles"])
-    with pytest.raises(NotSetUp, match="--rule fingerprint"):
+    with pytest.raises(NotSetUp, match="use the rule 'fingerprint'"):
         documents.similar(text_of(100))
     assert documents.similar(text_of(100), rule="fingerprint")
 

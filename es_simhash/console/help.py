@@ -25,11 +25,12 @@ OWN = "Options"
 """The first section: the options of this command only, and those that users need most."""
 INPUT = "Input"
 DUPLICATES = "Duplicates"
+RULE = "Refined rule"
 CONNECTION = "Connection"
 RUN = "Speed and limits"
 SCHEME = "Scheme (defaults: the store's choices, else those in brackets)"
 PLAIN_SCHEME = "Scheme"
-_RARE = (INPUT, RUN, CONNECTION, SCHEME, PLAIN_SCHEME)
+_RARE = (RULE, INPUT, RUN, CONNECTION, SCHEME, PLAIN_SCHEME)
 """``--help`` has the names of these options only."""
 _ALL = "es_simhash.help_all"
 _END_OF_SENTENCE = re.compile(r"(?<=[\w)'\"])\. ")

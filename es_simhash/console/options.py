@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash.console.help import CONNECTION, DUPLICATES, OWN, AddOption, option
+from es_simhash.console.help import CONNECTION, DUPLICATES, OWN, RULE, AddOption, option
 from es_simhash.console.output import show_details
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
@@ -235,13 +235,12 @@ _rule_option = option(
     type=click.Choice(RULES),
     default="copy",
     show_default=True,
-    help="What a near-duplicate is. copy: a text as similar as a copy with some edits. contained: also a copy that was "
-    "cut, or that stands in other text. fingerprint: a text whose fingerprint is near; no text is read. exact: none, "
-    "only exact duplicates count.",
+    help="What counts beside exact duplicates. copy: a text with some edits. contained: also a text that is a part of "
+    "the other. fingerprint: a near fingerprint, no text is read. exact: nothing.",
 )
 confirm_option = option(
     "--confirm",
-    section=DUPLICATES,
+    section=RULE,
     metavar="S",
     type=click.FloatRange(0, 1, min_open=True),
     help="The texts have a similarity of at least S, above 0, up to 1.  [default: 0.8; for --rule contained 0.9]",
@@ -249,18 +248,16 @@ confirm_option = option(
 measure_option = option(
     "--similarity",
     "measure",
-    section=DUPLICATES,
+    section=RULE,
     type=click.Choice(MEASURES),
-    help="How --rule copy measures the similarity. either: jaccard or levenshtein, whichever is larger. jaccard: of "
-    "character shingles. levenshtein: by edits. cosine: of weighted words. containment: the share of the shorter "
-    "text's shingles that the longer text has.  [default: either]",
+    help="How --rule copy measures: jaccard of shingles, levenshtein, either (the larger of these), cosine of words, "
+    "or containment.  [default: either]",
 )
 numbers_option = option(
     "--numbers-agree/--any-numbers",
-    section=DUPLICATES,
+    section=RULE,
     default=None,
-    help="Whether texts with other numbers are no duplicates, such as the notices of two days.  [default: they are "
-    "none]",
+    help="Texts with other numbers are no duplicates, or they may be.  [default: numbers agree]",
 )
 _TEXT_RULE_OPTIONS = [confirm_option, measure_option, numbers_option]
 _WITHIN_OPTIONS = [
@@ -284,10 +281,10 @@ _RULE_OPTIONS = [
     _rule_option,
     option(
         "--max-distance",
-        section=DUPLICATES,
+        section=RULE,
         metavar="K",
         type=click.IntRange(0, _SCHEME_128.max_distance),
-        help="Near-duplicates have fingerprints that differ in at most K bits, for --rule fingerprint and copy. "
+        help="The fingerprints of near-duplicates differ in at most K bits (rules fingerprint and copy). "
         f"K is 0 to {DEFAULT.max_distance} for {DEFAULT.bits} bits, and 0 to {_SCHEME_128.max_distance} for "
         f"{_SCHEME_128.bits} bits.  [default: {DEFAULT_MAX_DISTANCE} for fingerprint; any for copy, and without keys "
         "the largest K]",

@@ -59,8 +59,8 @@ class Texts:
             return self.confirm.features(text_of(source, self.fields))
         except InputError as error:
             return InputError(
-                f"cannot compare with stored document {id!r}: {error}; or use the rule 'fingerprint' (--rule "
-                "fingerprint), which reads no text"
+                f"cannot compare with stored document {id!r}: {error}; or use the rule 'fingerprint', "
+                "which reads no text"
             )
 
     def similarity(self, a: StoredText, b: StoredText) -> float | None:

@@ -255,7 +255,7 @@ def test_a_stored_document_without_a_time_is_nobodys_duplicate_and_is_named_wher
         with pytest.raises(InputError, match="document 'none': no time in field 'date'"):
             opened.similar_to("none", within=WITHIN, time_field="date", rule="fingerprint")
         before = {row.id: (row.group, row.duplicate_of) for row in opened.export()}
-        with pytest.raises(InputError, match=r"document 'none': no time in field 'date'.*--filter"):
+        with pytest.raises(InputError, match=r"document 'none': no time in field 'date'.*\(filter\)"):
             opened.group(within=WITHIN, time_field="date", rule="fingerprint")
         assert {row.id: (row.group, row.duplicate_of) for row in opened.export()} == before
         report = opened.group(filter={"term": {"date": "2024"}}, within=WITHIN, time_field="date", rule="fingerprint")
