@@ -132,6 +132,35 @@ class KeysContract(Suite):
         assert found.left_out == dict.fromkeys((0, 1, 3, 4), 1)
         assert len(found.rows) == len(ids(found))
 
+    def test_a_probe_may_have_a_limit_of_its_own(self) -> None:
+        store = self.ready()
+        shared = [2, 5, 1, 5, 3, 2, 6, 0]
+        write(store, *(entry(f"{i}", None, keys=(*SOME[:n], f"x{i}"), length=1) for i, n in enumerate(shared)))
+        ranking, queries = "6134052", (KeyQuery(SOME, 1),)
+        for most in range(1, 9):
+            found = find_by_keys(store, Probe(None, None, queries, most=most), most=3)
+            assert ids(found) == set(ranking[:most])
+            assert found.left_out == ({0: len(ranking) - most} if most < len(ranking) else {})
+        probes = [Probe(None, None, queries, most=most) for most in (2, None, 1, 2, 30)]
+        found = find_by_keys(store, *probes[:4], most=4)
+        assert ids(found) == set(ranking[:4])
+        assert found.left_out == {0: 5, 1: 3, 2: 6, 3: 5}
+        found = find_by_keys(store, *probes, most=4)
+        assert ids(found) == set(ranking)
+        assert found.left_out == {0: 5, 1: 3, 2: 6, 3: 5}
+        assert len(found.rows) == len(ids(found))
+
+    def test_the_limit_of_a_probe_counts_of_one_digest_one_document(self) -> None:
+        store = self.ready()
+        for n in range(3):
+            write(store, *(entry(f"{key}{n}", 1, digest=key, keys=(f"m{key}", "m"), length=1) for key in "abc"))
+        probes = [Probe(None, None, (KeyQuery(("m",), 1),), most=most) for most in (3, 1)]
+        found = find_by_keys(store, *probes, one_per_digest=True, most=2)
+        assert ids(found) == {"a0", "b0", "c0"}
+        assert found.left_out.keys() == {1}
+        assert 2 <= found.left_out[1] <= 8
+        assert ids(find_by_keys(store, probes[1], one_per_digest=True)) == {"a0"}
+
     def test_more_probes_than_a_store_takes_at_once_are_all_looked_up(self) -> None:
         store = self.ready()
         write(store, *(entry(f"{n}", n << 20, keys=(f"m{n}", "m"), length=1) for n in range(250)))
@@ -272,10 +301,12 @@ class KeysContract(Suite):
             assert _values(ours.rows) == _values(expected.rows)
             assert ours.left_out == expected.left_out == {}
             # Stores know the rarity of a key only roughly, so they may choose others. The number is the same.
-            few, expected = (find_by_keys(each, *probes, **options | {"most": 2}) for each in (store, reference))
-            assert ids(few) <= ids(ours)
-            assert few.left_out.keys() == expected.left_out.keys()
-            assert all(few.left_out[index] >= number for index, number in expected.left_out.items())
+            for limits in ((None, None, None), (1, 3, None)):
+                limited = [replace(probe, most=most) for probe, most in zip(probes, limits, strict=True)]
+                few, expected = (find_by_keys(each, *limited, **options | {"most": 2}) for each in (store, reference))
+                assert ids(few) <= ids(ours)
+                assert few.left_out.keys() == expected.left_out.keys()
+                assert all(few.left_out[index] >= number for index, number in expected.left_out.items())
         fetched = (each.fetch(tuple(some)).values() for each in (store, reference))
         assert _values(next(fetched)) == _values(next(fetched))
 

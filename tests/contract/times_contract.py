@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Probe, Scan
@@ -77,6 +78,10 @@ class TimesContract(Suite):
         found = find_by_keys(store, *probes, most=2, time_field=FIELD)
         assert {row.id for row in found.rows} == {"d3", "d2", "d8", "d9"}
         assert found.left_out == {0: 3}
+        of_each = [replace(probes[0], most=1), probes[1], replace(probes[0], most=4), replace(probes[1], most=1)]
+        found = find_by_keys(store, *of_each, most=2, time_field=FIELD)
+        assert {row.id for row in found.rows} == {"d3", "d2", "d4", "d5", "d8", "d9"}
+        assert found.left_out == {0: 4, 2: 1, 3: 1}
 
     def test_random_requests_with_times_have_the_replies_of_the_reference_implementation(self) -> None:
         store, reference = self.ready(), LinearStore()

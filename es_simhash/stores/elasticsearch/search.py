@@ -217,7 +217,7 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
     The Probes of a batch have about the same times (:func:`~es_simhash.stores.elasticsearch.times.by_times`).
     """
     asked = [
-        replace(probe, queries=()) if probe.queries else probe
+        replace(probe, queries=(), most=None) if probe.queries else probe
         for probe in request.probes
         if probe.digest is not None or request.fingerprints([probe])
     ]

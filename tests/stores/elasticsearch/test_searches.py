@@ -55,6 +55,24 @@ def test_equal_queries_of_several_probes_take_one_search() -> None:
     assert [row.id for row in reply.rows] == ["0", "1"]
 
 
+def test_probes_with_equal_queries_and_other_limits_take_one_search_for_each_limit() -> None:
+    queries = (KeyQuery(("m0", "m1"), 1),)
+    probes = tuple(Probe(7, "d", queries, most=most) for most in (3, None, 1, 3, 2))
+    hits = [{"_index": "news", "_id": str(n), "_seq_no": 1, "_primary_term": 1} for n in range(4)]
+    bodies = [
+        {"timed_out": False, "_shards": SHARDS, "hits": {"hits": hits[:size], "total": {"value": 9}}}
+        for size in (4, 3, 2)
+    ]
+    index = index_with({"responses": [NOTHING, *bodies]})
+    reply = candidates(Candidates(probes, -1, 64, most=2), index)
+    [digests, *keys] = index.client.calls[0].body[1::2]
+    [of_digests] = digests["query"]["bool"]["filter"]
+    assert of_digests["bool"]["should"] == [{"terms": {"simhash.digest": ["d"]}}], "copies are looked up once"
+    assert [search["size"] for search in keys] == [4, 3, 2]
+    assert reply.left_out == {0: 6, 1: 7, 2: 8, 3: 6, 4: 7}
+    assert [row.id for row in reply.rows] == ["0", "1", "2"]
+
+
 def test_with_block_keys_a_whole_batch_is_one_clause() -> None:
     probes = (Probe(1, None), Probe(2, None))
     index = index_with({"count": 5}, {"responses": [NOTHING]})
