@@ -149,7 +149,9 @@ def test_texts_that_are_short_or_empty_have_a_line_of_keys_too(tmp_path: Path, t
 
 def test_a_rule_that_is_not_allowed_is_one_line(tmp_path: Path) -> None:
     said = complaint(es_simhash("compare", STORM, STORM, "--rule", "fingerprint", "--max-distance", "9", cwd=tmp_path))
-    assert said == "es-simhash: max_distance is 9: use 0 to 7 at 64 bits; for exact duplicates alone use the rule 'exact'"
+    assert (
+        said == "es-simhash: max_distance is 9: use 0 to 7 at 64 bits; for exact duplicates alone use the rule 'exact'"
+    )
     said = complaint(es_simhash("compare", STORM, STORM, "--rule", "fingerprint", "--numbers-agree", cwd=tmp_path))
     expected = "the rule 'fingerprint' does not use numbers_agree: leave it out, or use the rule 'copy' or 'contained'"
     assert said == f"es-simhash: {expected}"

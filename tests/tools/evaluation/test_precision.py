@@ -215,11 +215,17 @@ def test_pairs_that_cannot_be_evaluated_are_refused(some: list[LabelledPair], pr
 @pytest.mark.parametrize(
     ("rule", "problem"),
     [
-        ({"confirm": 0.8, "measure": "dice"}, "unknown similarity measure 'dice': use one of either, jaccard, containment"),
+        (
+            {"confirm": 0.8, "measure": "dice"},
+            "unknown similarity measure 'dice': use one of either, jaccard, containment",
+        ),
         ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
         ({"confirm": float("nan")}, "confirm is nan: use a similarity from 0 to 1"),
         ({"confirm": 0}, "confirm is 0, which every text reaches: use a similarity above 0"),
-        ({"rule": "fingerprint", "numbers_agree": True}, "the rule 'fingerprint' does not use numbers_agree: leave it out"),
+        (
+            {"rule": "fingerprint", "numbers_agree": True},
+            "the rule 'fingerprint' does not use numbers_agree: leave it out",
+        ),
     ],
 )
 def test_a_rule_that_is_not_allowed_is_refused(rule: Any, problem: str) -> None:
