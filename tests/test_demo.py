@@ -20,8 +20,26 @@ BEYOND_REACH = {"n27"}
 @pytest.fixture(scope="module")
 def found() -> dict[str, tuple[str, str | None]]:
     with Documents("sqlite:///:memory:") as documents, (SCRIPTS / "demo_news.jsonl").open("rb") as stream:
-        outcomes = documents.ingest(json_lines(stream, "demo_news.jsonl"), max_distance=7)
+        outcomes = documents.ingest(json_lines(stream, "demo_news.jsonl"), rule="fingerprint", max_distance=7)
         return {str(outcome.id): (outcome.outcome, outcome.duplicate_of) for outcome in outcomes}
+
+
+@pytest.fixture(scope="module")
+def copies() -> dict[str, tuple[str, str | None]]:
+    """Return what the default rule finds."""
+    with Documents("sqlite:///:memory:") as documents, (SCRIPTS / "demo_news.jsonl").open("rb") as stream:
+        outcomes = documents.ingest(json_lines(stream, "demo_news.jsonl"))
+        return {str(outcome.id): (outcome.outcome, outcome.duplicate_of) for outcome in outcomes}
+
+
+def test_the_default_rule_finds_every_labelled_pair_but_one_with_other_numbers(
+    copies: dict[str, tuple[str, str | None]],
+) -> None:
+    exact = {id: ("exact_duplicate", original) for id, original in LABELS["exact"]}
+    near = {id: ("near_duplicate", original) for id, original in LABELS["near"]}
+    near["n27"] = ("near_duplicate", "n11")  # n01 has a number more; n11, a copy of n01, has not
+    near["n20"] = ("new", None)  # other numbers than n08: 220 and 72 million, not 200 and 68 million
+    assert copies == exact | near | {id: ("new", None) for id in LABELS["distinct"]}
 
 
 def test_every_exact_copy_is_found_with_its_original(found: dict[str, tuple[str, str | None]]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from es_simhash.similarity.measures import jaccard
+from es_simhash.similarity.measures import similarity
 from tests.cli import HARVEST, STORM, STORM_NEAR, complaint, es_simhash
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SHUFFLED = "，".join(reversed(STORM.replace("。", "，").strip("，").split("，")))  # the same words, in another order
 TEXTS = {"storm": STORM, "near": STORM_NEAR, "shuffled": SHUFFLED, "harvest": HARVEST}
-SIMILARITY = jaccard(STORM, STORM_NEAR)
+SIMILARITY = similarity(STORM, STORM_NEAR)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_keys_find_a_copy_that_the_fingerprint_misses(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keys", [False, True])
 def test_a_text_that_finds_nothing_says_why_in_one_line(tmp_path: Path, keys: bool) -> None:
     store = ("--store", "sqlite:///short.db")
-    es_simhash("init", "--html", *(["--keys", "shingles"] if keys else []), *store, cwd=tmp_path)
+    es_simhash("init", "--html", "--keys", "shingles" if keys else "none", *store, cwd=tmp_path)
     texts = {"empty": "", "markup": "<p>&nbsp;</p>", "dots": "……", "words": "暴雨致城区多处路段积水"}
     lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
     done = es_simhash("ingest", "--confirm", "0.8", "--json", *store, cwd=tmp_path, stdin=lines.encode())

@@ -86,7 +86,7 @@ def test_a_mistyped_duration_is_a_usage_error(command: str, duration: str, tmp_p
             ["group", "--rule", "fingerprint", "--time-field", "date"],
             "time_field names the time of a document: set within too",
         ),
-        (["similar", "…", *WITHIN], "within compares times: give the time of the text, such as time='2024-05-01'"),
+        (["similar", "…", *WITHIN], "within compares times: give the time of the text (--time 2024-05-01)"),
         (["similar", "--rule", "fingerprint", "…", "--time", "2024"], "a time counts only with within"),
         (
             ["similar", "--rule", "fingerprint", "…", *WITHIN, "--time", "May"],

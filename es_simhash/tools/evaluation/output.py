@@ -60,7 +60,7 @@ def table_lines(evaluation: Evaluation, rule: DuplicateRule) -> Iterator[str]:
         yield "fingerprints"
     yield from _rows(evaluation.points, None if titled else evaluation.chosen)
     if titled:
-        yield f"fingerprints, and texts with a {rule.measure} similarity of {rule.confirm:g} or more"
+        yield f"fingerprints, and texts with a similarity of {rule.confirm:g} or more ({rule.measure})"
         yield from _rows(evaluation.confirmed_points, evaluation.chosen)
     if evaluation.keys is not None:
         yield "keys, and texts with this similarity"

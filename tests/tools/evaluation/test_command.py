@@ -60,7 +60,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "scheme", "rule"),
     [
-        ([], Scheme(), DuplicateRule()),
+        ([], Scheme(), DuplicateRule(rule="fingerprint")),
+        (["--numbers-agree"], Scheme(), DuplicateRule()),
         (["--confirm", "0.9"], Scheme(), DuplicateRule(confirm=0.9)),
         (
             ["--confirm", "0.97", "--similarity", "cosine", "--numbers-agree", "--bits", "128", "--weights", "tf"],
@@ -90,6 +91,7 @@ def test_the_json_form_is_the_library_s_evaluation(
         "duplicates": 5,
         "rejected": 0,
         "without_fingerprint": {"pairs": 2, "duplicates": 2, "copies": 1},
+        "rule": rule.rule,
         "confirm": rule.confirm,
         "similarity": rule.confirm and rule.measure,
         "numbers_agree": rule.numbers_agree,
@@ -138,7 +140,7 @@ def test_with_confirm_the_table_shows_fingerprints_texts_and_keys_and_the_duplic
     assert rows[0] == "fingerprints"
     assert rows[1].split() == rows[11].split()
     assert_shows(rows[2:10], made.points)
-    assert rows[10] == "fingerprints, and texts with a jaccard similarity of 0.5 or more"
+    assert rows[10] == "fingerprints, and texts with a similarity of 0.5 or more (either)"
     assert_shows(rows[12:20], made.confirmed_points, made.chosen)
     assert rows[20] == "keys, and texts with this similarity"
     assert_shows(rows[21:22], [made.keys])

@@ -181,8 +181,8 @@ def test_a_notice_of_another_day_is_found_unless_numbers_must_agree() -> None:
         assert made.keys is not None
         return made.keys.true_positives, made.keys.false_positives
 
-    assert keys(confirm=0.8) == (0, 1)
-    assert keys(confirm=0.8, numbers_agree=True) == (0, 0)
+    assert keys(confirm=0.8, numbers_agree=False) == (0, 1)
+    assert keys(confirm=0.8, numbers_agree=True) == keys(rule="copy") == (0, 0)
     assert keys(confirm=0.8, measure="containment", numbers_agree=True) == (1, 0)
 
 
@@ -222,6 +222,10 @@ def test_pairs_that_cannot_be_evaluated_are_refused(some: list[LabelledPair], pr
         ({"confirm": 1.5}, "confirm is 1.5: use a similarity from 0 to 1"),
         ({"confirm": float("nan")}, "confirm is nan: use a similarity from 0 to 1"),
         ({"confirm": 0}, "confirm is 0, which every text reaches: use a similarity above 0"),
+        (
+            {"rule": "fingerprint", "numbers_agree": True},
+            "the rule 'fingerprint' does not use numbers_agree: leave it out",
+        ),
     ],
 )
 def test_a_rule_that_is_not_allowed_is_refused(rule: Any, problem: str) -> None:

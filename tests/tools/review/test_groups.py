@@ -41,8 +41,8 @@ def test_near_misses_are_the_pairs_just_outside_the_rule_in_different_groups() -
     values = {"a": 0, "within": 0b111, "just outside": 0xF0, "farther": 0x1F00, "far": (1 << 64) - 1}
     write(store, *(entry(id, value) for id, value in values.items()))
     documents = Documents(store)
-    documents.group()
-    found = review(documents, near_misses=2)
+    documents.group(rule="fingerprint")
+    found = review(documents, near_misses=2, rule="fingerprint")
     assert [({miss.a_id, miss.b_id}, miss.distance) for miss in found.near_misses] == [
         ({"a", "just outside"}, 4),
         ({"a", "farther"}, 5),
@@ -50,6 +50,6 @@ def test_near_misses_are_the_pairs_just_outside_the_rule_in_different_groups() -
     [group] = found.groups
     assert (group.summary.members, group.outside) == (2, frozenset())
     documents.group(rule="fingerprint", max_distance=4)
-    [group] = review(documents).groups
+    [group] = review(documents, rule="fingerprint").groups
     assert [member.id for member in group.members] == ["a", "just outside", "within"]
     assert group.outside == {"just outside"}
