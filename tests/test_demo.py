@@ -39,7 +39,7 @@ def test_the_default_rule_finds_every_labelled_pair_but_one_with_other_numbers(
     near = {id: ("near_duplicate", original) for id, original in LABELS["near"]}
     near["n27"] = ("near_duplicate", "n11")  # n01 has a number more; n11, a copy of n01, has not
     near["n20"] = ("new", None)  # other numbers than n08: 220 and 72 million, not 200 and 68 million
-    assert copies == exact | near | {id: ("new", None) for id in LABELS["distinct"]}
+    assert copies == exact | near | dict.fromkeys(LABELS["distinct"], ("new", None))
 
 
 def test_every_exact_copy_is_found_with_its_original(found: dict[str, tuple[str, str | None]]) -> None:

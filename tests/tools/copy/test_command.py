@@ -141,7 +141,7 @@ def test_a_checkpoint_belongs_to_one_old_store(tmp_path: Path, reference: list[A
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(50)][-1]
         process.kill()
-    other = ["copy", "--rule", "fingerprint", "--from", REFERENCE, *COPY[3:], "--resume", "x"]
+    other = ["copy", "--rule", "fingerprint", "--from", REFERENCE, *COPY[5:], "--resume", "x"]
     assert "was created with --from sqlite:///old.db" in complaint(es_simhash(*other, cwd=tmp_path))
 
 

@@ -173,7 +173,7 @@ def test_confirm_removes_a_pair_with_the_same_words_in_another_order(more: float
 
 def test_a_notice_of_another_day_is_found_unless_numbers_must_agree() -> None:
     notice = LONG + "本通知自2024年3月5日8时起施行。" + STORM
-    other, cut = notice.replace("3月5日8时", "3月6日9时"), notice[: int(len(notice) * 0.7)]
+    other, cut = notice.replace("2024年3月5日8时", "2025年4月6日9时"), notice[: int(len(notice) * 0.7)]
 
     def keys(**rule: Any) -> tuple[int, int]:
         pairs = [labelled(notice, cut, True, Fingerprinter(), **rule)]
