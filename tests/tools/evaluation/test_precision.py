@@ -29,7 +29,7 @@ Way = Literal["fingerprints", "confirmed", "keys"]
 
 
 def texts_that(confirmed: bool, found_by_keys: bool) -> TextDecision:
-    return TextDecision(0.5, 0.5, (9, 9), (), (), True, (), confirmed, found_by_keys)
+    return TextDecision(0.5, (9, 9), (), (), True, (), confirmed, found_by_keys)
 
 
 @st.composite
