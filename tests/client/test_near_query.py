@@ -132,10 +132,16 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
             [{"id": str(n), "text": each} for n, each in enumerate(stored)], refresh=True, rule="fingerprint"
         )
         for asked in (stored[0], stored[1], "图集", text(*range(20, 36))):
-            for rule in ({}, {"max_distance": 7}, {"confirm": 0.9}):
+            for rule in (
+                {"rule": "fingerprint"},
+                {"rule": "fingerprint", "max_distance": 7},
+                {"confirm": 0.9},
+                {"max_distance": 7},
+                {},
+            ):
                 right = documents.similar(asked, **rule)  # type: ignore[arg-type]
                 query = documents.near_query(asked, **rule)  # type: ignore[arg-type]
-                assert ("simhash.keys" in str(query.clause)) == ("confirm" in rule)
+                assert ("simhash.keys" in str(query.clause)) == (rule.get("rule") != "fingerprint")
                 if right.complete:
                     assert found(query) == list(right)
                 else:

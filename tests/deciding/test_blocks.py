@@ -49,21 +49,26 @@ def outcomes(store: Store, items: list[dict[str, Any]], keys: list[str], scheme:
 
 
 @settings(max_examples=25)
-@given(items=documents(), bits=st.sampled_from([64, 128]))
-def test_with_block_keys_every_verb_gives_what_it_gives_without(items: list[dict[str, Any]], bits: int) -> None:
+@given(items=documents(), bits=st.sampled_from([64, 128]), rule=st.sampled_from(["copy", "fingerprint"]))
+def test_with_block_keys_every_verb_gives_what_it_gives_without(
+    items: list[dict[str, Any]], bits: int, rule: str
+) -> None:
     scheme = Scheme(bits=bits)
-    expected = outcomes(LinearStore(lagging=True), items, [], scheme)
-    assert outcomes(LinearStore(lagging=True), items, ["blocks"], scheme) == expected
-    assert outcomes(open_store("sqlite:///:memory:"), items, ["blocks"], scheme) == expected
+    expected = outcomes(LinearStore(lagging=True), items, [], scheme, rule=rule)
+    assert outcomes(LinearStore(lagging=True), items, ["blocks"], scheme, rule=rule) == expected
+    assert outcomes(open_store("sqlite:///:memory:"), items, ["blocks"], scheme, rule=rule) == expected
 
 
 @pytest.mark.elasticsearch
 @pytest.mark.parametrize("bits", [64, 128])
-def test_in_elasticsearch_too(bits: int, make_index: Callable[[], str], elasticsearch_url: str) -> None:
+@pytest.mark.parametrize("rule", [{"rule": "fingerprint"}, {"rule": "copy", "numbers_agree": False}])
+def test_in_elasticsearch_too(
+    bits: int, rule: dict[str, Any], make_index: Callable[[], str], elasticsearch_url: str
+) -> None:
     items = [{"id": f"d{n}", "text": "。".join([*SENTENCES[n % 3 :], f"第{n}号"][: 2 + n % 5])} for n in range(40)]
     scheme = Scheme(bits=bits)
-    there = outcomes(open_store(f"{elasticsearch_url}/{make_index()}"), items, ["blocks"], scheme)
-    assert there == outcomes(LinearStore(lagging=True), items, [], scheme)
+    there = outcomes(open_store(f"{elasticsearch_url}/{make_index()}"), items, ["blocks"], scheme, **rule)
+    assert there == outcomes(LinearStore(lagging=True), items, [], scheme, **rule)
     assert any(each["outcome"] == "near_duplicate" for each in there[: len(items)])
 
 

@@ -111,10 +111,11 @@ def test_sqlite_gives_the_outcomes_of_the_reference(items: list[dict[str, Any]],
 @pytest.mark.elasticsearch
 def test_elasticsearch_gives_the_outcomes_of_sqlite(make_index: Callable[[], str], elasticsearch_url: str) -> None:
     items = [{"id": f"d{n}", "text": "。".join([*SENTENCES[n % 3 :], f"第{n}号"][: 1 + n % 6])} for n in range(60)]
-    here = ingest(open_store("sqlite:///:memory:"), items, batch_size=7)
-    there = ingest(open_store(f"{elasticsearch_url}/{make_index()}"), items, batch_size=7)
-    assert [outcome.to_dict() for outcome in there] == [outcome.to_dict() for outcome in here]
-    assert {outcome.outcome for outcome in here} >= {"new", "near_duplicate"}
+    for rule, expected in (({}, {"new", "exact_duplicate"}), ({"numbers_agree": False}, {"new", "near_duplicate"})):
+        here = ingest(open_store("sqlite:///:memory:"), items, batch_size=7, **rule)
+        there = ingest(open_store(f"{elasticsearch_url}/{make_index()}"), items, batch_size=7, **rule)
+        assert [outcome.to_dict() for outcome in there] == [outcome.to_dict() for outcome in here]
+        assert {outcome.outcome for outcome in here} >= expected
 
 
 LONG = "。".join(SENTENCES)

@@ -362,7 +362,7 @@ def test_broken_off_and_repeated_it_ends_the_same(store: Store) -> None:
 
     for method in ("relink", "remove"):
         with pytest.raises(AwayError):
-            Documents(Meanwhile(store, method, away)).remove(gone)
+            Documents(Meanwhile(store, method, away)).remove(gone, rule="fingerprint")
         assert all(original in found(store) for _, original in found(store).values() if original)
     Documents(store).remove(gone, rule="fingerprint")
     assert found(store) == linked(entries[20:], {each.row.id: each.row.duplicate_of for each in entries})

@@ -40,7 +40,7 @@ class OnEventLoop(WatchedStore):
 
     def close_loop(self) -> None:
         """End the threads and the event loop."""
-        self._portal.close()
+        self._loop.run_until_complete(self._portal.finish())
         self._loop.close()
 
 

@@ -284,7 +284,7 @@ def test_a_document_that_the_index_refuses_has_failed_and_the_others_are_stored(
     documents: Documents, client: Elasticsearch, index_name: str
 ) -> None:
     items = [{"id": n, "text": f"{NEWS}{n}", "when": when} for n, when in enumerate(["2024-01-01", "not a date", None])]
-    outcomes = ingest(documents, *items)
+    outcomes = ingest(documents, *items, rule="fingerprint")
     assert [(o.outcome, o.stored) for o in outcomes] == [("new", True), ("failed", False), ("near_duplicate", True)]
     assert "when" in outcomes[1].reason
     assert client.count(index=index_name)["count"] == 2
