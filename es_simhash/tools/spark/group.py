@@ -93,7 +93,9 @@ def group_frame(
     if set(keys) - {SHINGLES}:
         raise InputError(f"keys is {keys!r}: use ['{SHINGLES}'] or nothing")
     if keys and checked.confirm is None:
-        raise InputError("keys of texts find candidates only where texts confirm: set confirm (confirm=0.8)")
+        raise InputError(
+            "keys find candidates only where texts decide: use the rule 'copy' or 'contained', or leave keys out"
+        )
     resolved = pair_rule(checked, fingerprinter, keys=bool(keys))
     source = Input(documents, fingerprinter, checked.text_fields, order)
     source.check(confirm=checked.confirm is not None, kept=head == "kept")

@@ -92,7 +92,7 @@ def make_store() -> Iterator[Callable[[int], Store]]:
 
 @pytest.mark.parametrize(
     ("bits", "max_distance", "head", "chunk"),
-    [(64, 3, "earliest", 2_000), (64, 0, "kept", 2_000), (64, "digest", "latest", 2_000), (128, 7, "kept", 5)],
+    [(64, 3, "earliest", 2_000), (64, 0, "kept", 2_000), (64, None, "latest", 2_000), (128, 7, "kept", 5)],
 )
 def test_groups_equal_those_of_group(
     spark: Any, make_store: Any, monkeypatch: pytest.MonkeyPatch, bits: int, max_distance: Any, head: Any, chunk: int
@@ -103,11 +103,10 @@ def test_groups_equal_those_of_group(
     store = make_store(bits)
     write(store, *random_entries(bits, bits, 800), bits=bits)
     documents = Documents(store)
+    rule: Any = {"rule": "exact"} if max_distance is None else {"rule": "fingerprint", "max_distance": max_distance}
     frame = frame_of(spark, list(documents.export()), bits)
-    found = group_frame(
-        frame, fingerprinter=documents.fingerprinter(), head=head, rule="fingerprint", max_distance=max_distance
-    )
-    report = documents.group(rule="fingerprint", max_distance=max_distance, head=head)
+    found = group_frame(frame, fingerprinter=documents.fingerprinter(), head=head, **rule)
+    report = documents.group(**rule, head=head)
     assert report.left_out == found.left_out == 0
     assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
     assert (found.groups, found.members) == (report.groups, report.members)

@@ -95,7 +95,7 @@ def frame(spark: Any, **columns: str) -> Any:
         ({"digest": ""}, {}, InputError, "there is no text to fingerprint: the input has no column text"),
         ({"digest": "", "text": "7"}, {}, InputError, "the text in column text is of type int: use strings"),
         ({}, {"head": "kept"}, InputError, "the input has no column group"),
-        ({}, {"keys": ["shingles"]}, InputError, "set confirm, such as 0.8"),
+        ({}, {"keys": ["shingles"]}, InputError, "use the rule 'copy' or 'contained'"),
         ({"written": "'x'"}, {}, InputError, "the column written is of type string: the write order is a whole number"),
         ({"id": "IF(id = 0, 'a', NULL)"}, {}, InputError, "the input has 1 document without id"),
         ({}, {}, InputError, "the id 'a' comes twice in the input"),
@@ -109,7 +109,7 @@ def frame(spark: Any, **columns: str) -> Any:
             {"fingerprint": "'00ff'"},
             {},
             SchemeMismatch,
-            "the input has 2 fingerprints of another width than 64 bits: give --bits",
+            "the input has 2 fingerprints of another width than 64 bits: choose that width",
         ),
         (
             {"id": "string(id)", "digest": "string(id)", "text": "NULLIF(string(id), '1')"},
@@ -125,7 +125,7 @@ def test_bad_input_is_one_line(
     from es_simhash.tools.spark.group import group_frame
 
     with pytest.raises(error, match=message) as raised:
-        group_frame(frame(spark, **columns), **options)
+        group_frame(frame(spark, **columns), **({} if "confirm" in options else {"rule": "fingerprint"}), **options)
     assert "\n" not in str(raised.value)
 
 
