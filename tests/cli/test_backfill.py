@@ -96,7 +96,7 @@ def test_three_processes_and_then_group_give_the_same_groups_as_one_process(
     assert {hit["_version"] for hit in _versions(index)} <= {2, 3}
     for each in (index, alone):
         with Documents(each.address) as stored:
-            stored.group()
+            stored.group(rule="fingerprint")
     found, wanted = index.links(), alone.links()
     assert found.keys() == wanted.keys()
     assert _parts(found) == _parts(wanted)

@@ -173,16 +173,19 @@ def test_a_full_disk_is_a_clear_error_and_every_line_that_was_read_has_an_outcom
 
 def test_an_ingest_into_a_full_store_continues_when_there_is_room() -> None:
     documents = Documents("sqlite:///:memory:", deadline=0.2)
-    documents.setup()
+    documents.setup(keys=[])
     given = [{"id": number, "text": f"{STORM}{number}"} for number in range(200)]
     connection = documents._store._database._connection  # type: ignore[union-attr]
     connection.execute("PRAGMA max_page_count = 40")
     found: list[Any] = []
     with pytest.raises(StoreError, match="the disk is full: make room and try again"):
-        found.extend(documents.ingest(given, batch_size=10))
+        found.extend(documents.ingest(given, batch_size=10, rule="fingerprint"))
     assert {row.id for row in documents.export()} == {outcome.id for outcome in found if outcome.stored}
     connection.execute("PRAGMA max_page_count = 4000")
-    assert {outcome.outcome for outcome in documents.ingest(given)} == {"unchanged", "near_duplicate"}
+    assert {outcome.outcome for outcome in documents.ingest(given, rule="fingerprint")} == {
+        "unchanged",
+        "near_duplicate",
+    }
 
 
 # --- several at once ---------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def stored_before() -> list[Any]:
 def killed(folder: Path, *arguments: str, after: int, wait: float) -> bool:
     """Kill the command ``wait`` seconds after so many outcomes; False if it came to its end before."""
     with subprocess.Popen(
-        [*COMMAND, "ingest", *arguments],
+        [*COMMAND, "ingest", "--rule", "fingerprint", *arguments],
         cwd=folder,
         env=environment(),
         stdout=subprocess.PIPE,
@@ -108,7 +108,7 @@ def uninterrupted(folder: Path, address: str) -> Any:
 def prepare(address: str) -> None:
     with Documents(address) as documents:
         documents.setup()
-        list(documents.ingest(stored_before()))
+        list(documents.ingest(stored_before(), rule="fingerprint"))
 
 
 def killed_again_and_again(folder: Path, address: str, kills: int, seed: int) -> Any:

@@ -313,7 +313,7 @@ def test_async_backfill_gives_the_same(new_index: Callable[[], Index]) -> None:
             return found, await library.missing()
 
     found, missing = asyncio.run(main())
-    assert found == reference.backfill(batch_size=40)
+    assert found == reference.backfill(batch_size=40, rule="fingerprint")
     assert missing == len(NO_TEXT)
     assert index.links() == reference.links()
 
