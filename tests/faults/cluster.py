@@ -186,7 +186,7 @@ def ingest(nodes: list[Node], killer: NodeKiller, kind: str = "sync") -> Figures
 
 
 def _outcomes(address: str, documents: Any, kind: str) -> list[Outcome]:
-    options: dict[str, Any] = {"max_distance": MAX_DISTANCE, "batch_size": BATCH}
+    options: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE, "batch_size": BATCH}
     if kind == "sync":
         with opened(address) as client:
             return list(client.ingest(documents, workers=1, **options))
@@ -207,7 +207,7 @@ def updates(nodes: list[Node], killer: NodeKiller) -> Figures:
         with new_index(nodes) as address, opened(address) as client, Documents("sqlite:///:memory:") as reference:
             client.setup(keys=[])
             for documents in (before, after):
-                options: dict[str, Any] = {"max_distance": MAX_DISTANCE, "batch_size": BATCH}
+                options: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE, "batch_size": BATCH}
                 expected = list(reference.ingest(documents, **options))
                 assert list(client.ingest(documents, **options)) == expected
             assert contents_of(client) == contents_of(reference)
@@ -243,7 +243,7 @@ def group(nodes: list[Node], killer: NodeKiller) -> Figures:
         for each in (client, reference):
             list(each.ingest(documents, rule="fingerprint", max_distance=0))
         while not killer.done:
-            rule = {"max_distance": MAX_DISTANCE if figures.runs % 2 == 0 else 0}
+            rule: dict[str, Any] = {"rule": "fingerprint", "max_distance": MAX_DISTANCE if figures.runs % 2 == 0 else 0}
             expected, report = reference.group(**rule), client.group(**rule)
             assert (report.documents, report.groups, report.members) == (120, expected.groups, expected.members)
             assert contents_of(client) == contents_of(reference)
