@@ -98,7 +98,8 @@ def test_closed_early_it_leaves_no_process_no_thread_and_no_open_state(tmp_path:
     for _ in range(3 * BATCH):
         next(outcomes)
     outcomes.close()
-    assert (worker_pids(), threading.active_count()) == ([], threads)
+    assert worker_pids() == []
+    assert threading.active_count() <= threads  # one of another test may have ended meanwhile
     Checkpoint(path).close()
 
 

@@ -1,4 +1,4 @@
-"""Requests become Calls, and responses become replies, without a client."""
+"""Requests are made, and responses are read, without a client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 FOLDER = "es_simhash.stores.elasticsearch"
-PURE = ["calls", "documents", "mapping", "responses", "rows", "search", "steps", "store", "users"]
+PURE = ["by_id", "documents", "failures", "index", "mapping", "rows", "search", "set_up", "store", "users"]
 
 
 @pytest.mark.parametrize("module", PURE)
