@@ -39,8 +39,10 @@ def add(bench: Bench) -> None:
     with bench.index("documents") as index, bench.index("bare"), bench.index("users"):
         new, calls = new_texts(bench), min(CALLS, bench.count // 10)
         with Documents(bench.client, index=index) as documents:
-            documents.setup()
-            documents.add_many({"id": f"old-{number}", "text": next(new)} for number in range(bench.count))
+            documents.setup(keys=[])
+            documents.add_many(
+                ({"id": f"old-{number}", "text": next(new)} for number in range(bench.count)), rule="fingerprint"
+            )
             for threads in (1, 10):
                 beside(bench, documents, threads, lambda: [next(new) for _ in range(calls)])
         rows = asyncio.run(service(bench, index, [next(new) for _ in range(calls // 2)]))
@@ -81,9 +83,9 @@ def one_round(bench: Bench, documents: Documents, threads: int, some: list[str])
 
     def calls(text: str) -> None:
         each: dict[str, Callable[[], Any]] = {
-            SIMILAR: lambda: documents.similar(text),
+            SIMILAR: lambda: documents.similar(text, rule="fingerprint"),
             INDEXED: lambda: bench.client.index(index=BARE, document={"text": text}),
-            ADD: lambda: documents.add({"id": text[-20:], "text": text}),
+            ADD: lambda: documents.add({"id": text[-20:], "text": text}, rule="fingerprint"),
         }
         for name, call in each.items():
             began = time.perf_counter()
@@ -115,7 +117,7 @@ async def service(bench: Bench, index: str, some: list[str]) -> list[list[Any]]:
         async def request(number: int) -> None:
             async with slots:
                 began = time.perf_counter()
-                outcome = await documents.add({"id": str(number), "text": some[number % len(some)]})
+                outcome = await documents.add({"id": str(number), "text": some[number % len(some)]}, rule="fingerprint")
                 item, user = outcome.duplicate_of or str(number), f"user-{number % 50}"
                 if await seen.unseen(user, [item]):
                     await seen.add(user, [item])

@@ -72,11 +72,12 @@ def measure(store: str, kind: str, count: int, confirm: float | None) -> dict[st
     counts: Counter[str] = Counter({"left out": 0})
     busy: list[float] = []
     size = part_of(count)
+    rule: Any = {"rule": "fingerprint"} if confirm is None else {"confirm": confirm}
     with Documents(store) as opened:
         opened.setup(keys=[] if confirm is None else ["shingles"])
-        list(opened.ingest([{"id": "warm", "text": "第一个文档加载词典"}], confirm=confirm))
+        list(opened.ingest([{"id": "warm", "text": "第一个文档加载词典"}], **rule))
         began, start = time.perf_counter(), time.process_time()
-        for number, outcome in enumerate(opened.ingest(documents(kind, count), confirm=confirm), 1):
+        for number, outcome in enumerate(opened.ingest(documents(kind, count), **rule), 1):
             counts[outcome.outcome] += 1
             counts["left out"] += outcome.left_out
             if number % size == 0:

@@ -109,7 +109,9 @@ def run(bench: Bench, server: Server, name: str, keys: list[str], facts: dict[st
             gc.set_threshold(50_000, 20, 20)  # as the command es-simhash does
             used, own = server.seconds(), time.process_time()
             began = time.perf_counter()
-            outcomes = documents.ingest(raw_lines(required(pipe.stdout), "pipe"), workers=bench.workers)
+            outcomes = documents.ingest(
+                raw_lines(required(pipe.stdout), "pipe"), workers=bench.workers, rule="fingerprint"
+            )
             for number, outcome in enumerate(outcomes, 1):
                 counts[outcome.outcome] += 1
                 if number == 1 or number % every == 0:

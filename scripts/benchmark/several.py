@@ -107,9 +107,9 @@ def ingest_file(address: str, file: str, ready: Any) -> None:
     from es_simhash.lines import raw_lines
 
     with Documents(address, deadline=600, request_timeout=120) as documents, open(file, "rb") as lines:
-        documents.similar("先打开词典，再开始计时：这一句话不在任何文档之中。")
+        documents.similar("先打开词典，再开始计时：这一句话不在任何文档之中。", rule="fingerprint")
         ready.wait(timeout=300)
-        for outcome in documents.ingest(raw_lines(lines, file)):
+        for outcome in documents.ingest(raw_lines(lines, file), rule="fingerprint"):
             # A document that is not stored would count as a missed duplicate.
             assert outcome.outcome not in ("failed", "rejected"), outcome
 
@@ -120,7 +120,7 @@ def group(address: str) -> tuple[float, int, set[frozenset[str]]]:
 
     with Documents(address, deadline=600, request_timeout=120) as documents:
         began = time.perf_counter()
-        written = documents.group().changed
+        written = documents.group(rule="fingerprint").changed
         seconds = time.perf_counter() - began
         members: dict[str, set[str]] = {}
         for document in documents.export():
