@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Candidates, Found, Probe
-from es_simhash.search.segment_index import SegmentIndex
+from es_simhash.search.near_index import NearIndex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -38,8 +38,9 @@ class Memory:
         self._new: list[Row] = []
         self._of_digest: defaultdict[str, list[str]] = defaultdict(list)
         self._of_key: defaultdict[str, list[str]] = defaultdict(list)
-        self._segments: SegmentIndex | None = None
+        self._indexes: dict[int, NearIndex] = {}
         self._ids: list[str] = []
+        self._fingerprints: list[int | None] = []
 
     def __len__(self) -> int:
         """Return how many Rows are remembered. A Row that was relinked and then written may count twice."""
@@ -90,24 +91,25 @@ class Memory:
         """Return the ids of the Rows that were written and may be duplicates of one of the batch."""
         if not self.rows:
             return ()
-        index = self._segments = self._segments or SegmentIndex(rule.bits)
-        self._index_new(index)
+        self._index_new()
         same = [id for row in batch if row.digest in self._of_digest for id in self._of_digest[row.digest]]
         if rule.keys:
             keys = {key for some in queries for query in some for key in query.keys}
             return {*same, *(id for key in keys if key in self._of_key for id in self._of_key[key])}
-        asked = [row.fingerprint for row in batch if row.fingerprint is not None]
-        return {*same, *(self._ids[position] for position in index.near(asked, rule.max_distance))}
+        if (index := self._indexes.get(rule.max_distance)) is None:  # ``add`` may change the rule
+            index = self._indexes[rule.max_distance] = NearIndex(rule.bits, rule.max_distance)
+        index.add(self._fingerprints[len(index) :])
+        near = index.near_any([row.fingerprint for row in batch]).tolist()
+        return {*same, *(self._ids[position] for position in near)}
 
-    def _index_new(self, index: SegmentIndex) -> None:
+    def _index_new(self) -> None:
         """Make the Rows that were written since the last time known to :meth:`_like`."""
         for row in self._new:
             self._of_digest[row.digest].append(row.id)
             for key in row.keys:
                 self._of_key[key].append(row.id)
-        fingerprinted = [row for row in self._new if row.fingerprint is not None]
-        self._ids += [row.id for row in fingerprinted]
-        index.add([row.fingerprint for row in fingerprinted if row.fingerprint is not None])
+        self._ids += [row.id for row in self._new]
+        self._fingerprints += [row.fingerprint for row in self._new]
         self._new = []
 
 

@@ -22,8 +22,9 @@ import numpy as np
 from es_simhash.deciding.memory import RecentSources
 from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import FingerprintIndex, hamming_distance
+from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
+from es_simhash.search.near_index import NearIndex
 from es_simhash.search.times import TimeRanges
 from es_simhash.similarity.confirm import most_texts
 
@@ -145,9 +146,11 @@ class Neighbours:
             self._few_near: dict[int, _Near] = {}
             self._keys = KeyIndex([row.keys for row in self._rows], [row.length for row in self._rows], queries)
         else:
-            self._fingerprints = FingerprintIndex([row.fingerprint for row in self._rows], rule.bits)
+            self._fingerprints = NearIndex(rule.bits, rule.max_distance)
+            self._fingerprints.add([row.fingerprint for row in self._rows])
             # Most documents are near none but themselves. It is known at once for which this holds.
-            self._alone = (self._fingerprints.count_last(len(batch), rule.max_distance) <= 1).tolist()
+            counts = self._fingerprints.count_near([row.fingerprint for row in batch])
+            self._alone = (counts <= 1).tolist()
         if rule.window is not None:
             times = [_NO_TIME if row.time is None else row.time for row in self._rows]
             self._times = np.array(times, dtype=np.int64)
@@ -186,7 +189,7 @@ class Neighbours:
         if not self._rule.keys:
             if self._alone[position]:
                 return _NONE_NEAR
-            indices, distances = self._fingerprints.within(row.fingerprint, self._rule.max_distance)
+            indices, distances = self._fingerprints.within(row.fingerprint)
             return self._in_window(_Near(indices, distances), position)
         if (near := self._few_near.get(position)) is not None:
             return near

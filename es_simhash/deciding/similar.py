@@ -9,8 +9,8 @@ from es_simhash.contract import Candidates
 from es_simhash.deciding.rule import check_time
 from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
-from es_simhash.search.hamming import FingerprintIndex
 from es_simhash.search.keys import KeyIndex
+from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.confirm import TextFeatures
 
 if TYPE_CHECKING:
@@ -181,8 +181,9 @@ def _near(
         keys = KeyIndex([row.keys for row in rows], [row.length for row in rows], [probe.queries for probe in probes])
         near = [rule.allowed(probe.fingerprint, rows, keys.sharing(probe.queries)[0].tolist()) for probe in probes]
     else:
-        fingerprints = FingerprintIndex([row.fingerprint for row in rows], rule.bits)
-        within = [fingerprints.within(probe.fingerprint, rule.max_distance) for probe in probes]
+        index = NearIndex(rule.bits, rule.max_distance)
+        index.add([row.fingerprint for row in rows])
+        within = [index.within(probe.fingerprint) for probe in probes]
         near = [list(zip(indices.tolist(), bits.tolist(), strict=True)) for indices, bits in within]
     return [
         Matches(_matches(probe, rows, some), found.left_out.get(index, 0), rule.keys)

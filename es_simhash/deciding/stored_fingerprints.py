@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError, StoreError
 from es_simhash.free_memory import free_memory
-from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, FingerprintTable, most_held
+from es_simhash.search.near_index import LARGEST_DISTANCE, NearIndex, most_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,7 +55,7 @@ class StoredFingerprints:
         self._bits = rule.bits
         self._max_distance = max(0, rule.max_distance)
         self._usable = not rule.keys and rule.max_distance <= LARGEST_DISTANCE
-        self._table: FingerprintTable | None = None
+        self._table: NearIndex | None = None
         self._after: Any = None
         free = free_memory()
         self._most = MOST if free is None else most_held(free, rule.bits)
@@ -69,7 +69,7 @@ class StoredFingerprints:
         if table is None or time.monotonic() - self._read_at > FRESH:
             return documents
         values = [document.fingerprint.value for document in documents]
-        near = iter(table.may_be_near([value for value in values if value is not None], self._max_distance).tolist())
+        near = iter(table.may_be_near([value for value in values if value is not None]).tolist())
         return [each for each, value in zip(documents, values, strict=True) if value is None or next(near)]
 
     def refreshed(self, rows: Iterable[Row], writes: int) -> None:
@@ -83,10 +83,13 @@ class StoredFingerprints:
         table, self._table = self._table, None
         if table is None:
             after, own, most = None, None, min(self._most, WORTHWHILE * self._looked_up)
-            table, rows = FingerprintTable(self._bits), ()  # they are read with all others
+            table, rows = (
+                NearIndex(self._bits, self._max_distance, positions=False),
+                (),
+            )  # they are read with all others
         else:
             after, own, most = self._after, writes, None
-        table = table.with_more([row.fingerprint for row in rows if row.fingerprint is not None])
+        table.add([row.fingerprint for row in rows])
         began = time.monotonic()
         try:
             page = self._store.read_fingerprints(after, own, most)
@@ -96,7 +99,7 @@ class StoredFingerprints:
             if page is not None and after is None:
                 _log.info("reading the fingerprints of all documents that are stored")
             while page is not None and page.more:
-                table = table.with_more(page.values)
+                table.add(page.values)
                 page = self._store.read_fingerprints(page.after)
         except (StoreError, InputError) as error:
             if isinstance(error, StoreError) and error.retryable:
@@ -106,7 +109,7 @@ class StoredFingerprints:
             return
         if page is None:
             return
-        table = table.with_more(page.values)
+        table.add(page.values)
         self._usable = len(table) <= self._most
         if self._usable:
             self._table, self._after, self._read_at = table, page.after, began

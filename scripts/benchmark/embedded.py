@@ -110,7 +110,7 @@ def pool(bench: Bench) -> tuple[NDArray[np.uint64], list[int]]:
 def es_simhash(values: NDArray[np.uint64], bench: Bench) -> Contender:
     from es_simhash import Documents
     from es_simhash.contract import Candidates, Probe
-    from es_simhash.search.hamming import FingerprintIndex
+    from es_simhash.search.near_index import NearIndex
 
     path = bench.folder / "embedded.db"
     store = Documents(f"sqlite:///{path}").store
@@ -122,8 +122,9 @@ def es_simhash(values: NDArray[np.uint64], bench: Bench) -> Contender:
         if len(queries) == 1:
             query = queries[0]
             return [{int(row.id) for row in rows if row.fingerprint and (row.fingerprint ^ query).bit_count() <= K}]
-        index = FingerprintIndex([row.fingerprint for row in rows], 64)
-        return [{int(rows[at].id) for at in index.within(query, K)[0].tolist()} for query in queries]
+        index = NearIndex(64, K)
+        index.add([row.fingerprint for row in rows])
+        return [{int(rows[at].id) for at in index.within(query)[0].tolist()} for query in queries]
 
     return Contender(search, "disk", lambda: megabytes(path))
 

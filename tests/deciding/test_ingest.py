@@ -16,7 +16,7 @@ from es_simhash.deciding import memory as flow_confirm
 from es_simhash.deciding import original as flow_neighbours
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.ingest import run as client_runs
-from es_simhash.search.hamming import FingerprintIndex
+from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.measures import jaccard
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
@@ -468,11 +468,12 @@ def test_what_was_removed_is_no_original_of_a_later_document() -> None:
 def test_very_many_copies_are_compared_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
 
-    def counted(fingerprints: Sequence[int | None], bits: int) -> FingerprintIndex:
-        compared.append(len(fingerprints))
-        return FingerprintIndex(fingerprints, bits)
+    class Counted(NearIndex):
+        def add(self, fingerprints: Sequence[int | None]) -> None:
+            compared.append(len(fingerprints))
+            super().add(fingerprints)
 
-    monkeypatch.setattr(flow_neighbours, "FingerprintIndex", counted)
+    monkeypatch.setattr(flow_neighbours, "NearIndex", Counted)
     client = Documents(LinearStore(lagging=True))
     outcomes = ingest(client, *[text(1, 2)] * 400, batch_size=20, rule="fingerprint")
     assert [outcome.outcome for outcome in outcomes] == ["new"] + ["exact_duplicate"] * 399

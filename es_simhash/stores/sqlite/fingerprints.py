@@ -23,7 +23,7 @@ import numpy as np
 
 from es_simhash.fingerprinting.encoding import segment_count, to_array
 from es_simhash.search.blocks import block_keys
-from es_simhash.search.hamming import pairs_within
+from es_simhash.search.hamming import near_of_all
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions
 
@@ -134,8 +134,10 @@ def _within(rows: list[tuple[int, ...]], fingerprints: list[int], request: Candi
     if not all(type(value) is int for row in rows for value in row):
         return rows
     stored = _array([row[2:] for row in rows])
-    near = {row for _, row, _ in pairs_within(to_array(fingerprints, request.bits), stored, request.max_distance)}
-    return [rows[index] for index in near]
+    near = np.zeros(len(rows), dtype=np.bool_)
+    for _, some, _ in near_of_all(to_array(fingerprints, request.bits), stored, request.max_distance):
+        near[some] = True
+    return [rows[index] for index in np.flatnonzero(near).tolist()]
 
 
 def _array(longs: Sequence[Longs]) -> NDArray[np.uint64]:

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil, log10
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.search.fingerprint_table import LARGEST_DISTANCE, most_held
 from es_simhash.search.keys import SHINGLES
 from es_simhash.search.look_up import UNION
+from es_simhash.search.near_index import LARGEST_DISTANCE, most_held
 from es_simhash.tools.sizing.costs import (
     GROUP,
     GROUP_CANDIDATE,

@@ -1,0 +1,315 @@
+"""Fingerprints in memory, from a few to those of a whole store: which of them are near some others?
+
+Two fingerprints within k bits have one of any k + 1 segments in common (the pigeonhole principle). So the index holds
+each fingerprint k + 1 times, sorted by each of k + 1 segments, and compares a fingerprint with those that have one of
+its segments. This is the first choice of Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling"
+(2007), section 3. At 3 bits a fingerprint of 64 bits takes 32 bytes, one of 128 bits 64 bytes.
+
+New fingerprints are compared one by one. Once there are some thousand of them, they are sorted and become a level.
+Levels of similar size are merged, as in a log-structured merge-tree (O'Neil et al., 1996). So there are few levels, and
+each fingerprint is sorted a few times only.
+
+Where very many fingerprints share segments, and at distances for which there are not enough segments, each fingerprint
+is compared with each: this reads memory in order, so it is fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from es_simhash.fingerprinting.encoding import columns, segment_count, to_array
+from es_simhash.search.hamming import near_of_all, paired_distances
+from es_simhash.search.runs import run_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+CROWDED = 10_000
+"""Comparisons for one fingerprint in a level. If more would be needed, ``may_be_near`` says that it may be near."""
+TAIL = 768
+"""Fingerprints that are not sorted: to compare them all takes less time than to sort them."""
+AT_ONCE = 1_000_000
+"""Comparisons that are made at once, so that memory does not grow with them."""
+_WORTHWHILE = 16
+"""Fingerprints with a common segment are compared one by one if they are less than one of so many of all pairs."""
+_MERGE = 4
+"""A level is merged with the one before it, until that one has at least so many times its fingerprints."""
+_FEW = 20_000
+"""Up to so many pairs are all compared: this takes less time than to look segments up."""
+_SEGMENT_BITS = 16
+_SHIFTS = np.arange(48, -1, -_SEGMENT_BITS, dtype=np.uint64)
+_NO_POSITIONS = np.zeros(0, dtype=np.uint32)
+LARGEST_DISTANCE = 3
+"""In bits. An index of all fingerprints of a store has at most so large a distance."""
+PART = 4
+"""An index may take 1 / PART of the free memory."""
+
+
+def most_held(free: float, bits: int) -> int:
+    """Return how many fingerprints an index without positions may have, at ``LARGEST_DISTANCE``.
+
+    Each takes ``bits`` / 2 bytes, and twice that in a merge.
+
+    :param free: bytes of memory.
+    :param bits: width of the fingerprints.
+    """
+    return int(free) // PART // bits
+
+
+class Near(NamedTuple):
+    """Pairs of near fingerprints, in arrays of one length.
+
+    :param asked: the position of the one in the question.
+    :param positions: the position of the other one in the index: how many were added before it.
+    :param distances: in bits.
+    """
+
+    asked: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    distances: NDArray[np.uint8]
+
+
+class NearIndex:
+    """Fingerprints in memory. New ones are added at the end. A thread may ask while another one adds.
+
+    :param bits: width of the fingerprints.
+    :param max_distance: in bits, how far two near fingerprints are apart at most; below 0 nothing is near.
+    :param positions: False if only :meth:`may_be_near` will be called. Positions take half of the memory again.
+    """
+
+    def __init__(self, bits: int, max_distance: int, *, positions: bool = True) -> None:
+        self._bits = bits
+        self._max_distance = max_distance
+        self._sorted_by = max_distance + 1 if 0 <= max_distance < segment_count(bits) else 0
+        self._positions = positions
+        # Replaced at once, so that another thread sees each fingerprint once.
+        self._parts: tuple[tuple[_Level, ...], _Tail] = (), _Tail.of(bits)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, fingerprints: Sequence[int | None]) -> None:
+        """Add fingerprints.
+
+        :param fingerprints: unsigned, of the width of the index. None has a position and is near nothing.
+        """
+        there, values = self._values_of(fingerprints)
+        positions = there + self._count
+        self._count += len(fingerprints)
+        levels, tail = self._parts
+        if tail.size + len(values) <= TAIL or not self._sorted_by:
+            self._parts = levels, tail.with_more(values, positions)
+            return
+        values = np.concatenate([tail.values, values])
+        kept = np.concatenate([tail.positions, positions.astype(np.uint32)]) if self._positions else _NO_POSITIONS
+        smaller = len(levels)
+        while smaller and len(levels[smaller - 1]) < _MERGE * len(values):
+            smaller -= 1
+            last = levels[smaller]
+            values = np.concatenate([last.fingerprints, values])
+            kept = np.concatenate([last.positions[: len(last)], kept]) if self._positions else _NO_POSITIONS
+        self._parts = (*levels[:smaller], _Level.of(values, kept, self._sorted_by)), _Tail.of(self._bits)
+
+    def near(self, fingerprints: Sequence[int | None]) -> Iterator[Near]:
+        """Yield all pairs of one of these and one of the index that are within ``max_distance``, many at once."""
+        numbers, asked = self._values_of(fingerprints)
+        for found in self._near(asked):
+            yield Near(numbers[found.asked], found.positions, found.distances)
+
+    def within(self, fingerprint: int | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what is near one fingerprint: the positions, ascending, and the distances in bits."""
+        found = list(self._near(self._values_of([fingerprint])[1]))
+        if not found:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        _, positions, distances = found[0]
+        if len(found) > 1:
+            positions = np.concatenate([some.positions for some in found])
+            distances = np.concatenate([some.distances for some in found])
+        order = np.argsort(positions)
+        return positions[order], distances[order].astype(np.int64)
+
+    def near_any(self, fingerprints: Sequence[int | None]) -> NDArray[np.int64]:
+        """Return the positions of what is near at least one of these, ascending."""
+        found = np.zeros(self._count, dtype=np.bool_)
+        for some in self._near(self._values_of(fingerprints)[1]):
+            found[some.positions] = True
+        return np.flatnonzero(found)
+
+    def count_near(self, fingerprints: Sequence[int | None]) -> NDArray[np.int64]:
+        """Return for each of n fingerprints how many of the index are near it, shape (n,)."""
+        counts = np.zeros(len(fingerprints), dtype=np.int64)
+        for some in self.near(fingerprints):
+            counts += np.bincount(some.asked, minlength=len(counts))
+        return counts
+
+    def may_be_near(self, fingerprints: Sequence[int]) -> NDArray[np.bool_]:
+        """Return for each of n fingerprints whether it may be near one of the index, shape (n,).
+
+        It is True for all that are near, and for those that would need more than ``CROWDED`` comparisons in a level.
+        """
+        asked = to_array(fingerprints, self._bits)
+        found = np.zeros(len(asked), dtype=np.bool_)
+        levels, tail = self._parts
+        if not len(asked) or self._max_distance < 0:
+            return found
+        for level in levels:
+            starts, counts = level.runs(asked)
+            crowded = counts.sum(axis=1) > CROWDED
+            counts[crowded] = 0
+            found |= crowded
+            for of_asked, where in _pieces(starts, counts):
+                near = paired_distances(level.values[where], asked[of_asked]) <= self._max_distance
+                found[of_asked[near]] = True
+        for numbers, _, _ in near_of_all(asked, tail.values, self._max_distance):
+            found[numbers] = True
+        return found
+
+    def _values_of(self, fingerprints: Sequence[int | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the positions of those that are not None, and their values."""
+        if None not in fingerprints:
+            return np.arange(len(fingerprints)), to_array(cast("Sequence[int]", fingerprints), self._bits)
+        numbers = [n for n, value in enumerate(fingerprints) if value is not None]
+        return np.array(numbers, dtype=np.int64), to_array((v for v in fingerprints if v is not None), self._bits)
+
+    def _near(self, asked: NDArray[np.uint64]) -> Iterator[Near]:
+        levels, tail = self._parts
+        if not len(asked) or self._max_distance < 0:
+            return
+        for level in levels:
+            every_pair = len(level) * len(asked)
+            if every_pair > _FEW:
+                starts, counts = level.runs(asked)
+            if every_pair <= _FEW or counts.sum() * _WORTHWHILE >= every_pair:
+                for numbers, others, distances in near_of_all(asked, level.fingerprints, self._max_distance):
+                    yield Near(numbers, level.positions[others].astype(np.int64), distances)
+                continue
+            for of_asked, where in _pieces(starts, counts):
+                every = paired_distances(level.values[where], asked[of_asked])
+                near = every <= self._max_distance
+                # Two near fingerprints may have several segments in common.
+                pairs = of_asked[near] << 32 | level.positions[where[near]]
+                pairs, first = np.unique(pairs, return_index=True)
+                yield Near(pairs >> 32, pairs & 0xFFFFFFFF, every[near][first])
+        for numbers, others, distances in near_of_all(asked, tail.values, self._max_distance):
+            yield Near(numbers, tail.positions[others], distances)
+
+
+class _Tail(NamedTuple):
+    """Fingerprints that are not sorted: the first ``size`` of an array that has room for more.
+
+    :param every_position: of each in the index.
+    """
+
+    every_value: NDArray[np.uint64]
+    every_position: NDArray[np.int64]
+    size: int
+
+    @classmethod
+    def of(cls, bits: int, room: int = 16) -> _Tail:
+        shape = (room,) if bits == 64 else (room, bits // 64)
+        return cls(np.empty(shape, dtype=np.uint64), np.empty(room, dtype=np.int64), 0)
+
+    @property
+    def values(self) -> NDArray[np.uint64]:
+        return self.every_value[: self.size]
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        return self.every_position[: self.size]
+
+    def with_more(self, values: NDArray[np.uint64], positions: NDArray[np.int64]) -> _Tail:
+        """Return the tail with more fingerprints. It may use the room of this one."""
+        size = self.size + len(values)
+        tail = self
+        if size > len(self.every_value):
+            tail = _Tail.of(64 * (values.size // max(1, len(values))), 2 * size)
+            tail.every_value[: self.size], tail.every_position[: self.size] = self.values, self.positions
+        tail.every_value[self.size : size], tail.every_position[self.size : size] = values, positions
+        return _Tail(tail.every_value, tail.every_position, size)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """n fingerprints, sorted by each of k segments.
+
+    :param values: sorted by the first segment, then by the second, and so on; shape (k n,), at 128 bits (k n, 2).
+    :param positions: of each value in the index; empty if they are not kept.
+    :param starts: where the values begin whose segment begins with the same bits: for each segment, for each such
+        beginning; then k n.
+    :param segments: k.
+    :param beginning: so many bits of a segment; fewer if there are few fingerprints.
+    """
+
+    values: NDArray[np.uint64]
+    positions: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    segments: int
+    beginning: int
+
+    @classmethod
+    def of(cls, fingerprints: NDArray[np.uint64], positions: NDArray[np.uint32], segments: int) -> _Level:
+        count, beginning = len(fingerprints), min(_SEGMENT_BITS, len(fingerprints).bit_length())
+        values = np.empty((segments * count, *fingerprints.shape[1:]), dtype=np.uint64)
+        every_position = np.empty(segments * len(positions), dtype=np.uint32)
+        sizes = np.empty(segments << beginning, dtype=np.int64)
+        for number, column in enumerate(_beginnings(fingerprints, segments, beginning).T):
+            order = np.argsort(column, kind="stable")  # of 16 bits, so it is a radix sort
+            values[number * count : (number + 1) * count] = fingerprints[order]
+            if len(positions):
+                every_position[number * count : (number + 1) * count] = positions[order]
+            sizes[number << beginning : (number + 1) << beginning] = np.bincount(column, minlength=1 << beginning)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        return cls(values, every_position, starts, segments, beginning)
+
+    def __len__(self) -> int:
+        return len(self.values) // self.segments
+
+    @property
+    def fingerprints(self) -> NDArray[np.uint64]:
+        return self.values[: len(self)]
+
+    def runs(self, asked: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the values begin that may share each segment with each of m fingerprints, and how many they are.
+
+        :returns: two arrays of shape (m, k).
+        """
+        keys = _beginnings(asked, self.segments, self.beginning) + (np.arange(self.segments) << self.beginning)
+        starts = self.starts[keys]
+        return starts, self.starts[keys + 1] - starts
+
+
+def _pieces(
+    starts: NDArray[np.int64], counts: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield pairs (position of what is asked, position of a value), some fingerprints that are asked at once.
+
+    :param starts: shape (m, k).
+    :param counts: of the values from each start on, shape (m, k).
+    """
+    ends = np.cumsum(counts.sum(axis=1))
+    first = 0
+    while first < len(counts):
+        done = ends[first - 1] if first else 0
+        end = max(first + 1, int(np.searchsorted(ends, done + AT_ONCE, side="right")))
+        some = counts[first:end]
+        yield (
+            np.repeat(np.arange(first, end), some.sum(axis=1)),
+            run_positions(starts[first:end].ravel(), some.ravel()),
+        )
+        first = end
+
+
+def _beginnings(fingerprints: NDArray[np.uint64], segments: int, beginning: int) -> NDArray[np.uint16]:
+    """Return the first bits of the first segments of n fingerprints, shape (n, segments)."""
+    found = [
+        word[:, None] >> _SHIFTS[: segments - first]
+        for word, first in zip(columns(fingerprints), range(0, segments, len(_SHIFTS)), strict=False)
+    ]
+    every = (found[0] if len(found) == 1 else np.concatenate(found, axis=1)).astype(np.uint16)
+    return every if beginning == _SEGMENT_BITS else every >> np.uint16(_SEGMENT_BITS - beginning)
