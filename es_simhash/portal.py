@@ -1,8 +1,17 @@
-"""How an async program runs plain calls: each in a worker thread, whose requests go back to the event loop.
+"""How an async program runs plain calls: in worker threads, or as greenlets of the event loop's own thread.
 
-The async classes do no work of their own. Each call runs a method of the sync class in a thread of a pool
-(:class:`Portal`). An async client belongs to its event loop, so the thread hands each request to it, and waits for
-the response (:func:`in_event_loop`). Everything else is the code of the sync classes.
+The async classes do no work of their own. Each call runs a method of the sync class. An async client belongs to its
+event loop, so the call hands each request to it, and waits for the response (:func:`in_event_loop`). Everything else is
+the code of the sync classes.
+
+- A call runs in a thread of a pool (:meth:`Portal.run`), unless it is known to be short.
+- A short call runs in the thread of the event loop, as a greenlet (:meth:`Portal.run_short`). A greenlet has a stack of
+  its own. While it waits, for a response or to retry, the event loop goes on. Nothing goes from one thread to another,
+  so it takes some 60 % of the time. While it computes, the event loop stands still.
+
+So a short call waits for nothing but requests and :func:`es_simhash.retries.pause`, and holds no lock meanwhile. What
+takes long to compute, it computes in a thread (:func:`compute`). :class:`es_simhash.client.clients.AsyncClient` says
+which calls are short.
 """
 
 from __future__ import annotations
@@ -11,11 +20,12 @@ import asyncio
 import contextvars
 import threading
 from collections import deque
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from concurrent.futures import thread as pools
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import greenlet
 
 from es_simhash.errors import InputError
 from es_simhash.retries import Call, Cancelled, context_outside_of_calls, running_call
@@ -27,6 +37,12 @@ T = TypeVar("T")
 
 THREADS = 32
 """Calls of one object that run at the same time, if the caller does not say."""
+MOST_AT_ONCE = 3_000
+"""Characters, or items, that a short call computes with in the thread of the event loop.
+
+To compare that much text takes some 5 ms. A thread that computes keeps the interpreter for 5 ms too, before another one
+gets its turn (``sys.getswitchinterval``).
+"""
 _LOOK = 1.0
 """Seconds after which a thread that waits for the event loop looks whether the loop still exists."""
 
@@ -84,6 +100,62 @@ class AsyncCall(Call):
                     self._requests.discard(future)
 
 
+class ShortCall(AsyncCall):
+    """A call that runs as a greenlet in the thread of the event loop that awaits it.
+
+    :param pool: whose threads compute what takes long.
+    """
+
+    def __init__(self, pool: Portal) -> None:
+        super().__init__()
+        self._pool = pool
+
+    async def result(self, work: Callable[[], T]) -> T:
+        """Do some work, and return its result. Whatever the work waits for is awaited here.
+
+        If the awaiting task is cancelled, the work ends, and sends no further request.
+        """
+        runner = greenlet.greenlet(self.do)
+        runner.gr_context = contextvars.copy_context()
+        returned = runner.switch(work)
+        while not runner.dead:
+            try:
+                response = await returned
+            except (asyncio.CancelledError, GeneratorExit):
+                self.cancel()
+                with suppress(Cancelled):
+                    runner.throw(Cancelled)
+                raise
+            except BaseException as error:
+                returned = runner.throw(error)
+            else:
+                returned = runner.switch(response)
+        return returned  # type: ignore[no-any-return]  # what the work returned
+
+    def run(self, coroutine: Coroutine[Any, Any, T], *, of_caller: bool = False) -> T:
+        """Let the event loop run a coroutine, and return its result. Other tasks run meanwhile.
+
+        :raises Cancelled: if the call is cancelled.
+        """
+        if self.cancelled:
+            coroutine.close()
+            raise Cancelled
+        parent = greenlet.getcurrent().parent
+        assert parent is not None
+        return parent.switch(coroutine)  # type: ignore[no-any-return]  # what result() switches back with
+
+    def compute(self, work: Callable[[], T]) -> T:
+        """Let a thread do some work, and return its result. Other tasks run meanwhile."""
+        return self.run(self._pool.run(work))
+
+    def wait(self, seconds: float) -> None:
+        """Wait for some seconds. Other tasks run meanwhile.
+
+        :raises Cancelled: at once when the call is cancelled.
+        """
+        self.run(asyncio.sleep(seconds))
+
+
 def _start(coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> Future[T]:
     """Let an event loop run a coroutine. Code in the event loop belongs to no call, because it must not wait for it."""
     try:
@@ -100,7 +172,9 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
         except (FutureTimeoutError, TimeoutError):
             if future.done():
                 return future.result()  # or the coroutine's own error
-            if loop.is_closed() or pools._shutdown:  # the program ends, and waits for its threads
+            if (
+                loop.is_closed() or not threading.main_thread().is_alive()
+            ):  # the program ends, and waits for its threads
                 raise Cancelled from None
         except CancelledError:
             raise Cancelled from None
@@ -120,13 +194,22 @@ def in_event_loop(coroutine: Coroutine[Any, Any, T], *, of_caller: bool = False)
     return call.run(coroutine, of_caller=of_caller)
 
 
+def compute(work: Callable[[], T], size: int) -> T:
+    """Do some work without requests, and return its result. If it is much work of a short call, a thread does it.
+
+    :param size: characters, or items, that the work reads.
+    """
+    call = running_call()
+    return call.compute(work) if isinstance(call, ShortCall) and size > MOST_AT_ONCE else work()
+
+
 def has_event_loop() -> bool:
     """Return whether this code belongs to a call of an async class."""
     return isinstance(running_call(), AsyncCall)
 
 
 class Portal:
-    """The threads for the calls of one object. A thread ends when no call waits for it.
+    """Runs the calls of one object, and has the threads for them. A thread ends when no call waits for it.
 
     :param threads: the most calls that run at the same time. Others wait for a thread. A call that waits for its input
         does not count, because the input may come from another call.
@@ -150,6 +233,19 @@ class Portal:
         """
         call = AsyncCall(self, asyncio.get_running_loop())
         return await self.result(self.start(work, call), call)
+
+    async def run_short(self, work: Callable[[], T]) -> T:
+        """Run a function as a greenlet in the thread of the event loop, and return its result.
+
+        It needs no place in the pool. If the awaiting task is cancelled, it ends, and sends no further request.
+        """
+        ended: Future[None] = Future()
+        self._started.add(ended)
+        try:
+            return await ShortCall(self).result(work)
+        finally:
+            self._started.discard(ended)
+            ended.set_result(None)
 
     async def run_to_end(self, work: Callable[[], object], seconds: float | None = None) -> None:
         """Run a function in a thread, also if the awaiting task is cancelled meanwhile.
@@ -189,6 +285,10 @@ class Portal:
             for future in running:
                 future.add_done_callback(_take_error)
             await asyncio.wait(running)
+
+    def wait(self) -> None:
+        """Let this thread wait until nothing runs."""
+        wait(tuple(self._started))
 
     @contextmanager
     def lend(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Laws of the portal between an event loop and the threads that run calls for it."""
+"""Laws of the portal between an event loop and the threads and greenlets that run calls for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.errors import InputError
-from es_simhash.portal import AsyncCall, Portal, has_event_loop, in_event_loop
+from es_simhash.portal import MOST_AT_ONCE, AsyncCall, Portal, compute, has_event_loop, in_event_loop
 from es_simhash.retries import Cancelled, pause, running_call
 from tests.cli import environment
 
@@ -370,9 +370,8 @@ def test_a_thread_whose_loop_is_closed_sends_nothing_and_ends() -> None:
 
 PROGRAM = """
 import asyncio, threading
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from es_simhash.portal import Portal, in_event_loop
+from es_simhash.retries import running_call
 
 begun = threading.Event()
 
@@ -380,21 +379,28 @@ async def never():
     begun.set()
     await asyncio.get_running_loop().create_future()
 
-def work():
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(copy_context().run, lambda: in_event_loop(never())).result()
+def look_up():
+    Portal(1).start(lambda: in_event_loop(never()), running_call().another()).result()
 
 loop = asyncio.new_event_loop()
-task = loop.create_task(Portal(1).run(work if {pooled} else lambda: in_event_loop(never())))
+task = loop.create_task({call})
 while not begun.is_set():
     loop.run_until_complete(asyncio.sleep(0.01))
 print("the end", flush=True)
 """
 
 
-@pytest.mark.parametrize("pooled", [False, True], ids=["a thread of a call", "a thread of a look-up"])
-def test_a_program_ends_though_its_loop_stands_still_while_a_thread_waits(*, pooled: bool) -> None:
-    program = PROGRAM.format(pooled=pooled)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "Portal(1).run(lambda: in_event_loop(never()))",
+        "Portal(1).run(look_up)",
+        "Portal(1).run_short(lambda: in_event_loop(never()))",
+    ],
+    ids=["a thread of a call", "a thread of a look-up", "a short call"],
+)
+def test_a_program_ends_though_its_loop_stands_still_while_a_call_waits(call: str) -> None:
+    program = PROGRAM.format(call=call)
     ended = subprocess.run(
         [sys.executable, "-c", program], env=environment(), capture_output=True, text=True, timeout=LONG, check=False
     )
@@ -414,3 +420,223 @@ def test_another_call_goes_on_when_one_is_cancelled() -> None:
         return await asyncio.to_thread(other.run, asyncio.sleep(0, "answer"))
 
     assert run(main()) == "answer"
+
+
+# --- short calls: greenlets in the thread of the event loop ------------------------------------------------
+
+
+def test_a_short_call_runs_in_the_thread_of_the_event_loop_and_so_do_its_requests() -> None:
+    async def request() -> tuple[Any, ...]:
+        await asyncio.sleep(0)
+        return threading.get_ident(), name.get(), running_call(), has_event_loop()
+
+    def work() -> tuple[Any, ...]:
+        assert has_event_loop()
+        return threading.get_ident(), name.get(), in_event_loop(request()), in_event_loop(request())
+
+    async def main() -> None:
+        name.set("ann")
+        here = threading.get_ident()
+        requested = (here, "ann", None, False)
+        assert await Portal(1).run_short(work) == (here, "ann", requested, requested)
+        assert not has_event_loop()
+
+    run(main())
+
+
+def test_each_short_call_has_its_own_context() -> None:
+    def work(own: str) -> tuple[str, ...]:
+        before = name.get()
+        name.set(own)
+        in_event_loop(asyncio.sleep(0.01))
+        return before, name.get()
+
+    async def main() -> None:
+        name.set("ann")
+        portal = Portal(1)
+        seen = await asyncio.gather(*(portal.run_short(partial(work, str(n))) for n in range(5)))
+        assert seen == [("ann", str(n)) for n in range(5)]
+        assert name.get() == "ann"
+
+    run(main())
+
+
+def test_short_calls_need_no_place_in_the_pool() -> None:
+    portal = Portal(1)
+    begun: list[int] = []
+    go = threading.Event()
+
+    async def request(number: int) -> int:
+        begun.append(number)
+        while len(begun) < 50:
+            await asyncio.sleep(0.001)
+        return number
+
+    async def main() -> list[int]:
+        busy = asyncio.ensure_future(portal.run(lambda: go.wait(LONG)))
+        calls = await asyncio.gather(*(portal.run_short(lambda n=n: in_event_loop(request(n))) for n in range(50)))  # type: ignore[misc]
+        go.set()
+        assert await busy
+        return calls
+
+    assert run(main()) == list(range(50))
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), TimeoutError("late"), asyncio.TimeoutError("late")])
+def test_an_error_of_a_request_is_raised_in_a_short_call_and_at_its_await(error: Exception) -> None:
+    caught: list[BaseException] = []
+
+    async def request() -> None:
+        await asyncio.sleep(0)
+        raise error
+
+    def work() -> None:
+        try:
+            in_event_loop(request())
+        except type(error) as raised:
+            caught.append(raised)
+        in_event_loop(request())
+
+    with pytest.raises(type(error)) as raised:
+        run(Portal(1).run_short(work))
+    assert caught == [error]
+    assert raised.value is error
+
+
+def test_the_event_loop_goes_on_while_a_short_call_waits_to_retry() -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0.005)
+
+    async def main() -> None:
+        ticking = asyncio.ensure_future(tick())
+        await Portal(1).run_short(lambda: pause(0.2))
+        ticking.cancel()
+
+    begun = time.monotonic()
+    run(main())
+    assert time.monotonic() - begun >= 0.2
+    assert ticks > 5
+
+
+@pytest.mark.parametrize("waits", ["for a response", "to retry", "for a thread"])
+def test_a_cancelled_short_call_ends_at_once_and_sends_nothing_more(waits: str) -> None:
+    begun, go, ended, sent = threading.Event(), threading.Event(), [], []
+
+    async def request() -> None:
+        sent.append("a request")
+
+    def computed() -> None:
+        begun.set()
+        go.wait(LONG)
+
+    def work() -> None:
+        try:
+            if waits == "to retry":
+                asyncio.get_running_loop().call_soon(begun.set)
+                pause(10 * LONG)
+            elif waits == "for a thread":
+                compute(computed, MOST_AT_ONCE + 1)
+            else:
+                in_event_loop(never(begun))
+        finally:
+            ended.append(running_call())
+            in_event_loop(request())
+
+    async def main() -> None:
+        task = asyncio.ensure_future(Portal(1).run_short(work))
+        await asyncio.to_thread(begun.wait, LONG)
+        task.cancel("enough")
+        with pytest.raises(asyncio.CancelledError, match="enough"):
+            await task
+        go.set()
+
+    run(main())
+    assert len(ended) == 1
+    assert sent == []
+
+
+def test_a_short_call_that_lasts_too_long_ends_with_a_timeout() -> None:
+    async def main() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(Portal(1).run_short(lambda: in_event_loop(never(threading.Event()))), 0.05)
+
+    run(main())
+
+
+def test_a_request_that_something_else_cancels_cancels_its_short_call() -> None:
+    async def request() -> None:
+        raise asyncio.CancelledError
+
+    async def main() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await Portal(1).run_short(lambda: in_event_loop(request()))
+
+    run(main())
+
+
+def test_closing_waits_for_short_calls() -> None:
+    begun, done = threading.Event(), []
+
+    async def request(go: asyncio.Event) -> None:
+        begun.set()
+        await go.wait()
+
+    def work(go: asyncio.Event) -> None:
+        in_event_loop(request(go))
+        done.append("it")
+
+    async def main() -> None:
+        portal, go = Portal(1), asyncio.Event()
+        task = asyncio.ensure_future(portal.run_short(lambda: work(go)))
+        await asyncio.to_thread(begun.wait, LONG)
+        finished = asyncio.ensure_future(portal.finish())
+        await asyncio.sleep(0.02)
+        assert not finished.done()
+        go.set()
+        await finished
+        assert done
+        await task
+
+    run(main())
+
+
+def test_a_short_call_whose_coroutine_is_closed_ends() -> None:
+    begun, ended = threading.Event(), []
+
+    def work() -> None:
+        try:
+            in_event_loop(never(begun))
+        finally:
+            ended.append("it")
+            in_event_loop(never(begun))
+
+    async def main() -> None:
+        awaited = Portal(1).run_short(work)
+        awaited.send(None)  # as a task does
+        awaited.close()
+
+    run(main())
+    assert ended == ["it"]
+
+
+def test_a_short_call_computes_in_a_thread_what_is_much() -> None:
+    def work() -> tuple[int, int, str]:
+        return (
+            compute(threading.get_ident, MOST_AT_ONCE),
+            compute(threading.get_ident, MOST_AT_ONCE + 1),
+            compute(name.get, MOST_AT_ONCE + 1),
+        )
+
+    async def main() -> None:
+        name.set("ann")
+        here, there, seen = await Portal(1).run_short(work)
+        assert here == threading.get_ident() != there
+        assert seen == "ann"
+
+    run(main())
+    assert compute(threading.get_ident, MOST_AT_ONCE + 1) == threading.get_ident()

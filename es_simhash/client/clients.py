@@ -1,14 +1,14 @@
-"""What the classes that a program uses have in common: sync classes, and async classes that run them in threads.
+"""What the classes that a program uses have in common: sync classes, and async classes that run their methods.
 
-A method is written once, in the sync class. The async class runs it in a thread of its pool, and awaits the result
-(:mod:`es_simhash.portal`). A method with many results returns :class:`Results`.
+A method is written once, in the sync class. The async class runs it, and awaits the result (:mod:`es_simhash.portal`).
+A method with many results returns :class:`Results`.
 """
 
 from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Future, wait
 from functools import partial, wraps
 from inspect import signature
@@ -16,7 +16,7 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from es_simhash.errors import InputError, is_interrupted
-from es_simhash.portal import AsyncCall, Portal
+from es_simhash.portal import MOST_AT_ONCE, AsyncCall, Portal
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -68,17 +68,26 @@ class SyncClient:
 
 
 class AsyncClient:
-    """A class whose methods are awaited. Threads run the methods of an object of the sync class.
+    """A class whose methods are awaited. They are the methods of an object of the sync class.
 
-    If an awaiting task is cancelled, its thread sends no further request. A write whose request is under way may still
+    A thread runs a call, unless the call is short. Then the event loop's own thread runs it. A call is short if
+
+    - the store has an async client, so the call never waits for a file;
+    - its method is marked as ``short``: it computes little, and waits for no other call;
+    - its arguments have few characters or items, and no iterator, which might wait;
+    - the method has run before: the first call may load a dictionary.
+
+    If an awaiting task is cancelled, its call sends no further request. A write whose request is under way may still
     be done; so may an ``add`` that is written together with those of other tasks.
 
-    :param threads: the most calls that run at the same time.
+    :param threads: the most calls that threads run at the same time.
     """
 
     def __init__(self, client: SyncClient, threads: int) -> None:
         self._client: Any = client
         self._portal = Portal(threads)
+        self._short: set[str] = set()
+        """Names of the methods that have run before, of those whose calls may be short."""
         self._iterations: weakref.WeakSet[_Iteration[Any]] = weakref.WeakSet()
 
     @property
@@ -191,15 +200,31 @@ class _Watch:
 # --- from a sync method to an async one ------------------------------------------------------------------------
 
 
-def async_method(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """Return the async form of a method: a thread runs it, and the result is awaited."""
+def async_method(
+    method: Callable[Concatenate[Any, P], T], *, short: bool = False
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Return the async form of a method: its result is awaited.
+
+    :param short: the event loop's own thread may run it (:class:`AsyncClient`).
+    """
 
     @wraps(method)
     async def awaited(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._portal.run(partial(method, self._client, *args, **kwargs))
+        work = partial(method, self._client, *args, **kwargs)
+        if method.__name__ in self._short and all(map(_is_small, (*args, *kwargs.values()))):
+            return await self._portal.run_short(work)
+        result = await self._portal.run(work)
+        if short and self._client.store.is_async:
+            self._short.add(method.__name__)
+        return result
 
     _returns(awaited, f"Awaitable[{signature(method).return_annotation}]")
     return awaited
+
+
+def _is_small(argument: object) -> bool:
+    """Return whether an argument of a short call has few characters or items."""
+    return len(argument) <= MOST_AT_ONCE if isinstance(argument, Sized) else not isinstance(argument, Iterable)
 
 
 def async_iterator(

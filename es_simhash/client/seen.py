@@ -296,18 +296,18 @@ class AsyncSeenItems(AsyncClient):
         super().__init__(seen, threads)
 
     setup = async_method(SeenItems.setup)
-    add = async_method(SeenItems.add)
+    add = async_method(SeenItems.add, short=True)
     add_many = async_method(SeenItems.add_many)
     rebuild_many = async_method(SeenItems.rebuild_many)
-    unseen = async_method(SeenItems.unseen)
+    unseen = async_method(SeenItems.unseen, short=True)
     unseen_many = async_method(SeenItems.unseen_many)
-    might_have_seen = async_method(SeenItems.might_have_seen)
-    forget = async_method(SeenItems.forget)
+    might_have_seen = async_method(SeenItems.might_have_seen, short=True)
+    forget = async_method(SeenItems.forget, short=True)
     forget_many = async_method(SeenItems.forget_many)
     rotate = async_method(SeenItems.rotate)
-    stats = async_method(SeenItems.stats)
-    clear = async_method(SeenItems.clear)
-    remove = async_method(SeenItems.remove)
+    stats = async_method(SeenItems.stats, short=True)
+    clear = async_method(SeenItems.clear, short=True)
+    remove = async_method(SeenItems.remove, short=True)
 
     async def unseen_page(
         self,

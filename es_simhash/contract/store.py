@@ -37,6 +37,8 @@ class Store(Protocol):
     """The address without credentials, for messages."""
     embedded: bool
     """The store belongs to this program alone. The first ingest sets it up."""
+    is_async: bool
+    """An event loop sends the requests (``es_simhash.portal.in_event_loop``), so only an async class can use it."""
 
     def close(self) -> None:
         """Close files and connections. A second call does nothing."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates
 from es_simhash.deciding.rule import check_time
 from es_simhash.deciding.texts import BATCH
 from es_simhash.errors import InputError
+from es_simhash.portal import compute
 from es_simhash.search.keys import KeyIndex
 from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.confirm import TextFeatures
@@ -149,11 +151,18 @@ def _confirmed(store: Store, matches: Matches, own: StoredText, texts: Texts) ->
     for start in range(0, len(matches), BATCH):
         some = matches[start : start + BATCH]
         stored = texts.stored(store, (match.id for match in some if not match.exact))
-        for match in some:
-            similarity = 1.0 if match.exact else texts.similarity(own, stored.get(match.id))
+        compare = partial(_similarities, some, own, stored, texts)
+        size = sum(len(each.normalised) for each in (own, *stored.values()) if isinstance(each, TextFeatures))
+        for match, similarity in zip(some, compute(compare, size), strict=True):
             if texts.is_enough(similarity):
                 confirmed.append(replace(match, similarity=similarity))
     return confirmed
+
+
+def _similarities(
+    matches: Sequence[Match], own: StoredText, stored: Mapping[str, StoredText], texts: Texts
+) -> list[float | None]:
+    return [1.0 if match.exact else texts.similarity(own, stored.get(match.id)) for match in matches]
 
 
 def _near(

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import nullcontext
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +18,7 @@ from es_simhash.deciding.outcome import Document, failed
 from es_simhash.errors import InputError, SchemeMismatch, SimhashError, StoreError, is_interrupted
 from es_simhash.ingest.batches import Source, mark
 from es_simhash.ingest.ids import claim
+from es_simhash.portal import Portal
 from es_simhash.retries import Call, running_call
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Pipeline:
         self._read_ahead = read_ahead
         self._checkpoint = checkpoint
         self._check = check
-        self._look_up_thread: ThreadPoolExecutor | None = None
+        self._look_up_thread = Portal(1)
         self._look_up_call = (running_call() or Call()).another()
         self._reading: deque[_Batch] = deque()
         self._looking_up: deque[_StartedBatch] = deque()
@@ -122,8 +122,7 @@ class Pipeline:
                 yield from self._batches()
         finally:
             self._look_up_call.cancel()  # first: the thread may be waiting to retry a request
-            if self._look_up_thread is not None:
-                self._look_up_thread.shutdown()
+            self._look_up_thread.wait()
 
     def _batches(self) -> Iterator[Sequence[Outcome]]:
         try:
@@ -175,9 +174,7 @@ class Pipeline:
     def _start(self, look_up: Callable[[], LookedUp]) -> Callable[[], LookedUp]:
         """Start a look-up, in a thread if batches are read ahead, and return a function that waits for its result."""
         if self._read_ahead:
-            if self._look_up_thread is None:
-                self._look_up_thread = ThreadPoolExecutor(1, "es-simhash-look-up")
-            return self._look_up_thread.submit(copy_context().run, self._look_up_call.do, look_up).result
+            return self._look_up_thread.start(look_up, self._look_up_call).result
         looked_up: Future[LookedUp] = Future()
         try:
             looked_up.set_result(look_up())

@@ -52,7 +52,7 @@ class WatchedStore(Retrying):
     def __init__(self, watched: Store) -> None:
         super().__init__()
         self.watched = watched
-        self.name, self.embedded = watched.name, watched.embedded
+        self.name, self.embedded, self.is_async = watched.name, watched.embedded, watched.is_async
 
     def perform(self, call: StoreCall) -> Any:
         """Do what was called. Override it to watch, delay or fail."""

@@ -71,6 +71,7 @@ class IndexStore(Retrying):
         routing: Routing | None = None,
     ) -> None:
         super().__init__()
+        self.is_async = is_async
         self.name = name + ("" if routing is None else routing.in_address)
         self._index = Index(index, self.name, dialect, client, is_async, routing)
         self._owned = owned

@@ -65,6 +65,7 @@ class SqliteStore(Retrying):
     """
 
     embedded = True
+    is_async = False
 
     def __init__(self, path: str) -> None:
         super().__init__()
