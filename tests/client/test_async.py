@@ -11,16 +11,17 @@ import gc
 import logging
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from es_simhash import AsyncDocuments, AsyncSeenItems, Documents
+from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, Fingerprinter
 from es_simhash.errors import InputError
 from es_simhash.ingest import run as run_module
 from es_simhash.stores.sqlite import SqliteStore
 from tests.contract.watched import StoreCall, WatchedStore
-from tests.recording import INDEX, PRODUCTS, Sent, Wire
+from tests.recording import INDEX, PRODUCTS, Sent, Wire, found, hit, simhash_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -148,6 +149,13 @@ class Slow(WatchedStore):
         return super().perform(call)
 
 
+async def search_once(documents: AsyncDocuments, wire: Held) -> None:
+    """Let the next searches be short calls."""
+    wire.holding = False
+    await documents.similar(text(0), rule="fingerprint")
+    wire.holding = True
+
+
 @pytest.fixture(params=["sqlite", "wire"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., AsyncDocuments]:
     """Open a new store on SQLite, or through an async client."""
@@ -260,19 +268,168 @@ def test_eight_adds_and_searches_at_the_same_time_give_what_they_give_one_after_
         assert sorted(each.outcome for each in same) == ["exact_duplicate", "new"]
 
 
+# --- short calls -------------------------------------------------------------------------------------------
+
+
+class Seeing(Held):
+    """A wire that knows in which thread, and with which variables, the code of a call runs.
+
+    The code is that of the official client that makes a request.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.in_loop: list[bool] = []
+
+    def documents_of(self, **options: Any) -> AsyncDocuments:
+        client = self.client(is_async=True)
+        perform = client.perform_request
+
+        def seen(*args: Any, **kwargs: Any) -> Any:
+            self.in_loop.append(not threading.current_thread().name.startswith("es-simhash"))
+            return perform(*args, **kwargs)
+
+        client.perform_request = seen
+        return AsyncDocuments(client, index=INDEX, **options)
+
+
+async def ran_in_loop(wire: Seeing, call: Any) -> bool:
+    """Return whether the event loop's own thread ran a call."""
+    wire.in_loop.clear()
+    await call
+    [ran] = set(wire.in_loop)
+    return ran
+
+
+def test_short_calls_run_in_the_thread_of_the_event_loop_after_the_first() -> None:
+    wire = Seeing()
+
+    async def main() -> None:
+        async with wire.documents_of() as documents:
+            similar = partial(documents.similar, rule="fingerprint")
+            for expected in (False, True, True):
+                assert await ran_in_loop(wire, similar(text(1))) is expected
+            assert [await ran_in_loop(wire, documents.fetch(["1"])) for _ in "12"] == [False, True]
+            assert [await ran_in_loop(wire, documents.sources(["1"])) for _ in "12"] == [False, True]
+            # What is long, or may wait, keeps a thread.
+            assert not await ran_in_loop(wire, similar(text(1) * 50))
+            assert not await ran_in_loop(wire, documents.fetch(str(n) for n in range(3)))
+            assert not await ran_in_loop(wire, documents.fetch(list(map(str, range(4_000)))))
+            for _ in "12":
+                assert not await ran_in_loop(wire, documents.similar_many([text(1)], rule="fingerprint"))
+                assert not await ran_in_loop(wire, documents.add(document(1), rule="fingerprint"))
+
+    run(main())
+
+
+def test_calls_on_a_file_never_run_in_the_thread_of_the_event_loop(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    class Watched(WatchedStore):
+        def perform(self, call: StoreCall) -> Any:
+            ran.append(threading.current_thread().name)
+            return super().perform(call)
+
+    async def main() -> None:
+        async with AsyncDocuments(Watched(SqliteStore(str(tmp_path / "news.db")))) as documents:
+            await documents.setup(keys=[])
+            for _ in range(3):
+                await documents.similar(text(1), rule="fingerprint")
+
+    run(main())
+    assert set(ran) == {"es-simhash"}
+
+
+def test_the_event_loop_goes_on_while_all_short_calls_wait_at_the_same_time() -> None:
+    """A lock that one of them held during its request would stop the event loop."""
+    wire = Held()
+    held: list[int] = []
+
+    async def before(sent: Sent) -> None:
+        held.append(1)
+        while wire.action:
+            await asyncio.sleep(0.001)
+
+    async def main() -> None:
+        client = wire.client(is_async=True)
+        documents, seen = AsyncDocuments(client, index=INDEX), AsyncSeenItems(client, index=INDEX)
+        wire.put("1", {"text": text(1), "simhash": simhash_of("1", text(1))})
+
+        def calls() -> list[Any]:
+            return [
+                documents.similar(text(1), rule="fingerprint"),
+                documents.similar_to("1", rule="fingerprint"),
+                documents.fetch(["1"]),
+                documents.sources(["1"]),
+                seen.add("ann", ["a"]),
+                seen.unseen("ann", ["a"]),
+                seen.might_have_seen("ann", ["a"]),
+                seen.forget("ann", ["a"]),
+                seen.stats("ann"),
+                seen.clear("ann"),
+                seen.remove("ann"),
+            ]
+
+        for call in calls():
+            await call
+        wire.before = before  # type: ignore[method-assign]
+        wire.action = "held"
+        tasks = [asyncio.ensure_future(call) for _ in range(3) for call in calls()]
+        while len(held) < len(tasks):
+            await asyncio.sleep(0.001)
+        assert not threads(), "all are short"
+        wire.action = ""
+        await asyncio.gather(*tasks)
+        await client.close()
+
+    thread = threading.Thread(target=run, args=(main(),), daemon=True)  # a lock would hold it for ever
+    thread.start()
+    thread.join(LONG)
+    assert not thread.is_alive()
+    assert held
+
+
+@pytest.mark.parametrize("repeated", [1, 40], ids=["a short text", "a long text"])
+def test_a_short_call_compares_long_texts_in_a_thread(repeated: int) -> None:
+    row = hit("1", text(1))
+    row["fields"]["simhash.digest"] = ["of another text"]
+    compared: set[str] = set()
+
+    class Watched(Fingerprinter):
+        def weigh(self, *args: Any, **kwargs: Any) -> Any:
+            compared.add(threading.current_thread().name)
+            return super().weigh(*args, **kwargs)
+
+    wire = Held()
+    wire.answer = lambda sent: {"responses": [found(row)]} if sent.action == "POST _msearch" else None
+    wire.put("1", {"text": text(2) * repeated, "simhash": simhash_of("1", text(1))})
+
+    async def main() -> None:
+        async with wire.documents_of(fingerprinter=Watched) as documents:
+            for _ in "12":
+                compared.clear()
+                await documents.similar(text(1), measure="cosine", confirm=0.01)
+
+    run(main())
+    assert compared == {"MainThread"} | ({"es-simhash"} if repeated > 1 else set())
+
+
 # --- cancelled calls ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("product", PRODUCTS)
 @pytest.mark.parametrize("busy", [False, True], ids=["in a slow request", "before a retry"])
+@pytest.mark.parametrize("short", [False, True], ids=["in a thread", "in the event loop"])
 def test_a_cancelled_call_returns_at_once_and_sends_no_further_request(
-    product: str, busy: bool, monkeypatch: pytest.MonkeyPatch
+    product: str, busy: bool, short: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("es_simhash.retries.random.uniform", lambda least, most: 10 * LONG)
     wire = Held("POST _msearch", busy=busy, product=product)
 
     async def main() -> None:
         async with wire.documents_of() as documents:
+            if short:
+                await search_once(documents, wire)
             task = asyncio.ensure_future(documents.similar(text(1), rule="fingerprint"))
             await happens(wire.reached)
             await asyncio.sleep(0.05)
@@ -484,19 +641,17 @@ def test_an_event_loop_that_ends_leaves_no_thread(*, by_hand: bool) -> None:
 # --- context -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", ["similar", "add", "ingest"])
+@pytest.mark.parametrize("verb", ["similar", "similar, short", "add", "ingest"])
 def test_context_variables_of_the_caller_are_seen_by_requests_and_by_the_code(verb: str) -> None:
-    class Seeing(Held):
+    class Noting(Held):
         async def before(self, sent: Sent) -> None:
             seen.add(name.get())
 
     seen: set[str] = set()
     made: set[str] = set()
-    wire = Seeing()
+    wire = Noting()
 
     def fingerprinter(scheme: Any) -> Any:
-        from es_simhash import Fingerprinter
-
         made.add(name.get())
         return Fingerprinter(scheme)
 
@@ -505,11 +660,17 @@ def test_context_variables_of_the_caller_are_seen_by_requests_and_by_the_code(ve
         async with wire.documents_of(fingerprinter=fingerprinter) as documents:
             if verb == "ingest":
                 [each async for each in documents.ingest([document(1)], workers=0, rule="fingerprint")]
+            elif verb == "add":
+                await documents.add(document(1))
             else:
-                await getattr(documents, verb)(text(1) if verb == "similar" else document(1))
+                await documents.similar(text(1))
+                if verb == "similar, short":
+                    name.set("bob")
+                    await documents.similar(text(1))
 
     run(main())
-    assert seen == made == {"ann"}
+    assert made == {"ann"}
+    assert seen == ({"ann", "bob"} if verb == "similar, short" else {"ann"})
 
 
 # --- iterators ---------------------------------------------------------------------------------------------
