@@ -6,10 +6,11 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.console.output import display
+from es_simhash.console.whole_lines import write_lines
 from es_simhash.errors import InputError, StoreError
 from es_simhash.files import is_same_file, open_for_owner
 from es_simhash.ingest.dead_letters import dead_letter
@@ -73,7 +74,7 @@ class DeadLetters:
             self._appended_before[digest] -= 1
             return
         with self._errors(StoreError):
-            self._write(letter)
+            write_lines(self._file, letter)
 
     def close(self) -> None:
         """Close the file."""
@@ -88,19 +89,6 @@ class DeadLetters:
             file.seek(-1, os.SEEK_END)
             if not file.read().endswith(b"\n"):
                 self._file.write(b"\n")
-
-    def _write(self, letter: bytes) -> None:
-        """Write the whole letter, or nothing if there is no room."""
-        written = 0
-        try:
-            while written < len(letter):
-                written += self._file.write(letter[written:])
-        except OSError:
-            with suppress(OSError):
-                end = self._file.tell()
-                if end == os.fstat(self._file.fileno()).st_size:  # otherwise another run has appended letters behind it
-                    self._file.truncate(end - written)
-            raise
 
     @contextmanager
     def _errors(self, kind: type[InputError | StoreError]) -> Iterator[None]:

@@ -96,7 +96,8 @@ class Database:
         else:
             if self.path != ":memory:":
                 create_for_owner(self.path)
-            connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            file = "" if self.path == ":memory:" else self.path
+            connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             with _transaction(connection, write=False):  # a file of ours may be read-only
                 ours = self._is_ours(connection)
