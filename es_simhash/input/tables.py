@@ -26,7 +26,7 @@ def rows_of(documents: Any) -> Any:
         raise InputError("the documents are one dict: pass a list of dicts, such as [document]")
     if isinstance(documents, str | bytes):
         raise InputError("the documents are one string: pass an iterable of dicts, or read_file(path) for a file")
-    if hasattr(documents, "iloc") and hasattr(documents, "to_dict"):
+    if hasattr(documents, "iloc") and hasattr(documents, "columns"):
         return _pandas_rows(documents)
     if hasattr(documents, "iter_rows"):
         return map(plain, documents.iter_rows(named=True))

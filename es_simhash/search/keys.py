@@ -26,6 +26,7 @@ Two similar texts may stand on two sides of a boundary. So the longer one has th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 from typing import TYPE_CHECKING
 
@@ -117,7 +118,7 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     :param similarity: the least similarity.
     """
     queries = []
-    bands = tuple(filter(minhash.is_band, keys.values))
+    bands = tuple(filter(minhash.is_band, keys.values)) if keys.words else keys.values
     if bands:
         queries.append(KeyQuery(bands, BANDS_IN_COMMON))
     if keys.words and similarity > 0:
@@ -203,6 +204,7 @@ class KeyIndex:
         return array
 
 
+@lru_cache(maxsize=4096)  # most keys of a text have the same few numbers of documents
 def rarity(documents: int, total: int) -> float:
     """Return the inverse document frequency of a key.
 

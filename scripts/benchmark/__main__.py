@@ -67,6 +67,7 @@ PARTS = {
     "search": Part("search in a server", "search:search", (2_000, 100_000, 1_000_000), server=True),
     "ingest": Part("ingest beside parallel_bulk", "ingest:ingest", (1_000, 20_000, 1_000_000), server=True, once=True),
     "add": Part("one document at a time", "add:add", (500, 20_000, 20_000), server=True),
+    "dedupe": Part("remove the copies of a file", "dedupe:dedupe", (300, 20_000, 1_000_000), once=True),
     "groups": Part("group all documents", "groups:groups", (2_000, 100_000, 1_000_000), once=True),
     "bloom": Part("Bloom filters: times", "bloom:speed", (1_000, 10_000, 10_000)),
     "bloom-errors": Part("Bloom filters: false positives", "bloom:errors", (500, 10_000, 10_000), once=True),

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from es_simhash import DuplicateRule, Line
-    from es_simhash.console.progress import Progress
     from es_simhash.tools.dedupe.items import Keep
 
     T = TypeVar("T", Item, tuple[int, Item])
@@ -292,4 +291,3 @@ class _Report:
                 echo(f"  {label:<17}{self.counts[name]:>12,}", err=True)
         if self._not_compared:
             echo(not_compared(self._not_compared), err=True)
-

@@ -95,9 +95,7 @@ class Spool:
 
     def fill(self, items: Iterable[Item]) -> None:
         """Write the items down."""
-        rows = (
-            (position, item.against, len(item.text), pickle.dumps(item)) for position, item in enumerate(items)
-        )
+        rows = ((position, item.against, len(item.text), pickle.dumps(item)) for position, item in enumerate(items))
         with temporary_file("documents"):
             self._db.execute("BEGIN")
             self._db.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", rows)
