@@ -34,6 +34,7 @@ _COMMANDS = {
     "evaluate": "tools.evaluation.command",
     "idf": "tools.idf",
     "seen": "cli.seen",
+    "serve": "tools.serve.command",
 }
 """Each command, and the module that defines it under its name. Nothing else in the core names a tool."""
 

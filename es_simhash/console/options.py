@@ -202,12 +202,20 @@ def _parse_fields(context: click.Context, parameter: click.Parameter, value: str
 
 
 def _parse_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
-    """Return a length of time such as ``12h``, ``7d`` or ``2w``."""
-    if value is None:
-        return None
+    try:
+        return None if value is None else duration(value)
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def duration(value: str) -> timedelta:
+    """Return a length of time such as ``12h``, ``7d`` or ``2w``.
+
+    :raises InputError: if it is something else.
+    """
     number, unit = value[:-1], _UNITS.get(value[-1:])
     if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 6 or int(number) * unit > LONGEST:
-        raise click.BadParameter(
+        raise InputError(
             f"{value!r} is not a duration: use a whole number of hours, days or weeks, such as 12h, 7d or 2w, up to "
             f"{LONGEST.days}d"
         )
