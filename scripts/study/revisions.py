@@ -190,7 +190,10 @@ def of_pairs(arguments, folder):
     texts = list(dict.fromkeys(one for one, _ in pairs))
     for length, (low, high) in LENGTHS.items():
         some = [text for text in texts if low <= len(words_of(text)) <= high and re.search("[0-9]", text)]
-        add(("other digits", length), [(t, other_digits(t, drawn)) for t in drawn.sample(some, min(NOT_COPIES, len(some)))])
+        add(
+            ("other digits", length),
+            [(t, other_digits(t, drawn)) for t in drawn.sample(some, min(NOT_COPIES, len(some)))],
+        )
     for kind, some in others(arguments.folder, arguments.seed).items():
         for length, (low, high) in LENGTHS.items():
             of = [pair for pair in some if low <= max(len(words_of(text)) for text in pair) <= high]

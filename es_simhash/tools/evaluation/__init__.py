@@ -1,6 +1,6 @@
 """Which settings are right for my documents?"""
 
-from es_simhash.tools.evaluation.precision import Evaluation, LabelledPair, evaluate, labelled
+from es_simhash.tools.evaluation.precision import Evaluation, LabelledPair, Point, Undecided, evaluate, labelled
 from es_simhash.tools.evaluation.sample import SampledPair, sample_pairs
 
-__all__ = ["Evaluation", "LabelledPair", "SampledPair", "evaluate", "labelled", "sample_pairs"]
+__all__ = ["Evaluation", "LabelledPair", "Point", "SampledPair", "Undecided", "evaluate", "labelled", "sample_pairs"]

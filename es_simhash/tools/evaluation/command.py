@@ -1,8 +1,9 @@
-"""``es-simhash evaluate``: find the best max_distance for labelled pairs, or draw pairs to label."""
+"""``es-simhash evaluate``: find the best rule for labelled pairs, or draw pairs to label."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -17,33 +18,34 @@ from es_simhash.console.options import (
     filter_option,
     json_option,
     optional_store_options,
+    pair_options,
     text_field_option,
-    text_rule_options,
 )
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.console.scheme import make_fingerprinter, open_documents, scheme_options
 from es_simhash.errors import InputError
+from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.tools.evaluation.labelled_pairs import PairReader
 from es_simhash.tools.evaluation.output import json_form, table_lines
 from es_simhash.tools.evaluation.plot import check_plot, plot
 from es_simhash.tools.evaluation.precision import evaluate as evaluate_pairs
-from es_simhash.tools.evaluation.sample import pairs_to_label
+from es_simhash.tools.evaluation.sample import has_keys, pairs_to_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash import Documents
-    from es_simhash.similarity.rule import DuplicateRule
     from es_simhash.tools.evaluation.precision import LabelledPair
 
 SAMPLE = "Draw pairs to label"
+_FOUND = {"keys": "by keys alone", "outside": "just outside of the rule copy"}
 _STORE_ARGUMENTS = ("store", "api_key", "ca_certs", "no_verify_certs", "timeout")
 
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[PAIRS…|-]", nargs=-1)
 @click.option("--truth", metavar="T", type=float, help='A pair with a "similarity" of at least T counts as duplicates.')
-@text_rule_options
+@pair_options
 @click.option(
     "--plot", "picture", metavar="FILE", help="Also draw the result: a .png or .svg file. Needs es-simhash[plot]."
 )
@@ -82,11 +84,12 @@ def evaluate(
     reading: dict[str, Any],
     **choices: Any,
 ) -> None:
-    """Find the best max_distance from pairs that you have labelled.
+    """Find the best rule from pairs that you have labelled.
 
-    For each max_distance k it prints precision, recall and F1. With --confirm it prints them three times: for
-    fingerprints alone, for fingerprints and texts, and for keys and texts; and it lists the duplicates that keys do not
-    find. PAIRS are JSON lines, or the rows of a table. A line names two texts or two stored documents:
+    For each rule, and for each max_distance k of fingerprints, it prints precision and recall with their intervals, and
+    F1. It says if the answers are too few to choose, and lists duplicates that are not found. --rule and what refines
+    it add another rule to the four. PAIRS are JSON lines, or the rows of a table. A line names two texts or two stored
+    documents:
 
     \b
     {"a": "TEXT", "b": "TEXT", "duplicate": true}
@@ -95,27 +98,28 @@ def evaluate(
 
     A bad line is reported with its place and skipped. Ids and --sample need --store. With --store, the Scheme is that
     of the store, and a line with ids uses the stored fingerprints. Without --store, a line with texts and ids uses the
-    texts.
+    texts. The rules copy and contained need the texts.
 
     \b
     es-simhash evaluate pairs.jsonl
-    es-simhash evaluate pairs.jsonl --confirm 0.8 --bits 128 --plot curve.png
+    es-simhash evaluate pairs.jsonl --confirm 0.9 --bits 128 --plot curve.png
     es-simhash evaluate --sample 200 --store sqlite:///news.db > pairs.jsonl
     es-simhash evaluate labelled.jsonl --store sqlite:///news.db
 
     \f
     Precision is undefined ('-', in JSON null) if no pair is predicted as duplicates. F1 is 0 if no prediction is right.
-    The command chooses the k with the highest F1; of several, the smallest. A text that is too short for a fingerprint
-    is found at every k if it is an exact duplicate, and else only by keys.
+    The command marks the rule and the k with the highest F1; of several k, the smallest. A text that is too short for a
+    fingerprint is found at every k if it is an exact duplicate, and else only by texts.
 
-    --sample prints lines {"a_id", "b_id", "distance", "a", "b"}. Add "duplicate" to each line. It draws the same number
-    of pairs at each distance from 0 to 7 (for 128 bits from 0 to 15). So precision is that of these pairs, not of the
-    store. Recall ignores duplicates that are farther apart than 7 bits (15). The same seed draws the same pairs. A
-    document takes about 400 bytes of memory. If there are more than a million documents, it takes a random million.
+    --sample prints lines {"a_id", "b_id", "distance", "a", "b", "found"}. Add "duplicate" to each line. Half of the
+    pairs have near fingerprints, the same number at each distance from 0 to 7 (for 128 bits from 0 to 15). A quarter is
+    found by keys alone, and a quarter is just outside of the rule copy. So precision and recall are those of these
+    pairs, not of the store. The same seed draws the same pairs. A document takes about 400 bytes of memory. If there
+    are more than a million documents, it takes a random million.
     """
     store = {name: choices.pop(name) for name in _STORE_ARGUMENTS}
-    if sample is not None and (files or picture is not None or rule.confirm is not None or truth is not None):
-        raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --confirm and --plot")
+    if sample is not None and (files or picture is not None or rule != DuplicateRule() or truth is not None):
+        raise click.UsageError("--sample only draws pairs: use it without PAIRS, --truth, --rule, --confirm and --plot")
     if sample is not None and store["store"] is None:
         raise click.UsageError("--sample draws pairs from a store: name the store (--store URL)")
     if picture is not None:
@@ -173,9 +177,15 @@ class _Pairs:
 
 
 def _print_sample(documents: Documents, size: int, fields: list[str], filter: dict[str, Any] | None, seed: int) -> None:
-    drawn: dict[int, int] = {}
+    drawn: Counter[str] = Counter()
     for pair in pairs_to_label(documents, size, fields, filter, seed):
         print_json(asdict(pair))
-        drawn[pair.distance] = drawn.get(pair.distance, 0) + 1
-    by_distance = ", ".join(f"{count} at {count_of(distance, 'bit')}" for distance, count in drawn.items())
-    echo(f"{count_of(sum(drawn.values()), 'pair')}: {by_distance}", err=True)
+        drawn[_FOUND.get(pair.found, f"at {count_of(pair.distance, 'bit')}")] += 1
+    kinds = ", ".join(f"{count} {kind}" for kind, count in drawn.items())
+    echo(f"{count_of(drawn.total(), 'pair')}: {kinds}", err=True)
+    if not has_keys(documents):
+        echo(
+            f"{documents.name} has no complete keys, so near fingerprints alone are drawn: `es-simhash init --keys "
+            "shingles` and `es-simhash backfill --again` make them",
+            err=True,
+        )

@@ -14,7 +14,7 @@ _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def wilson(successes: int, count: int) -> tuple[float, float]:
-    """Return the lowest and the highest share that the sample makes likely: with a chance of 95 % it holds the true one.
+    """Return the lowest and the highest share that the sample makes likely: 95 of 100 such intervals hold the true one.
 
     :param successes: how many of the sample have the property.
     :param count: the size of the sample. Of none nothing is known: from 0 to 1.

@@ -22,8 +22,7 @@ from es_simhash.fingerprinting.normalisation import check_surrogates
 from es_simhash.lines import parsed
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.similarity.confirm import TextFeatures
-from es_simhash.similarity.text_decision import decide
-from es_simhash.tools.evaluation.precision import LabelledPair
+from es_simhash.tools.evaluation.precision import decided, named_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.tools.evaluation.precision import LabelledPair
 
     Fetch = Callable[[Iterable[str]], Mapping[str, Row]]
 
@@ -57,10 +57,10 @@ class PairReader:
     """Reads labelled pairs from lines.
 
     :param truth: the similarity from which a pair is a duplicate, for lines with a similarity and no label.
-    :param rule: how texts confirm. Without ``confirm`` they are not compared.
+    :param rule: another rule to compare the four with.
     :param fetch: returns the Rows of ids, as ``Documents.fetch`` does. The store must have the Fingerprinter's Scheme.
         None if there is no store.
-    :raises InputError: if the truth is not a finite number.
+    :raises InputError: if the truth is not a finite number; if the rule does not fit the Scheme.
     """
 
     def __init__(
@@ -74,15 +74,16 @@ class PairReader:
             raise InputError(f"the truth is {truth}: use the similarity from which a pair is a duplicate, such as 0.8")
         self._fingerprinter = fingerprinter
         self._truth = truth
-        self._rule = rule if rule is not None and rule.confirm is not None else None
+        self._rules = named_rules(rule)
+        for each in self._rules.values():
+            each.bits_allowed(fingerprinter.scheme)
         self._fetch = fetch
         self._blank = fingerprinter.scheme.blank_digest
 
     def read(self, lines: Iterable[Line]) -> Iterator[LabelledPair | str]:
         """Yield for each line the pair, or the problem with the line as a message with its place.
 
-        :raises InputError: if an option is missing that the lines need: a store for ids, ``truth`` for similarities,
-            texts to confirm.
+        :raises InputError: if an option is missing that the lines need: a store for ids, ``truth`` for similarities.
         """
         lines = iter(lines)
         while batch := list(islice(lines, BATCH)):
@@ -111,10 +112,6 @@ class PairReader:
             label = label >= self._truth
         if self._fetch is None and None in (a.text, b.text):
             raise InputError(f"{line.place}: a pair has ids and no texts: name the store of the documents: --store URL")
-        if self._rule is not None and None in (a.text, b.text):
-            raise InputError(
-                f"{line.place}: a pair has ids and no texts to confirm by: add the texts 'a' and 'b', or omit --confirm"
-            )
         return _Pair(line.place, label, a, b)
 
     def _labelled(self, pair: _Pair, rows: Mapping[str, Row]) -> LabelledPair | str:
@@ -122,13 +119,12 @@ class PairReader:
             a, b = self._probe(pair.a, rows), self._probe(pair.b, rows)
         except InputError as error:
             return f"{pair.place}: {error}"
-        texts = None
-        if self._rule is not None:
-            ours, theirs = (TextFeatures(side.text or "", self._fingerprinter) for side in (pair.a, pair.b))
-            texts = decide(ours, theirs, self._rule, self._fingerprinter)
+        contents = None
+        if pair.a.text is not None and pair.b.text is not None:
+            contents = TextFeatures(pair.a.text, self._fingerprinter), TextFeatures(pair.b.text, self._fingerprinter)
         distance = hamming_distance(a.fingerprint, b.fingerprint)
         exact = a.digest is not None and a.digest == b.digest
-        return LabelledPair(pair.duplicate, distance, exact, texts, pair.place)
+        return decided(pair.duplicate, distance, exact, contents, self._rules, self._fingerprinter, pair.place)
 
     def _probe(self, side: _Side, rows: Mapping[str, Row]) -> Probe:
         """Return the fingerprint and digest of one side; no digest for an empty text, which has no exact duplicates."""

@@ -56,7 +56,7 @@ def plot(evaluation: Evaluation, file: str) -> None:
 
 def _draw_curve(evaluation: Evaluation, axes: Axes) -> None:
     distances_at: dict[tuple[float, float], list[int]] = {}
-    for point in evaluation.confirmed_points or evaluation.points:
+    for point in evaluation.points:
         if point.precision is not None and point.max_distance is not None:
             distances_at.setdefault((point.recall, point.precision), []).append(point.max_distance)
     chosen = evaluation.chosen
@@ -73,17 +73,12 @@ def _draw_curve(evaluation: Evaluation, axes: Axes) -> None:
             ls="",
             label=label,
         )
-    if evaluation.keys is not None and evaluation.keys.precision is not None:
-        label = f"keys: F1 {evaluation.keys.f1:.3f}"
-        axes.plot(
-            [evaluation.keys.recall],
-            [evaluation.keys.precision],
-            marker="s",
-            markersize=8,
-            color="C2",
-            ls="",
-            label=label,
-        )
+    for number, (name, point) in enumerate(evaluation.rules.items()):
+        if point.precision is not None:
+            label = f"{name}: F1 {point.f1:.3f}"
+            axes.plot(
+                [point.recall], [point.precision], marker="s", markersize=8, color=f"C{number + 4}", ls="", label=label
+            )
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="lower left")
     for (recall, precision), distances in distances_at.items():
@@ -91,7 +86,7 @@ def _draw_curve(evaluation: Evaluation, axes: Axes) -> None:
         axes.annotate(name, (recall, precision), xytext=(5, 7), textcoords="offset points")
     axes.margins(0.1)  # good points lie close together, so the axes do not run from 0 to 1
     axes.set(xlabel="recall", ylabel="precision")
-    axes.set_title("Precision and recall at each max_distance k")
+    axes.set_title("Precision and recall of each rule, and of fingerprints at each k")
 
 
 def _draw_distances(evaluation: Evaluation, axes: Axes) -> None:

@@ -1,11 +1,18 @@
-"""Draw pairs of stored documents that are near each other, for a person to label."""
+"""Draw pairs of stored documents for a person to label: near fingerprints, and pairs in which rules may differ.
+
+Half of the sample has near fingerprints. The other half is what fingerprints cannot show, a quarter each: pairs that
+only keys find, and pairs just outside of the rule ``copy``. For these, random documents are looked up by keys. What one
+kind lacks, the fingerprints supply.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.errors import InputError
+from es_simhash.search.keys import SHINGLES
+from es_simhash.similarity.rule import DuplicateRule
 from es_simhash.similarity.text_fields import field_names, text_of
 from es_simhash.tools.evaluation.draw import DocumentSample, draw_pairs
 
@@ -20,17 +27,26 @@ DOCUMENTS = 1_000_000
 BATCH = 100
 """Pairs whose texts are fetched at once."""
 
+LOOKED_UP = 20
+"""Documents that are looked up by keys at most, for each pair of the sample."""
+OUTSIDE = 0.65
+"""The least similarity of a pair just outside of the rule ``copy``."""
+
+Found = Literal["fingerprints", "keys", "outside"]
+_KINDS: tuple[tuple[Found, bool], ...] = (("keys", True), ("outside", False))
 Drawn = tuple[str, str, int]
 """A drawn pair: two ids and their distance in bits."""
 
 
 @dataclass(frozen=True)
 class SampledPair:
-    """Two stored documents that are near each other.
+    """Two stored documents that may be duplicates.
 
     :param distance: Hamming distance in bits.
     :param a: the text of the document ``a_id``.
     :param b: the text of the document ``b_id``.
+    :param found: ``fingerprints``: they are near. ``keys``: they are not near, and duplicates by the rule ``copy``.
+        ``outside``: no duplicates by it, but nearly: the texts have a similarity of ``OUTSIDE``, or other numbers.
     """
 
     a_id: str
@@ -38,6 +54,7 @@ class SampledPair:
     distance: int
     a: str
     b: str
+    found: Found = "fingerprints"
 
 
 def sample_pairs(
@@ -49,14 +66,16 @@ def sample_pairs(
     seed: int = 0,
     most_documents: int = DOCUMENTS,
 ) -> Iterator[SampledPair]:
-    """Draw pairs of documents within 7 bits of each other (15 of 128), with their texts, for a person to label.
+    """Draw pairs of documents with their texts, for a person to label.
 
-    The same number is drawn at each distance from 0 on, in order of distance. What one distance lacks, the others
-    supply. Of documents with one fingerprint only one is paired with others. The same store and seed give the same
-    pairs.
+    Half of them are within 7 bits of each other (15 of 128), the same number at each distance from 0 on, in order of
+    distance. What one distance lacks, the others supply. Of documents with one fingerprint only one is paired with
+    others. Then come pairs that only keys find, and pairs just outside of the rule ``copy``, a quarter each. Without
+    keys there is none of these. The same store and seed give the same pairs.
 
     It reads all fingerprints first. Memory: some 400 bytes a document, for a million documents at most. In a larger
-    store a random million takes part. Texts are fetched for a hundred pairs at a time.
+    store a random million takes part. At most 20 documents a pair are looked up by keys. Texts are fetched for a
+    hundred pairs at a time.
 
     :param size: the most pairs.
     :param text_field: name of the field with the text, or several names. A dot leads into an object.
@@ -72,11 +91,21 @@ def sample_pairs(
 
     def pairs() -> Iterator[SampledPair]:
         scheme = documents.fingerprinter().scheme
-        drawn = draw(rows, scheme, size, seed, most_documents)
+        sample = _sampled(rows, scheme, seed, most_documents)
+        by_keys = _by_keys(documents, sample.sorted()[0], size // 2, fields) if has_keys(documents) else []
+        drawn = _drawn(sample, size - len(by_keys), scheme.max_distance)
         for start in range(0, len(drawn), BATCH):
             yield from _with_texts(documents, drawn[start : start + BATCH], fields)
+        near = {frozenset(pair[:2]) for pair in drawn}
+        yield from (pair for pair in by_keys if frozenset((pair.a_id, pair.b_id)) not in near)
 
     return pairs()
+
+
+def has_keys(documents: Documents) -> bool:
+    """Whether keys find duplicates in this store."""
+    kinds = documents.keys()
+    return SHINGLES in kinds and documents.keys_complete()
 
 
 def draw(
@@ -84,39 +113,92 @@ def draw(
     scheme: Scheme,
     size: int,
     seed: int,
-    most_documents: int = DOCUMENTS,
-    max_distance: int | None = None,
+    max_distance: int,
 ) -> list[Drawn]:
     """Draw pairs of near fingerprints; :mod:`es_simhash.tools.evaluation.draw` has the rules.
 
-    :param rows: the documents that take part.
+    :param rows: the documents that take part; of more than ``DOCUMENTS`` a random sample does.
     :param size: how many pairs are drawn at most.
-    :param most_documents: how many documents are held at most.
-    :param max_distance: the largest distance in bits; by default the largest max_distance of the Scheme.
+    :param max_distance: the largest distance in bits.
     :returns: the pairs, sorted by distance.
     """
+    return _drawn(_sampled(rows, scheme, seed, DOCUMENTS), size, max_distance)
+
+
+def _sampled(rows: Iterable[Row], scheme: Scheme, seed: int, most_documents: int) -> DocumentSample:
     sample = DocumentSample(most_documents, seed, scheme.bits)
     for row in rows:
         if row.fingerprint is not None:
             sample.add(row.id, row.fingerprint)
+    return sample
+
+
+def _drawn(sample: DocumentSample, size: int, max_distance: int) -> list[Drawn]:
     ids, fingerprints, ranks = sample.sorted()
-    pairs = draw_pairs(fingerprints, ranks, size, scheme.max_distance if max_distance is None else max_distance)
+    pairs = draw_pairs(fingerprints, ranks, size, max_distance)
     return [(ids[left], ids[right], distance) for left, right, distance in pairs]
 
 
-def _with_texts(documents: Documents, drawn: Sequence[Drawn], fields: tuple[str, ...]) -> list[SampledPair]:
-    """Fetch the texts of drawn pairs. A pair with a document that was removed meanwhile is left out.
+def _by_keys(documents: Documents, ids: Sequence[str], size: int, fields: tuple[str, ...]) -> list[SampledPair]:
+    """Return pairs that only keys find, and pairs just outside of the rule ``copy``: half of the size each, or fewer.
+
+    A document supplies at most one pair of each kind, so that a family of pages does not fill the sample.
+
+    :param ids: of the documents that take part, in random order.
+    """
+    farthest = documents.fingerprinter().scheme.max_distance
+    copy, wider = (
+        DuplicateRule(text_field=fields),
+        DuplicateRule(confirm=OUTSIDE, numbers_agree=False, text_field=fields),
+    )
+    taking_part, met = set(ids), set[frozenset[str]]()
+    found: dict[Found, list[Drawn]] = {"keys": [], "outside": []}
+    for start in range(0, min(len(ids), LOOKED_UP * size), BATCH):
+        if all(len(pairs) >= size // 2 for pairs in found.values()):
+            break
+        texts = _texts(documents, ids[start : start + BATCH], fields)
+        inside = documents.similar_many(texts.values(), rule=copy)
+        around = documents.similar_many(texts.values(), rule=wider)
+        for id, near, matches in zip(texts, inside, around, strict=True):
+            duplicates = {match.id for match in near}
+            for kind, wanted in _KINDS:
+                for match in matches:
+                    pair = frozenset((id, match.id))
+                    if (match.id in duplicates) is not wanted or len(pair) == 1 or match.id not in taking_part:
+                        continue
+                    if match.distance is None or (wanted and match.distance <= farthest) or pair in met:
+                        continue
+                    met.add(pair)
+                    found[kind].append((id, match.id, match.distance))
+                    break
+    return [
+        pair
+        for kind, drawn in found.items()
+        for start in range(0, min(len(drawn), size // 2), BATCH)
+        for pair in _with_texts(documents, drawn[start : min(start + BATCH, size // 2)], fields, kind)
+    ]
+
+
+def _texts(documents: Documents, ids: Sequence[str], fields: tuple[str, ...]) -> dict[str, str]:
+    """Fetch the texts of documents. One that was removed meanwhile is left out.
 
     :raises InputError: if a document has no text; the message names the document.
     """
-    sources = documents.sources(sorted({id for a, b, _ in drawn for id in (a, b)}), fields=fields)
     texts: dict[str, str] = {}
-    for id, source in sources.items():
+    for id, source in documents.sources(ids, fields=fields).items():
         try:
             texts[id] = text_of(source, fields)
         except InputError as error:
             raise InputError(f"document {id!r}: {error}") from error
-    return [SampledPair(a, b, distance, texts[a], texts[b]) for a, b, distance in drawn if {a, b} <= texts.keys()]
+    return texts
+
+
+def _with_texts(
+    documents: Documents, drawn: Sequence[Drawn], fields: tuple[str, ...], found: Found = "fingerprints"
+) -> list[SampledPair]:
+    """Fetch the texts of drawn pairs. A pair with a document that was removed meanwhile is left out."""
+    texts = _texts(documents, sorted({id for a, b, _ in drawn for id in (a, b)}), fields)
+    return [SampledPair(a, b, bits, texts[a], texts[b], found) for a, b, bits in drawn if {a, b} <= texts.keys()]
 
 
 def pairs_to_label(

@@ -54,7 +54,7 @@ def near_misses(
     farthest = max(rule.bits_allowed(scheme), 0) + FARTHER
     if confirm is not None:
         farthest = scheme.max_distance
-    drawn = draw(documents.export(filter=filter), scheme, DRAWN, seed, max_distance=farthest)
+    drawn = draw(documents.export(filter=filter), scheme, DRAWN, seed, farthest)
     misses: list[NearMiss] = []
     for start in range(0, len(drawn), BATCH):
         pairs = _outside(documents, drawn[start : start + BATCH], rule)

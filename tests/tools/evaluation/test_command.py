@@ -30,7 +30,6 @@ from tests.cli import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
@@ -60,8 +59,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "scheme", "rule"),
     [
-        ([], Scheme(), DuplicateRule(rule="fingerprint")),
-        (["--numbers-agree"], Scheme(), DuplicateRule()),
+        ([], Scheme(), DuplicateRule()),
+        (["--rule", "fingerprint", "--max-distance", "5"], Scheme(), DuplicateRule(rule="fingerprint", max_distance=5)),
         (["--confirm", "0.9"], Scheme(), DuplicateRule(confirm=0.9)),
         (
             ["--confirm", "0.97", "--similarity", "cosine", "--numbers-agree", "--bits", "128", "--weights", "tf"],
@@ -79,7 +78,9 @@ def test_the_json_form_is_the_library_s_evaluation(
     made = evaluate(some, scheme)
 
     def point(point: Point) -> dict[str, Any]:
-        return asdict(point) | {"precision": point.precision, "recall": point.recall, "f1": point.f1}
+        precision, recall = list(point.precision_interval), list(point.recall_interval)
+        intervals = {"precision_interval": precision, "recall_interval": recall}
+        return asdict(point) | {"precision": point.precision, "recall": point.recall, "f1": point.f1} | intervals
 
     places = [f"pairs.jsonl:{line}" for line, pair in enumerate(some, 1) if any(pair is each for each in made.missed)]
     assert [missed.pop("place") for missed in shown["missed"]] == places
@@ -91,13 +92,15 @@ def test_the_json_form_is_the_library_s_evaluation(
         "duplicates": 5,
         "rejected": 0,
         "without_fingerprint": {"pairs": 2, "duplicates": 2, "copies": 1},
+        "without_texts": 0,
         "rule": rule.rule,
         "confirm": rule.confirm,
         "similarity": rule.confirm and rule.measure,
         "numbers_agree": rule.numbers_agree,
+        "rules": {name: point(each) for name, each in made.rules.items()},
+        "best": made.best,
+        "undecided": [asdict(other) for other in made.undecided],
         "points": [point(each) for each in made.points],
-        "confirmed_points": [point(each) for each in made.confirmed_points],
-        "keys": made.keys and point(made.keys),
         "choose": made.chosen.max_distance,
         "distances": {"duplicates": list(made.duplicates), "different": list(made.different)},
         "scheme": scheme.version,
@@ -110,58 +113,67 @@ SHORT_NOTE = (
 )
 
 
-def assert_shows(rows: list[str], points: Sequence[Point], chosen: Point | None = None) -> None:
-    for point, row in zip(points, rows, strict=True):
-        counts = (point.true_positives, point.false_positives, point.false_negatives, point.true_negatives)
-        figures = [f"{point.precision:.4f}", f"{point.recall:.4f}", f"{point.f1:.4f}", *map(str, counts)]
-        max_distance = "-" if point.max_distance is None else str(point.max_distance)
-        assert row.split() == [max_distance, *figures, *["<"] * (point == chosen)]
-
-
-def test_the_text_form_is_a_table_that_marks_the_chosen_k_and_explains_it(folder: Path) -> None:
-    done = es_simhash("evaluate", "pairs.jsonl", cwd=folder)
-    assert (done.code, done.err) == (0, "")
-    made = evaluate(labelled(*pair, Fingerprinter()) for pair in PAIRS)
-    head, *rows = done.out.splitlines()
-    assert head.split()[:4] == ["k", "precision", "recall", "F1"]
-    assert_shows(rows[:8], made.points, made.chosen)
-    choice = f"choose k = {made.chosen.max_distance}: the smallest k with the highest F1"
-    assert rows[8:] == [choice, SHORT_NOTE]
-
-
-def test_with_confirm_the_table_shows_fingerprints_texts_and_keys_and_the_duplicates_that_keys_miss(
-    folder: Path,
-) -> None:
-    done = es_simhash("evaluate", "pairs.jsonl", "--confirm", "0.5", "--numbers-agree", cwd=folder)
-    assert (done.code, done.err) == (0, "")
-    made = evaluate(labelled(*pair, Fingerprinter(), confirm=0.5, numbers_agree=True) for pair in PAIRS)
-    assert made.keys is not None
-    rows = done.out.splitlines()
-    assert rows[0] == "fingerprints"
-    assert rows[1].split() == rows[11].split()
-    assert_shows(rows[2:10], made.points)
-    assert rows[10] == "fingerprints, and texts with a similarity of 0.5 or more (either)"
-    assert_shows(rows[12:20], made.confirmed_points, made.chosen)
-    assert rows[20] == "keys, and texts with this similarity"
-    assert_shows(rows[21:22], [made.keys])
-    assert rows[22:] == [
-        f"choose k = {made.chosen.max_distance}: the smallest k with the highest F1",
-        "texts with other numbers are not found (--numbers-agree)",
-        SHORT_NOTE,
-        "1 duplicate not found by keys:",
-        f"  pairs.jsonl:6  0 of 3 q-grams in common, 1 needed, and {len(word_characters(STORM))} word characters, "
-        "1 to 4 needed; similarity 0.0069, 0.5 needed; numbers only in A: 3, 50, 6",
+def shown_as(name: str, point: Point, chosen: bool) -> list[str]:
+    """Return the words of the row of a point."""
+    counts = (point.true_positives, point.false_positives, point.false_negatives, point.true_negatives)
+    shares = [
+        word
+        for share, (low, high) in ((point.precision, point.precision_interval), (point.recall, point.recall_interval))
+        for word in ([f"{share:.4f}", f"({low:.3f}-{high:.3f})"] if share is not None else ["-"])
     ]
+    return [*name.split(), *shares, f"{point.f1:.4f}", *map(str, counts), *["<"] * chosen]
+
+
+@pytest.mark.parametrize(
+    ("options", "rule", "name"),
+    [([], {}, "copy"), (["--confirm", "0.5"], {"confirm": 0.5}, "copy, confirm 0.5")],
+)
+def test_the_text_form_has_a_row_for_each_rule_and_each_k_and_says_what_to_choose(
+    folder: Path, options: list[str], rule: Any, name: str
+) -> None:
+    done = es_simhash("evaluate", "pairs.jsonl", *options, cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    made = evaluate(labelled(*pair, Fingerprinter(), **rule) for pair in PAIRS)
+    head, *rows = done.out.splitlines()
+    assert head.split()[:4] == ["rule", "precision", "recall", "F1"]
+    rules = [shown_as(rule, point, rule == made.best) for rule, point in made.rules.items()]
+    points = [shown_as(f"fingerprint, k = {p.max_distance}", p, p == made.chosen) for p in made.points]
+    assert [row.split() for row in rows[: len(rules) + 8]] == [*rules, *points]
+    assert list(made.rules)[-1] == name
+    assert rows[len(rules) + 8] == "in brackets: the interval of Wilson, 95%"
+    said = rows[len(rules) + 9 :]
+    assert said[0] == f"too few answers to choose: {made.best} has the highest F1, but may be no better than"
+    differ = {f"{other.rule}: they differ in {other.differ} pair" for other in made.undecided if other.differ}
+    assert differ == {
+        row.strip().partition("s, and")[0].partition(", and")[0] for row in said[1:] if "differ in" in row
+    }
+    missed = [row for row in said if row.startswith("1 duplicate not found by ")]
+    assert f"with --rule fingerprint choose k = {made.chosen.max_distance}: the smallest k with the highest F1" in said
+    assert SHORT_NOTE in said
+    assert missed == [f"1 duplicate not found by {name}:"]
+    assert said[-1].startswith("  pairs.jsonl:6  0 of 3 q-grams in common, ")
+    assert f" needed, and {len(word_characters(STORM))} word characters, " in said[-1]
+    assert said[-1].endswith("numbers only in A: 3, 50, 6")
+
+
+def test_enough_answers_choose_a_rule(tmp_path: Path) -> None:
+    some = [(STORM, STORM_FARTHER + "雨" * n, True) for n in range(20)] + [(STORM, HARVEST, False)]
+    done = es_simhash("evaluate", cwd=tmp_path, stdin=lines(*some))
+    made = evaluate(labelled(*pair, Fingerprinter()) for pair in some)
+    assert ("too few answers" in done.out) == bool(made.undecided)
+    assert all(other.rule != "exact" for other in made.undecided)
+
+
+def test_pairs_without_texts_leave_out_the_rules_that_need_them_and_say_so(store: str, tmp_path: Path) -> None:
+    done = es_simhash("evaluate", "--store", store, cwd=tmp_path, stdin=by_ids(*NEWS))
+    assert "4 pairs of 4 without texts: the rules copy and contained are not compared; add the texts" in done.out
+    assert {row.split()[0] for row in done.out.splitlines()[1:3]} == {"exact", "fingerprint"}
 
 
 def test_undefined_precision_is_a_dash_in_text_and_null_in_json(tmp_path: Path) -> None:
     some = lines((STORM, STORM_FARTHER, True), (STORM, HARVEST, False))
-    assert es_simhash("evaluate", cwd=tmp_path, stdin=some).out.splitlines()[1].split()[:4] == [
-        "0",
-        "-",
-        "0.0000",
-        "0.0000",
-    ]
+    row = es_simhash("evaluate", cwd=tmp_path, stdin=some).out.splitlines()[1].split()
+    assert row[:4] == ["exact", "-", "0.0000", "(0.000-0.793)"]
     [shown] = es_simhash("evaluate", "-", "--json", cwd=tmp_path, stdin=some).json
     assert (shown["points"][0]["precision"], shown["points"][0]["f1"]) == (None, 0)
 
@@ -241,7 +253,11 @@ def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
     some = [("storm", "copy", True), ("near", "storm", True), ("other", "storm", False), ("short", "near", False)]
     [shown] = es_simhash("evaluate", "--store", store, "--json", cwd=tmp_path, stdin=by_ids(*some)).json
     texts = lines(*((TEXTS[a], TEXTS[b], duplicate) for a, b, duplicate in some))
-    assert [shown] == es_simhash("evaluate", "--json", cwd=tmp_path, stdin=texts).json
+    [by_texts] = es_simhash("evaluate", "--json", cwd=tmp_path, stdin=texts).json
+    assert (shown["without_texts"], by_texts["without_texts"]) == (len(some), 0)
+    for same in ("pairs", "duplicates", "points", "choose", "distances"):
+        assert shown[same] == by_texts[same]
+    assert shown["rules"] == {name: by_texts["rules"][name] for name in ("exact", "fingerprint")}
     gone = es_simhash("evaluate", "--store", store, cwd=tmp_path, stdin=by_ids(*some, ("storm", "gone", True)))
     assert gone.code == 3
     assert "rejected: stdin:5: the store has no document 'gone': ingest it first, or add the texts" in gone.err
@@ -292,7 +308,7 @@ def test_sampled_pairs_can_be_labelled_and_evaluated(store: str, tmp_path: Path)
     assert len({drawn("--seed", str(seed)).out for seed in range(3)}) > 1
     with Documents(store) as documents:
         assert done.json == [asdict(pair) for pair in sample_pairs(documents, 3, seed=4)]
-    assert list(done.json[0]) == ["a_id", "b_id", "distance", "a", "b"]
+    assert list(done.json[0]) == ["a_id", "b_id", "distance", "a", "b", "found"]
     assert done.err.startswith("3 pairs: 1 at 0 bits, ")
     some = b"".join(json.dumps({**pair, "duplicate": not pair["distance"]}).encode() + b"\n" for pair in done.json)
     for options in ([], ["--store", store], ["--store", store, "--confirm", "0.1"]):

@@ -117,11 +117,6 @@ def test_an_unusable_line_is_reported_with_its_place_and_the_next_line_is_read(w
             {"a_id": 1, "b": "y", "duplicate": 1},
             "a pair has ids and no texts: name the store of the documents: --store URL",
         ),
-        (
-            {"rule": DuplicateRule(confirm=0.8), "fetch": lambda ids: {}},
-            {"a_id": 1, "b_id": 2, "duplicate": 1},
-            "a pair has ids and no texts to confirm by: add the texts 'a' and 'b', or omit --confirm",
-        ),
     ],
 )
 def test_a_missing_option_raises_at_the_first_line_that_needs_it(options: Any, pair: Any, problem: str) -> None:
@@ -168,14 +163,12 @@ def store() -> LinearStore:
 def test_ids_are_compared_by_their_stored_fingerprints(
     store: LinearStore, a: Any, b: Any, distance: int | None, exact: bool
 ) -> None:
-    rule = DuplicateRule(confirm=0.8)
-    reader = PairReader(OURS, rule=rule, fetch=Documents(store).fetch)
-    pair = {"a_id": a, "b_id": b, "a": STORM, "b": STORM_NEAR, "duplicate": True}
-    assert read(reader, pair) == [
-        LabelledPair(True, distance, exact, labelled(STORM, STORM_NEAR, True, OURS, rule=rule).texts)
-    ]
     reader = PairReader(OURS, fetch=Documents(store).fetch)
-    assert read(reader, {"a_id": a, "b_id": b, "duplicate": 0}) == [LabelledPair(False, distance, exact)]
+    by_texts = labelled(STORM, STORM_NEAR, True, OURS)
+    by_ids = {"exact": exact, "fingerprint": exact or distance == 0}
+    pair = {"a_id": a, "b_id": b, "a": STORM, "b": STORM_NEAR, "duplicate": True}
+    assert read(reader, pair) == [LabelledPair(True, distance, exact, {**by_texts.predicted, **by_ids}, by_texts.texts)]
+    assert read(reader, {"a_id": a, "b_id": b, "duplicate": 0}) == [LabelledPair(False, distance, exact, by_ids)]
 
 
 def test_without_a_store_or_ids_the_texts_are_compared(store: LinearStore) -> None:
@@ -194,7 +187,7 @@ def test_an_id_that_is_not_stored_or_has_no_fingerprint_is_reported(store: Linea
     some = [{"a_id": 1, "b_id": id, "duplicate": True} for id in ("none", 2, "never")]
     assert read(reader, *some) == [
         "pairs.jsonl:1: the store has no document 'none': ingest it first, or add the texts",
-        LabelledPair(True, 4, False),
+        LabelledPair(True, 4, False, {"exact": False, "fingerprint": False}),
         "pairs.jsonl:3: the stored document 'never' has no fingerprint: run `es-simhash backfill --text-field FIELD`",
     ]
 
@@ -211,9 +204,8 @@ def test_documents_are_fetched_in_batches_and_the_order_stays(
     monkeypatch.setattr(module, "BATCH", 4)
     pairs = [{"a_id": 1, "b_id": 2, "duplicate": bool(n % 3)} if n % 2 else GOOD for n in range(10)]
     made = read(PairReader(OURS, fetch=fetch), *pairs)
-    expected = [
-        LabelledPair(bool(n % 3), 4, False) if n % 2 else labelled(STORM, HARVEST, False, OURS) for n in range(10)
-    ]
+    far, good = {"exact": False, "fingerprint": False}, labelled(STORM, HARVEST, False, OURS)
+    expected = [LabelledPair(bool(n % 3), 4, False, far) if n % 2 else good for n in range(10)]
     assert made == expected
     assert asked == [2, 2, 2]
 

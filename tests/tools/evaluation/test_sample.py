@@ -135,3 +135,32 @@ def test_a_pair_of_which_a_document_goes_meanwhile_is_left_out() -> None:
     pairs = list(sample_pairs(documents, 100))
     assert pairs
     assert not {"copy"} & {id for pair in pairs for id in (pair.a_id, pair.b_id)}
+
+
+def test_a_store_with_keys_also_supplies_pairs_that_only_keys_find_and_pairs_just_outside(tmp_path: Any) -> None:
+    clauses = [f"第{n}项工程{verb}" for n, verb in enumerate("开工竣工验收移交停工复工招标投标结算审计" * 3)]
+    plain = "".join(clause.lstrip("第0123456789项") + "由项目经理负责安排并且如实记录" for clause in clauses)
+    notice = "本市将于5月17日8时至20时停水检修，影响3个小区，请居民提前储水，恢复供水时间以通知为准。"
+    texts = {
+        "whole": plain,
+        "edited": _edited(plain, 9),
+        "notice": notice,
+        "other day": notice.replace("5月17", "6月23"),
+    }
+    documents = Documents(f"sqlite:///{tmp_path / 'keys.db'}")
+    list(documents.ingest({"id": id, "text": text} for id, text in texts.items()))
+    distance = fingerprint(texts["whole"]).distance(fingerprint(texts["edited"]))
+    assert distance is not None
+    pairs = {pair.found: {pair.a_id, pair.b_id} for pair in sample_pairs(documents, 8)}
+    assert pairs["outside"] == {"notice", "other day"}
+    if distance > 7:
+        assert pairs["keys"] == {"whole", "edited"}
+    both = [frozenset((pair.a_id, pair.b_id)) for pair in sample_pairs(documents, 8)]
+    assert len(set(both)) == len(both)
+    assert list(sample_pairs(documents, 8, seed=3)) == list(sample_pairs(documents, 8, seed=3))
+    assert sum(pair.found != "fingerprints" for pair in sample_pairs(documents, 1)) == 0
+
+
+def _edited(text: str, every: int) -> str:
+    """Replace one character in so many, by one that the text does not have."""
+    return "".join("囗" if place % every == 0 else character for place, character in enumerate(text))
