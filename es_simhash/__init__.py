@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from es_simhash.bloom import BloomFilter
     from es_simhash.bloom.seen import SeenConfig
     from es_simhash.client import AsyncDocuments, AsyncSeenItems, Documents, SeenItems
+    from es_simhash.client.group_search import GroupSearch, group_search
     from es_simhash.client.near_query import NearQuery, near_query
     from es_simhash.contract import Row
     from es_simhash.deciding.duplicates import Duplicate
@@ -77,6 +78,7 @@ __all__ = [
     "Fingerprint",
     "Fingerprinter",
     "GroupReport",
+    "GroupSearch",
     "IdfTable",
     "IncompleteAnswer",
     "InputError",
@@ -108,6 +110,7 @@ __all__ = [
     "candidates_clause",
     "compare",
     "fingerprint",
+    "group_search",
     "idf_table",
     "json_lines",
     "near_query",
@@ -119,6 +122,7 @@ _MODULES = {
     "bloom": ["BloomFilter"],
     "bloom.seen": ["SeenConfig"],
     "client": ["AsyncDocuments", "AsyncSeenItems", "Documents", "SeenItems"],
+    "client.group_search": ["GroupSearch", "group_search"],
     "client.near_query": ["NearQuery", "near_query"],
     "contract": ["Row"],
     "errors": [

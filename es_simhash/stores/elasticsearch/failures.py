@@ -226,6 +226,10 @@ class NoDocument(StoreError):
     """There is no document with the id that was asked for."""
 
 
+class UnknownRequest(StoreError):
+    """The server has no such request, because it is too old, or lacks a part."""
+
+
 def error_from_body(body: Any, status: int, name: str) -> SimhashError:
     """Return the error that a body reports. An item of a multi-search or of a bulk request has the same form.
 
@@ -243,7 +247,7 @@ def error_from_body(body: Any, status: int, name: str) -> SimhashError:
     if status == 404 and isinstance(body, dict) and body.get("found") is False:
         return NoDocument(f"{name} has no document {body.get('_id')!r}")
     if "no handler found for uri" in reason(body):
-        return StoreError(f"{name} does not know this request")
+        return UnknownRequest(f"{name} does not know this request")
     return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import AccessDenied, NotSetUp, SimhashError, StoreError, Unsupported, count_of
-from es_simhash.stores.elasticsearch.failures import check_complete, unblock
+from es_simhash.stores.elasticsearch.failures import UnknownRequest, check_complete, unblock
 from es_simhash.stores.elasticsearch.index import WHOLE, Request
 from es_simhash.stores.elasticsearch.mapping import (
     DOCUMENTS,
@@ -139,7 +139,7 @@ def _template_for(new_index: str, index: Index) -> Template:
 def _missing_privileges(index: Index) -> list[str]:
     """Return which of our privileges the user lacks.
 
-    :raises StoreError: if the server has no security.
+    :raises UnknownRequest: if the server has no security, or says privileges in another way.
     """
     asked = [{"names": [index.index], "privileges": list(PRIVILEGES)}]
     body = index.send(Request("POST", "/_security/user/_has_privileges", {"index": asked}))
@@ -326,6 +326,23 @@ def _mapping(found: _Found, index: Index) -> Check:
     return Check("mapping", "ok", "it has the fields of fingerprints")
 
 
+def _groups(found: _Found, index: Index) -> Check:
+    if DOCUMENTS.agreed(found.mappings, index.name) is None:
+        return Check("groups", "not tried", "there are no fields for fingerprints")
+    if found.closed:
+        return Check("groups", "not tried", "the index is closed")
+    without = {"query": {"bool": {"must_not": [{"exists": {"field": "simhash.group"}}]}}}
+    body = index.send(index.request("POST", "_count", without))
+    check_complete(body, index.name)
+    if not body["count"]:
+        return Check("groups", "ok", "every document has a group")
+    text = (
+        f"{count_of(body['count'], 'document')} without a group, and a collapse on simhash.group shows one of them: "
+        f"run `es-simhash backfill --text-field FIELD --store {index.name}`, or search with es_simhash.group_search"
+    )
+    return Check("groups", "advice", text)
+
+
 def _not_set_up(found: _Found, index: Index) -> Check:
     if SEEN.agreed(found.mappings, index.name) is not None:
         return Check("mapping", "ok", "it has the fields of seen items, and none of fingerprints")
@@ -452,9 +469,12 @@ def _disk(index: Index) -> Check:
 def _privileges(index: Index) -> Check:
     try:
         lacking = _missing_privileges(index)
+    except UnknownRequest:
+        if index.dialect.client.startswith("elasticsearch "):
+            return Check("privileges", "ok", "the server has no security, so every request is permitted")
+        return Check("privileges", "not tried", "the server does not say them, so writing and removing may be refused")
     except StoreError as error:
-        text = f"the server does not say them, so writing, removing and init may be refused ({error})"
-        return Check("privileges", "not tried", text)
+        return Check("privileges", "not tried", f"writing and removing may be refused ({error})")
     if not lacking:
         return Check("privileges", "ok", "all that the commands need")
     needed = {"read", "view_index_metadata", *_WRITES}.intersection(lacking)
@@ -468,6 +488,7 @@ _CHECKS: dict[str, Callable[[_Found, Index], Check]] = {
     "_source": _source,
     "routing": _routing,
     "mapping": _mapping,
+    "groups": _groups,
     "blocks": _blocks,
     "shards": _shards,
     "replicas": _replicas,

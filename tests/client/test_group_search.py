@@ -1,0 +1,116 @@
+"""A search of one's own shows one document of each group, and hides no document that has no group."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_simhash import Documents, group_search
+from es_simhash.errors import InputError
+from es_simhash.tools.doctor import doctor
+
+QUERY = {"match": {"body": "暴雨"}}
+BY_DATE = [{"date": "desc"}, {"name": {"order": "asc", "missing": "_first"}}]
+
+
+def documents_of(chance: random.Random) -> list[dict[str, Any]]:
+    """Return documents in groups of copies, and some that no backfill has seen."""
+    found = []
+    for number in range(60):
+        group = number // 3 if number < 30 else number if number < 40 else None
+        ours = {} if group is None else {"simhash": {"group": str(group), "digest": f"{number:032x}"}}
+        name = {"name": f"n{number}"} if number % 4 else {}
+        body = f"暴雨 {'预警 ' * chance.randrange(5)}" if number % 5 else "晴"
+        found.append({"body": body, "date": chance.randrange(7), "kind": number % 2, **name, **ours})
+    return found
+
+
+def one_of_each(hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the hits of a plain search, of each group the first one."""
+    seen: set[str] = set()
+    found = []
+    for hit in hits:
+        group = hit["_source"].get("simhash", {}).get("group")
+        if group is None or group not in seen:
+            found.append(hit)
+        seen.add(group)
+    return found
+
+
+@pytest.mark.elasticsearch
+def test_the_pages_hide_nothing_but_copies(elasticsearch_url: str, index_name: str) -> None:
+    fields = {name: {"type": kind} for name, kind in (("date", "long"), ("name", "keyword"), ("kind", "long"))}
+    with Elasticsearch(elasticsearch_url) as client, Documents(f"{elasticsearch_url}/{index_name}") as documents:
+        client.indices.create(index=index_name, mappings={"properties": {"body": {"type": "text"}, **fields}})
+        documents.setup()
+        for number, each in enumerate(documents_of(random.Random(3))):
+            client.index(index=index_name, id=str(number), document=each)
+        client.indices.refresh(index=index_name)
+        for search in (
+            {"query": QUERY},
+            {"query": QUERY, "sort": BY_DATE},
+            {"query": QUERY, "sort": ["_score", "date"], "post_filter": {"term": {"kind": 1}}},
+            {"query": {"match_all": {}}, "sort": BY_DATE, "aggs": {"kinds": {"terms": {"field": "kind"}}}},
+        ):
+            plain = client.search(index=index_name, body={**search, "size": 100})
+            right = one_of_each(plain["hits"]["hits"])
+            found = []
+            for start in range(0, 60, 7):
+                page = group_search({**search, "from": start, "size": 7})
+                answer = client.msearch(index=index_name, searches=page.searches)
+                assert page.total(answer) == len(right)
+                found += page.hits(answer)
+                assert answer["responses"][0]["aggregations"].get("kinds") == plain.get("aggregations", {}).get("kinds")
+            keys = [(hit.get("sort"), hit["_score"]) for hit in found]
+            assert keys == [(hit.get("sort"), hit["_score"]) for hit in right]
+            assert len({hit["_id"] for hit in found}) == len(found)
+            collapsed = client.search(
+                index=index_name, body={**search, "collapse": {"field": "simhash.group"}, "size": 60}
+            )
+            assert len(collapsed["hits"]["hits"]) < len(right)  # what a plain collapse hides
+
+        page = group_search(
+            {
+                "query": QUERY,
+                "collapse": {"field": "simhash.group", "inner_hits": {"name": "copies", "size": 0}},
+                "size": 60,
+            }
+        )
+        others = {}
+        for hit in page.hits(client.msearch(index=index_name, searches=page.searches)):
+            copies = hit.get("inner_hits", {}).get("copies", {}).get("hits", {}).get("total", {}).get("value", 1)
+            others[hit["_id"]] = copies - 1
+        assert sum(others.values()) + len(others) == client.count(index=index_name, query=QUERY)["count"]
+
+        (advice,) = [check for check in doctor(documents).checks if check.name == "groups"]
+        assert advice.status == "advice"
+        assert "20 documents without a group, and a collapse on simhash.group shows one of them" in advice.text
+        list(documents.backfill(text_field="body"))
+        (fine,) = [check for check in doctor(documents).checks if check.name == "groups"]
+        assert (fine.status, fine.text) == ("ok", "every document has a group")
+        client.indices.refresh(index=index_name)
+        page = group_search({"query": QUERY})
+        collapsed = client.search(index=index_name, query=QUERY, collapse={"field": "simhash.group"})
+        hits = page.hits(client.msearch(index=index_name, searches=page.searches))
+        assert [hit["_score"] for hit in hits] == [hit["_score"] for hit in collapsed["hits"]["hits"]]
+
+
+@pytest.mark.parametrize(
+    ("search", "says"),
+    [
+        ({"collapse": {"field": "url"}}, "the search collapses on 'url': collapse on 'simhash.group', or on nothing"),
+        ({"search_after": [1], "sort": ["date"]}, "use from and size"),
+    ],
+)
+def test_a_search_without_pages_is_an_error(search: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        group_search(search)
+
+
+def test_a_failed_search_is_an_error() -> None:
+    error = {"error": {"type": "parsing_exception", "reason": "unknown query [matsch]"}, "status": 400}
+    with pytest.raises(InputError, match="unknown query"):
+        group_search({}).hits({"responses": [error, error]})
