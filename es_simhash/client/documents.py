@@ -546,9 +546,7 @@ class Documents(SyncClient):
         times = None if time is None else [time]
         if fingerprint is None:
             if text is None:
-                raise InputError(
-                    "there is nothing to look for: give a text, or fingerprint=…; for a stored document call similar_to(id)"
-                )
+                raise InputError("there is nothing to look for: give a text, or fingerprint=…, or call similar_to(id)")
             return self.similar_many([text], times=times, filter=filter, **rule)[0]
         check_optional_filter(filter)
         if text is not None:
