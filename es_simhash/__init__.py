@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from es_simhash.deciding.group import GroupReport
     from es_simhash.deciding.outcome import Counts, Outcome
     from es_simhash.deciding.similar import Match
+    from es_simhash.deciding.undo import RestoreReport
     from es_simhash.errors import (
         AccessDenied,
         ConflictError,
@@ -89,6 +90,7 @@ __all__ = [
     "NotSetUp",
     "Outcome",
     "Page",
+    "RestoreReport",
     "Row",
     "Scheme",
     "SchemeError",
@@ -161,6 +163,7 @@ _MODULES = {
     "seen.page": ["Page"],
     "seen.changes": ["SeenReport", "SeenStats"],
     "deciding.similar": ["Match"],
+    "deciding.undo": ["RestoreReport"],
     "deciding.given_links": ["LinksReport"],
 }
 """The public names that each module defines."""

@@ -22,6 +22,7 @@ _COMMANDS = {
     "groups": "tools.review.groups_command",
     "report": "tools.review.report_command",
     "remove": "cli.remove",
+    "restore": "cli.restore",
     "dedupe": "tools.dedupe.command",
     "export": "cli.export",
     "backfill": "cli.backfill",

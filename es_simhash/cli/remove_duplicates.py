@@ -17,8 +17,7 @@ from es_simhash.console.help import option
 from es_simhash.console.options import collect_options
 from es_simhash.console.output import count_of, echo, print_json
 from es_simhash.deciding.duplicates import Duplicate
-from es_simhash.errors import InputError, StoreError
-from es_simhash.files import open_for_owner
+from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -39,7 +38,6 @@ class DuplicatesOptions:
     dry_run: bool
     yes: bool
     save: str | None
-    id_field: str | None
 
     def check(self, *, as_json: bool) -> None:
         """Check that the options fit together.
@@ -49,19 +47,17 @@ class DuplicatesOptions:
         """
         if not self.duplicates and (self.dry_run or self.yes or self.save is not None):
             raise click.UsageError("--dry-run, --yes and --save belong to --duplicates")
-        if self.id_field is not None and self.save is None:
-            raise click.UsageError("--id-field belongs to --save")
         if self.dry_run and (self.yes or self.save is not None):
             raise click.UsageError("--dry-run removes nothing: use it without --yes and --save")
         if self.duplicates and not (self.dry_run or self.yes) and (as_json or not sys.stdin.isatty()):
             raise click.UsageError("nobody can answer the question before the removal: give --yes or --dry-run")
         if self.save is not None and os.path.exists(self.save):
-            raise _exists(self.save)
+            raise InputError(f"{self.save} exists: name a new file (save)")
 
 
 duplicates_options = collect_options(
     "chosen",
-    ("duplicates", "dry_run", "yes", "save", "id_field"),
+    ("duplicates", "dry_run", "yes", "save"),
     [
         option(
             "--duplicates",
@@ -75,13 +71,7 @@ duplicates_options = collect_options(
             "--save",
             section=_SECTION,
             metavar="FILE",
-            help="Write the removed documents to a new file, before they are removed. ingest takes it back.",
-        ),
-        option(
-            "--id-field",
-            section=_SECTION,
-            metavar="FIELD",
-            help="For --save: field that holds the id. A document without it gets it in the file.  [default: id]",
+            help="Write the removed documents to a new file, before they are removed. restore takes it back.",
         ),
     ],
     DuplicatesOptions,
@@ -124,9 +114,7 @@ def remove_duplicates(
         if count and not chosen.yes and not click.confirm(f"Remove {count_of(count, 'document')}?"):
             echo("nothing was removed")
             return
-        save = None
-        if chosen.save is not None and count:
-            save = _Saved(stack.enter_context(_new_file(chosen.save)), chosen).put
+        save = chosen.save if count else None
         plan.seek(0)
         planned = tqdm(_planned(plan), total=count, unit=" duplicates", disable=None, leave=False)
         removed = documents.remove_duplicates(planned, save=save, filter=filter, rule=rule)
@@ -151,48 +139,3 @@ def _show(duplicate: Duplicate, *, as_json: bool) -> None:
 def _planned(plan: IO[bytes]) -> Iterator[Duplicate]:
     for line in plan:
         yield Duplicate(*json.loads(line))
-
-
-def _new_file(path: str) -> IO[bytes]:
-    try:
-        return open(path, "xb", opener=open_for_owner)
-    except FileExistsError as error:
-        raise _exists(path) from error
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _exists(path: str) -> InputError:
-    return InputError(f"{path} exists: name a new file (--save)")
-
-
-class _Saved:
-    """Writes documents to a file before they are removed."""
-
-    def __init__(self, file: IO[bytes], chosen: DuplicatesOptions) -> None:
-        self._file = file
-        self._path = chosen.save
-        self._id_field = chosen.id_field or "id"
-
-    def put(self, sources: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write documents, and wait until the disk has them.
-
-        :raises InputError: if a document has another id in the id field.
-        :raises StoreError: if they cannot be written. Nothing more may be removed then.
-        """
-        lines = [self._line(id, source) for id, source in sources.items()]
-        try:
-            self._file.writelines(lines)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise StoreError(f"cannot write {self._path}: {error.strerror or error}") from error
-
-    def _line(self, id: str, source: Mapping[str, Any]) -> bytes:
-        if str(source.get(self._id_field, id)) != id:
-            raise InputError(
-                f"document {id!r} has {source[self._id_field]!r} in the field {self._id_field!r}: name the field that "
-                "holds the id, or a new one (--id-field)"
-            )
-        document = {self._id_field: id, **source}
-        return json.dumps(document, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"

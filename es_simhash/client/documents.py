@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +27,7 @@ from es_simhash.deciding.given_links import new_link, write_links
 from es_simhash.deciding.group import group, no_progress
 from es_simhash.deciding.remove import remove, remove_matching
 from es_simhash.deciding.similar import similar, similar_to_fingerprint, similar_to_stored
+from es_simhash.deciding.undo import Saved, restore
 from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
 from es_simhash.free_memory import free_memory
 from es_simhash.groups.links import check_head
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from es_simhash.deciding.ingest import OnDuplicate
     from es_simhash.deciding.outcome import Outcome
     from es_simhash.deciding.similar import Matches
+    from es_simhash.deciding.undo import RestoreReport
     from es_simhash.fingerprinting.fingerprinter import Fingerprint, Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.groups.links import Head
@@ -499,7 +502,7 @@ class Documents(SyncClient):
         self,
         duplicates: Iterable[Duplicate],
         *,
-        save: Callable[[Mapping[str, dict[str, Any]]], None] | None = None,
+        save: str | None = None,
         filter: Mapping[str, Any] | None = None,
         **rule: Unpack[RuleOptions],
     ) -> int:
@@ -508,14 +511,30 @@ class Documents(SyncClient):
         Each is looked at again, and stays if it is no duplicate of its head any more. Take all duplicates before you
         call this: ``list(documents.duplicates())``. Do not run ``group`` in between.
 
-        :param save: is called before each removal, with the documents by id.
+        :param save: path of a new file for what is removed. :meth:`restore` takes it back.
         :param filter: only documents that match this filter can become another original.
         :param rule: as for :meth:`duplicates`.
         :returns: how many documents were removed.
         """
         check_optional_filter(filter)
         resolved = self._opening.resolve(self._rule(rule))
-        return remove_duplicates(self._store, duplicates, resolved, filter, save)
+        with ExitStack() as stack:
+            saved = None if save is None else stack.enter_context(closing(Saved(self._store, save)))
+            return remove_duplicates(self._store, duplicates, resolved, filter, saved)
+
+    def restore(self, path: str) -> RestoreReport:
+        """Store again what :meth:`remove_duplicates` removed, exactly as it was.
+
+        Each document gets its contents, its id, its routing and its links. Documents that stayed get the links back
+        that the removal changed. A document that exists again with other contents stays as it is. You can repeat it.
+
+        :param path: of the file that ``save`` named.
+        :raises InputError: if the file is of something else.
+        :raises SchemeMismatch: if the store has another Scheme now.
+        """
+        self._opening.check()
+        with self._runs.change():
+            return restore(self._store, path, self._patience.deadline)
 
     # --- find documents ----------------------------------------------------------------------------------------------
 
@@ -778,6 +797,7 @@ class AsyncDocuments(AsyncClient):
     group = async_method(Documents.group)
     write_links = async_method(Documents.write_links)
     remove_duplicates = async_method(Documents.remove_duplicates)
+    restore = async_method(Documents.restore)
     similar = async_method(Documents.similar, short=True)
     similar_many = async_method(Documents.similar_many)
     similar_to = async_method(Documents.similar_to, short=True)

@@ -25,6 +25,7 @@ _OPTIONS = {
     "max_text": "--max-text",
     "order": "--order",
     "request_timeout": "--timeout",
+    "save": "--save",
     "text_field": "--text-field",
     "time": "--time",
     "time_field": "--time-field",

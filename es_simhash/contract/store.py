@@ -109,6 +109,12 @@ class Store(Protocol):
             document, as it was written, without our own fields.
         """
 
+    def fetch_whole(self, ids: tuple[str, ...]) -> dict[str, str]:
+        """Return documents as the store holds them, with our own fields, as JSON texts that :meth:`restore` takes.
+
+        Ids that do not exist are left out. Numbers stay as they are written.
+        """
+
     def candidates(self, query: Candidates) -> Found:
         """Return Rows that include everything that a query looks for, and perhaps others."""
 
@@ -161,6 +167,14 @@ class Store(Protocol):
             none.
         :param create: of the ids, those that no document should have. If one has it nevertheless, it stays, and the id
             is a conflict. A store whose responses may get lost reports none if this write is repeated.
+        """
+
+    def restore(self, whole: Mapping[str, str]) -> Written:
+        """Write documents that :meth:`fetch_whole` returned. An id that exists is a conflict, and stays as it is.
+
+        No ingest pipeline changes them, unless it is the index's final one.
+
+        :param whole: the texts by id.
         """
 
     def annotate(self, rows: tuple[Row, ...], bits: int) -> Written:

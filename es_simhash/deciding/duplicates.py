@@ -15,15 +15,14 @@ from es_simhash.errors import StoreError, unfinished
 from es_simhash.search.hamming import hamming_distance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from es_simhash.contract import Row, Store
     from es_simhash.deciding.rule import ResolvedRule
+    from es_simhash.deciding.undo import Saved
 
 BATCH = 500
 """Documents that are looked at, saved and removed together."""
-SOURCES = 100
-"""Whole documents that are fetched in one request."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def remove_duplicates(
     duplicates: Iterable[Duplicate],
     rule: ResolvedRule,
     filter: Mapping[str, Any] | None = None,
-    save: Callable[[Mapping[str, dict[str, Any]]], None] | None = None,
+    saved: Saved | None = None,
 ) -> int:
     """Remove duplicates of heads, and the links to them.
 
@@ -69,7 +68,7 @@ def remove_duplicates(
     :param duplicates: as :func:`duplicates_of_heads` returned them, all before the first removal.
     :param rule: the rule by which they are duplicates, and by which others get another original.
     :param filter: only documents that match it become originals.
-    :param save: is called with whole documents by id, before they are removed.
+    :param saved: takes what is removed and changed, before that happens.
     :returns: how many documents were removed.
     """
     rest = iter(duplicates)
@@ -81,8 +80,8 @@ def remove_duplicates(
             # The group is not compared: a removal before may have given a member another one.
             versions = {row.id: row.version for _, row in (rule.duplicates(store, found))}
             if versions:
-                if save is not None:
-                    save(_sources(store, sorted(versions)))
+                if saved is not None:
+                    saved.put(versions)
                 remove_some(store, frozenset(versions), rule, versions, filter, removed)
         except StoreError as error:
             report = f"{count + len(removed):,} documents were removed: remove the other duplicates again"
@@ -101,13 +100,6 @@ def _with_heads(store: Store, members: Sequence[tuple[str, str]], rule: Resolved
     rows = store.fetch(tuple(ids), rule.time_field)
     usable = {id: row for id, row in rows.items() if row.digest and not row.damaged}
     return [(usable[head], usable[id]) for id, head in members if id in usable and head in usable and id != head]
-
-
-def _sources(store: Store, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    sources: dict[str, dict[str, Any]] = {}
-    for start in range(0, len(ids), SOURCES):
-        sources |= store.fetch_fields(tuple(ids[start : start + SOURCES]), None)
-    return sources
 
 
 def _duplicate(head: Row, row: Row) -> Duplicate:

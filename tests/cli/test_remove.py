@@ -66,7 +66,6 @@ def test_ids_that_no_document_has_are_named(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["a1", "--everything"], "--everything belongs to --matching"),
-        (["--duplicates", "--yes", "--id-field", "key"], "--id-field belongs to --save"),
     ],
 )
 def test_an_option_without_the_option_that_it_belongs_to_is_a_usage_error(

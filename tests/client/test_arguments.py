@@ -66,6 +66,7 @@ VALID: dict[str, tuple[Any, ...]] = {
     "are_duplicates": ([],),
     "duplicates": (),
     "remove_duplicates": ([],),
+    "restore": ("removed.jsonl",),
     "keys": (),
     "keys_complete": (),
 }
@@ -135,7 +136,7 @@ WRONG: list[Call] = [
     ("group", (), {"head": "largest"}, "head is 'largest': use one of earliest, latest, kept"),
     ("group", (), {"head": []}, "use one of earliest, latest, kept"),
     ("similar", (5,), {}, "the text is of type int: use a string"),
-    ("similar", (), {}, "there is nothing to look for: give a text, or fingerprint=…, or call similar_to(id)"),
+    ("similar", (), {}, "there is nothing to look for: give a text, or fingerprint=…, or call similar_to"),
     ("similar", ("a",), {"fingerprint": 1}, "both a text and a fingerprint are given: give one of them"),
     ("similar", (), {"fingerprint": 1, "confirm": 0.8}, "the rule 'fingerprint' does not use confirm"),
     ("near_query", (1,), {"rule": "copy"}, "the rule 'copy' compares texts: give the text in place of its"),

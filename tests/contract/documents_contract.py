@@ -122,6 +122,20 @@ class DocumentsContract(Suite):
         assert store.annotate((second,), DEFAULT.bits).conflicts == {"a"}
         assert store.fetch(("a",))["a"].group == "g"
 
+    def test_a_whole_document_comes_back_as_it_was(self) -> None:
+        store = self.ready()
+        write(store, entry("a", 5, digest="d", group="g", duplicate_of="o", text="中 \ud83d"), entry("b", None))
+        rows, fields = store.fetch(("a", "b")), store.fetch_fields(("a", "b"), None)
+        whole = store.fetch_whole(("a", "b", "c"))
+        assert whole.keys() == {"a", "b"}
+        assert store.restore(whole).conflicts == {"a", "b"}
+        store.remove(("a",))
+        assert store.restore(whole).conflicts == {"b"}
+        assert store.fetch(("a", "b")) == rows
+        assert store.fetch_fields(("a", "b"), None) == fields
+        assert store.fetch_whole(("a", "b")) == whole
+        assert {row.id for row in near(store, 5, 0)} == {"a"}
+
     def test_what_was_removed_is_gone(self) -> None:
         store = self.ready()
         write(store, entry("a", 1), entry("b", 1))

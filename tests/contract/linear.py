@@ -6,7 +6,7 @@ import json
 import threading
 import zlib
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -19,6 +19,7 @@ from es_simhash.contract import (
     Found,
     KeysState,
     Location,
+    Row,
     ScanPage,
     Space,
     Written,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from es_simhash.bloom.seen import SeenConfig
-    from es_simhash.contract import Candidates, Entry, Link, Probe, Row, Scan, UserState
+    from es_simhash.contract import Candidates, Entry, Link, Probe, Scan, UserState
     from es_simhash.fingerprinting.scheme import Scheme
 
 P = ParamSpec("P")
@@ -160,6 +161,22 @@ class LinearStore:
         for entry in entries:
             if entry.row.id not in conflicts:
                 self._put(entry.row, entry.source)
+        return Written({}, searchable=not self.lagging, conflicts=conflicts)
+
+    @_locked
+    def fetch_whole(self, ids: tuple[str, ...]) -> dict[str, str]:
+        found = {id: self.rows[id] for id in ids if id in self.rows}
+        return {
+            id: json.dumps(asdict(row) | {"version": None, "source": source}) for id, (row, source) in found.items()
+        }
+
+    @_locked
+    def restore(self, whole: Mapping[str, str]) -> Written:
+        conflicts = frozenset(whole.keys() & self.rows.keys())
+        for id in whole.keys() - conflicts:
+            values = json.loads(whole[id])
+            source = values.pop("source")
+            self._put(Row(**values | {"keys": tuple(values["keys"])}), source)
         return Written({}, searchable=not self.lagging, conflicts=conflicts)
 
     @_locked

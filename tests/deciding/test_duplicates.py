@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,12 +19,12 @@ from tests.contract import LinearStore
 from tests.contract.documents import entry, flip, scan, write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pathlib import Path
 
     from es_simhash.contract import Row, Store
 
 
-def test_in_a_chain_only_what_is_near_the_head_goes_and_it_is_saved_before(store: Store) -> None:
+def test_in_a_chain_only_what_is_near_the_head_goes_and_all_comes_back(store: Store, tmp_path: Path) -> None:
     chain = {"head": 0, "near": 0b11, "end": 0b1111, "behind": 0b111111, "alone": 1 << 60 | 0xFF00}
     write(store, *(entry(id, value, text=f"text of {id}") for id, value in chain.items()))
     write(store, entry("copy", 0, digest="digest of head", text="text of head"))
@@ -31,23 +32,25 @@ def test_in_a_chain_only_what_is_near_the_head_goes_and_it_is_saved_before(store
     documents.group(rule="fingerprint", max_distance=2)
     found = sorted(documents.duplicates(rule="fingerprint", max_distance=2), key=lambda each: each.id)
     assert found == [Duplicate("copy", "head", 0, True), Duplicate("near", "head", 2, False)]
-    saved: dict[str, Any] = {}
-
-    def save(sources: Mapping[str, dict[str, Any]]) -> None:
-        assert {row.id for row in scan(store)} >= sources.keys()
-        saved.update(sources)
-
-    assert documents.remove_duplicates(found, save=save, rule="fingerprint", max_distance=2) == 2
-    assert saved == {
-        "copy": {"id": "copy", "text": "text of head"},
-        "near": {"id": "near", "text": "text of near"},
-    }
+    ids = (*chain, "copy")
+    before = store.fetch(ids), store.fetch_whole(ids)
+    path = str(tmp_path / "removed.jsonl")
+    assert documents.remove_duplicates(found, save=path, rule="fingerprint", max_distance=2) == 2
     assert {row.id: (row.group, row.duplicate_of) for row in scan(store)} == {
         "head": ("head", None),
         "end": ("end", None),
         "behind": ("end", "end"),
         "alone": ("alone", None),
     }
+    for restored in (2, 2):  # it can be repeated
+        report = documents.restore(path)
+        assert (report.restored, report.kept, report.refused) == (restored, (), {})
+        assert store.fetch(ids) == before[0]
+    assert {id: json.loads(text) for id, text in store.fetch_whole(ids).items()} == {
+        id: json.loads(text) for id, text in before[1].items()
+    }
+    write(store, entry("copy", 1, digest="digest of head", text="another"))
+    assert documents.restore(path).kept == ("copy",)
 
 
 BITS = st.lists(st.integers(0, 11), max_size=4, unique=True)
@@ -116,22 +119,24 @@ def test_texts_confirm_where_the_rule_says_so() -> None:
     assert {each.id for each in documents.duplicates(confirm=0.999)} == {"d"}
 
 
-def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_removed() -> None:
+def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_removed(tmp_path: Path) -> None:
     store = LinearStore()
     store.set_up(DEFAULT)
     write(store, entry("a", 0), *(entry(id, 1, group="a", duplicate_of="a") for id in ("b", "c", "d")))
     documents = Documents(store)
-    calls: list[Any] = []
+    path = str(tmp_path / "removed.jsonl")
+    calls: list[int] = []
 
-    def save(sources: Any) -> None:
-        calls.append(sources)
-        if len(calls) == 2:
-            raise StoreError("the disk is full")
+    def full_disk(number: int) -> None:
+        calls.append(number)
+        if len(calls) == 3:  # the header, the documents of the first batch, those of the second one
+            raise OSError(28, "No space left on device")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("es_simhash.deciding.duplicates.BATCH", 2)
-        with pytest.raises(StoreError, match=r"the disk is full.*2 documents were removed"):
-            documents.remove_duplicates(list(documents.duplicates(rule="fingerprint")), save=save, rule="fingerprint")
+        patch.setattr("os.fsync", full_disk)
+        with pytest.raises(StoreError, match=r"cannot write .*No space left on device; 2 documents were removed"):
+            documents.remove_duplicates(list(documents.duplicates(rule="fingerprint")), save=path, rule="fingerprint")
     assert len(scan(store)) == 2
 
 

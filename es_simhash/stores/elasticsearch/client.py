@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from elastic_transport import ConnectionError as TransportConnectionError
 from elastic_transport import SerializationError, TlsError
-from elasticsearch import ApiError, ConnectionTimeout, TransportError, UnsupportedProductError
+from elasticsearch import ApiError, ConnectionTimeout, JsonSerializer, TransportError, UnsupportedProductError
 
 from es_simhash.errors import InputError, SimhashError, StoreError, WrongServer
+from es_simhash.exact_json import loads
 from es_simhash.stores.elasticsearch.failures import (
     error_of_response,
     first_line,
@@ -50,11 +51,20 @@ def _send(client: Elasticsearch | AsyncElasticsearch, request: Request) -> Any:
     )
 
 
+class _ExactNumbers(JsonSerializer):
+    """Reads numbers so that they can be written as they were."""
+
+    def json_loads(self, data: str | bytes) -> Any:
+        return loads(data)
+
+
 def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
     """Return the options of a client, sync or async.
 
     :raises InputError: for an invalid API key, which the client would reject only at its first request.
     """
+    if not options.keys() & {"serializer", "serializers"}:
+        options = {"serializers": {"application/json": _ExactNumbers()}, **options}
     if not isinstance(key := options.get("api_key"), str):
         return options
     key = key.strip()  # a key from a file ends with a line break

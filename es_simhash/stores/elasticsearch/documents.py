@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import KeysState, Written
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import TooLarge
+from es_simhash.exact_json import dumps
 from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, indices_of, stored_documents
 from es_simhash.stores.elasticsearch.failures import check_complete, check_items, item_fault, item_reason, passes
 from es_simhash.stores.elasticsearch.keys_state import KEY
@@ -56,6 +57,16 @@ def fetch_fields(index: Index, ids: tuple[str, ...], fields: tuple[str, ...] | N
         for source in sources.values():
             source.pop("simhash", None)
     return sources
+
+
+def fetch_whole(index: Index, ids: tuple[str, ...]) -> dict[str, str]:
+    documents = stored_documents(ids, None, index)
+    return {document["_id"]: dumps(document["_source"]) for document in documents}
+
+
+def restore(index: Index, whole: Mapping[str, str]) -> Written:
+    operations = [(id, (dumps({"create": {"_id": id}}), text)) for id, text in whole.items()]
+    return _written(operations, index, {"pipeline": "_none"})
 
 
 def write(

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from opensearchpy import Transport, Urllib3HttpConnection
+from opensearchpy import JSONSerializer, Transport, Urllib3HttpConnection
 from opensearchpy.exceptions import ConnectionError as ClientConnectionError
 from opensearchpy.exceptions import (
     ConnectionTimeout,
@@ -29,6 +29,7 @@ from opensearchpy.exceptions import (
 )
 
 from es_simhash.errors import AccessDenied, InputError, NotSetUp, SimhashError, StoreError, Unsupported, WrongServer
+from es_simhash.exact_json import loads
 from es_simhash.stores.elasticsearch.failures import (
     error_of_response,
     first_line,
@@ -69,6 +70,16 @@ def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
     )
 
 
+class _ExactNumbers(JSONSerializer):
+    """Reads numbers so that they can be written as they were."""
+
+    def loads(self, s: str) -> Any:
+        try:
+            return loads(s)
+        except (ValueError, TypeError) as error:
+            raise SerializationError(s, error) from error
+
+
 def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
     """Return the options of an OpenSearch client for those of :func:`es_simhash.stores.address.open_store`.
 
@@ -77,7 +88,11 @@ def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]
     """
     if "api_key" in options:
         raise InputError("OpenSearch takes no API key: use a user and a password in the address, or http_auth=signer")
-    options = {"pool_maxsize": 10, **options}  # as many connections as the Elasticsearch client keeps
+    options = {
+        "pool_maxsize": 10,
+        "serializer": _ExactNumbers(),
+        **options,
+    }  # as many connections as the Elasticsearch client keeps
     if "request_timeout" in options:
         options["timeout"] = options.pop("request_timeout")
     auth = options.pop("basic_auth", None)

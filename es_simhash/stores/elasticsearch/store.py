@@ -122,6 +122,10 @@ class IndexStore(Retrying):
         return documents.fetch_fields(self._index, ids, fields)
 
     @retried
+    def fetch_whole(self, ids: tuple[str, ...]) -> dict[str, str]:
+        return documents.fetch_whole(self._index, ids)
+
+    @retried
     def candidates(self, query: Candidates) -> Found:
         return search.candidates(query, self._index)
 
@@ -158,6 +162,10 @@ class IndexStore(Retrying):
         create: frozenset[str] = frozenset(),
     ) -> Written:
         return documents.write(self._index, entries, bits, pipeline, create)
+
+    @retried
+    def restore(self, whole: Mapping[str, str]) -> Written:
+        return documents.restore(self._index, whole)
 
     @retried
     def annotate(self, rows: tuple[Row, ...], bits: int) -> Written:

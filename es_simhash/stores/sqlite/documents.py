@@ -134,6 +134,15 @@ def fetch_fields(database: Database, ids: tuple[str, ...], fields: tuple[str, ..
         return {id: _select_fields(source, fields) for id, source in found}
 
 
+def fetch_whole(database: Database, ids: tuple[str, ...]) -> dict[str, str]:
+    columns = _columns(_bits(database))
+    sql = f"SELECT {', '.join(columns)} FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    with database.use() as connection:
+        found = connection.execute(sql, [id_list(ids)]).fetchall()
+    rows = [dict(zip(_columns(_bits(database), quoted=False), values, strict=True)) for values in found]
+    return {row["id"]: json.dumps(row, ensure_ascii=False) for row in rows}
+
+
 def dependents(database: Database, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
     sql = """
         SELECT id FROM documents WHERE duplicate_of IN (SELECT value FROM json_each(?))
@@ -237,6 +246,19 @@ def write(
     return Written(refused={}, searchable=True, conflicts=conflicts)
 
 
+def restore(database: Database, whole: Mapping[str, str]) -> Written:
+    names = _columns(_bits(database), quoted=False)
+    statement = _insert_statement(_bits(database))
+    with database.transaction() as connection:
+        conflicts = stored_ids(frozenset(whole), connection)
+        for row in (json.loads(text) for id, text in whole.items() if id not in conflicts):
+            order = _free_write_order(row["written"], connection)
+            connection.execute(statement, [order, *(row[name] for name in names[1:])])
+            keys = sorted({(key, order) for key in json.loads(row["keys"] or "[]")})
+            connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", keys)
+    return Written(refused={}, searchable=True, conflicts=conflicts)
+
+
 def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
     conflicts: set[str] = set()
     sql = f"SELECT source FROM documents WHERE id = ? AND {SAME_VERSION}"
@@ -291,10 +313,14 @@ def _insert(row: Row, source: str, bits: int, connection: Connection) -> int:
 
 
 def _insert_statement(bits: int) -> str:
-    longs = long_columns(bits)
-    marks = ", ".join("?" * (8 + len(longs)))
-    columns = f'written, id, digest, "group", duplicate_of, length, keys, source, {", ".join(longs)}'
-    return f"INSERT INTO documents ({columns}) VALUES ({marks})"
+    columns = _columns(bits)
+    return f"INSERT INTO documents ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+def _columns(bits: int, *, quoted: bool = True) -> tuple[str, ...]:
+    """Return the columns of a row in the order of :func:`_row_values`, as SQL names them or without quotes."""
+    group = '"group"' if quoted else "group"
+    return ("written", "id", "digest", group, "duplicate_of", "length", "keys", "source", *long_columns(bits))
 
 
 def _row_values(order: int | None, row: Row, source: str, bits: int) -> tuple[Any, ...]:

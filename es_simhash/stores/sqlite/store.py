@@ -115,6 +115,10 @@ class SqliteStore(Retrying):
         return documents.fetch_fields(self._database, ids, fields)
 
     @retried
+    def fetch_whole(self, ids: tuple[str, ...]) -> dict[str, str]:
+        return documents.fetch_whole(self._database, ids)
+
+    @retried
     @_again_without_trust
     def candidates(self, query: Candidates) -> Found:
         return search.candidates(query, self._database)
@@ -152,6 +156,10 @@ class SqliteStore(Retrying):
         create: frozenset[str] = frozenset(),
     ) -> Written:
         return documents.write(self._database, entries, bits, pipeline, create)
+
+    @retried
+    def restore(self, whole: Mapping[str, str]) -> Written:
+        return documents.restore(self._database, whole)
 
     @retried
     def annotate(self, rows: tuple[Row, ...], bits: int) -> Written:

@@ -124,7 +124,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{request.getfixturevalue('elasticsearch_url')}/{request.getfixturevalue('make_index')()}"
 
 
-def test_duplicates_that_were_removed_can_be_ingested_again(address: str, tmp_path: Path) -> None:
+def test_duplicates_that_were_removed_can_be_restored(address: str, tmp_path: Path) -> None:
     store = ("--store", address)
     assert es_simhash("init", *store, cwd=tmp_path).code == 0
     assert (
@@ -145,26 +145,25 @@ def test_duplicates_that_were_removed_can_be_ingested_again(address: str, tmp_pa
     assert links(address) == {"a": "a", "d": "a", "e": "e"}  # d is linked to a itself
     assert stat.S_IMODE((tmp_path / "removed.jsonl").stat().st_mode) == 0o600
     assert es_simhash(*command, "--yes", cwd=tmp_path).out.splitlines()[-1] == "removed 0 documents"
-    assert (
-        es_simhash("ingest", "removed.jsonl", "--rule", "fingerprint", "--max-distance", "7", *store, cwd=tmp_path).code
-        == 0
-    )
+    restored = es_simhash("restore", "removed.jsonl", *store, cwd=tmp_path)
+    assert (restored.code, restored.err) == (0, "")
+    assert restored.out == "restored 2 documents, and the links of 0 documents that stayed\n"
     assert sources(address) == before
     assert links(address) == {"a": "a", "b": "a", "c": "a", "d": "a", "e": "e"}
     refused = es_simhash(*command, "--yes", "--save", "removed.jsonl", cwd=tmp_path)
     assert "removed.jsonl exists: name a new file" in complaint(refused)
 
 
-def test_the_saved_document_has_its_id_or_the_removal_stops(tmp_path: Path) -> None:
-    stdin = b"".join(line(f"{n}", nid=f"N{n}") for n in range(2))
-    assert es_simhash("ingest", "--rule", "fingerprint", "--id-field", "nid", cwd=tmp_path, stdin=stdin).code == 0
-    command = ("remove", "--rule", "fingerprint", "--duplicates", "--yes", "--save")
-    done = es_simhash(*command, "s.jsonl", cwd=tmp_path)
-    assert "document 'N1' has '1' in the field 'id': name the field that holds the id" in done.err
-    assert len(es_simhash("export", cwd=tmp_path).json) == 2
-    assert es_simhash(*command, "t.jsonl", "--id-field", "key", cwd=tmp_path).code == 0
-    [saved] = map(json.loads, (tmp_path / "t.jsonl").read_bytes().splitlines())
-    assert saved == {"key": "N1", "id": "1", "nid": "N1", "text": STORM}
+def test_what_exists_again_with_other_contents_stays_and_is_named(tmp_path: Path) -> None:
+    stdin = b"".join(line(f"{n}") for n in range(3))
+    assert es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=stdin).code == 0
+    command = ("remove", "--rule", "fingerprint", "--duplicates", "--yes", "--save", "s.jsonl")
+    assert es_simhash(*command, cwd=tmp_path).code == 0
+    assert es_simhash("ingest", "--rule", "fingerprint", cwd=tmp_path, stdin=line("1", lang="en")).code == 0
+    done = es_simhash("restore", "s.jsonl", cwd=tmp_path)
+    assert (done.code, done.out) == (3, "restored 1 document, and the links of 0 documents that stayed\n")
+    assert done.err == "kept 1 document as now stored, because the contents are others: 1\n"
+    assert len(es_simhash("export", cwd=tmp_path).json) == 3
 
 
 @pytest.mark.parametrize(
