@@ -34,9 +34,9 @@ _FIELDS = 12
 def stats(as_json: bool, **store: Any) -> None:
     """Show what a store holds.
 
-    Counts documents with and without a fingerprint, copies, groups by size, and the distances of near-duplicates from
-    their originals. Names the largest groups, and the fingerprints, segments and keys that most documents share. Shows
-    the bytes of each field if the server says them, and how full the filters of seen items are.
+    Counts documents with and without a fingerprint, copies, groups by size, and the distances of near copies from the
+    heads of their groups. Names the largest groups, and the fingerprints, segments and keys that most documents share.
+    Shows the bytes of each field if the server says them, and how full the filters of seen items are.
 
     It reads all fingerprints, and for the bytes the whole index. Writes nothing.
 

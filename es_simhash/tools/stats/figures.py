@@ -65,13 +65,13 @@ class DocumentFigures:
     :param too_short: documents whose text is too short for a fingerprint. Exact duplicates of them are found.
     :param without: documents that were never fingerprinted: a backfill does it.
     :param damaged: documents whose fields another program changed, so that they cannot be used.
-    :param exact_copies: documents that are linked to an original with the same text.
-    :param near_copies: documents that are linked to an original with another text.
+    :param exact_copies: members of groups with the text of the head of their group, beside the heads.
+    :param near_copies: the other members of groups, beside the heads. The report counts in the same way.
     :param lost_originals: documents that are linked to an original that does not exist: ``group`` repairs them.
     :param groups: by size, from 2 on, the number of groups.
     :param largest: pairs (head of the group, documents), the largest first; at most ten.
-    :param distances: by distance in bits, how many near copies have it from their original. Near copies without a
-        fingerprint, which keys found, are left out.
+    :param distances: by distance in bits, how many near copies have it from the head of their group. Near copies
+        without a fingerprint, which keys found, are left out.
     :param fingerprints: the most frequent fingerprints, in hex digits.
     :param segments: the most frequent segments (16 bits of a fingerprint): number of the segment, ``:``, hex digits.
     :param keys: the most frequent keys of texts. ``hot`` is at most 1,000.
@@ -180,7 +180,7 @@ def _document_figures(store: Store, version: str, bits: int, progress: Callable[
         keys = store.count_keys(_KEYS)
     fingerprints, (ids, digests, groups, originals, with_value) = found.arrays()
     by_size, largest = _groups(groups)
-    exact, near, distances, lost = _copies(fingerprints, with_value, ids, digests, originals)
+    exact, near, distances = _copies(fingerprints, with_value, ids, digests, groups)
     usable = fingerprints[with_value == 1]
     return DocumentFigures(
         scheme=version,
@@ -191,7 +191,7 @@ def _document_figures(store: Store, version: str, bits: int, progress: Callable[
         damaged=max(0, documents - without - found.rows),
         exact_copies=exact,
         near_copies=near,
-        lost_originals=lost,
+        lost_originals=_lost(ids, originals),
         groups=by_size,
         largest=tuple((found.heads[head], size) for head, size in largest),
         distances=distances,
@@ -223,27 +223,44 @@ def _copies(
     with_value: NDArray[np.int64],
     ids: NDArray[np.int64],
     digests: NDArray[np.int64],
-    originals: NDArray[np.int64],
-) -> tuple[int, int, dict[int, int], int]:
-    """Return the number of exact copies, of near copies, the distances of these, and the number of lost originals.
+    heads: NDArray[np.int64],
+) -> tuple[int, int, dict[int, int]]:
+    """Return the number of exact copies, of near copies, and the distances of these from the heads of their groups.
+
+    A copy is a member of a group beside its head. The report counts in the same way.
 
     :param with_value: 1 for a document with a fingerprint, else 0.
-    :param originals: hash of the original, or of an empty string.
+    :param heads: hash of the head of each document's group.
     """
-    copies = np.flatnonzero(originals != hash(""))
-    if not len(copies):
-        return 0, 0, {}, 0
+    _, group_of, sizes = np.unique(heads, return_inverse=True, return_counts=True)
+    in_groups = sizes[group_of] > 1
+    copies = np.flatnonzero(in_groups & (heads != ids))
+    targets, exists = _documents(ids, heads[copies])
+    exact = exists & (digests[copies] == digests[targets])
+    near = int(in_groups.sum()) - int((sizes > 1).sum()) - int(exact.sum())
+    compared = exists & ~exact & (with_value[copies] + with_value[targets] == 2)
+    bits = paired_distances(fingerprints[copies[compared]], fingerprints[targets[compared]])
+    return int(exact.sum()), near, dict(sorted(Counter(bits.tolist()).items()))
+
+
+def _lost(ids: NDArray[np.int64], originals: NDArray[np.int64]) -> int:
+    """Return how many documents are linked to an original that does not exist.
+
+    :param originals: hash of the original of each document, or of an empty string.
+    """
+    _, exists = _documents(ids, originals[originals != hash("")])
+    return int((~exists).sum())
+
+
+def _documents(ids: NDArray[np.int64], named: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the index of each named document, and whether it exists. The index of one that does not is any other."""
+    if not len(named):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
     order = np.argsort(ids)
-    at = np.searchsorted(ids[order], originals[copies])
+    at = np.searchsorted(ids[order], named)
     at[at == len(order)] = 0
     targets = order[at]
-    exists = ids[targets] == originals[copies]
-    copies, targets = copies[exists], targets[exists]
-    near = digests[copies] != digests[targets]
-    compared = near & (with_value[copies] + with_value[targets] == 2)
-    bits = paired_distances(fingerprints[copies[compared]], fingerprints[targets[compared]])
-    distances = dict(sorted(Counter(bits.tolist()).items()))
-    return int((~near).sum()), int(near.sum()), distances, int((~exists).sum())
+    return targets, ids[targets] == named
 
 
 def _frequent_fingerprints(fingerprints: NDArray[np.uint64]) -> Frequent:
