@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from es_simhash.client.group_commit import GroupCommit
 from es_simhash.client.opening import KNOWN
 from es_simhash.deciding.add import Adder, AddOptions, wait_for_search
-from es_simhash.deciding.ingest import ON_DUPLICATE
-from es_simhash.deciding.outcome import Document, Outcome
+from es_simhash.deciding.ingest import ATTEMPTS, CHANGED, ON_DUPLICATE
+from es_simhash.deciding.outcome import Document, Outcome, failed
 from es_simhash.deciding.rule import resolve
 from es_simhash.errors import DuplicateFound, InputError, SimhashError
 from es_simhash.ingest.batches import BATCH, BATCH_SIZE
@@ -155,10 +155,13 @@ class Adding:
         searched = together(self._searches, items)
         items = [replace(item, searched=each) for item, each in zip(items, searched, strict=True)]
         added: list[Outcome | None] = together(self._writes, items)
-        while again := [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]:
+        for _ in range(ATTEMPTS - 1):
+            again = [replace(item, searched=None) for item, each in zip(items, added, strict=True) if each is None]
+            if not again:
+                break
             others = iter(together(self._writes, again))
             added = [each or next(others) for each in added]
-        return [each for each in added if each is not None]
+        return [each or failed(item.document, CHANGED) for item, each in zip(items, added, strict=True)]
 
     def _open(self, rule: DuplicateRule) -> _Opened:
         """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""

@@ -22,7 +22,8 @@ class Row:
     :param written: the write order, a sort key: larger is later. It is the time when this text was written, in
         microseconds since 1970, or one more than that of a document that must come before it.
         A small change of the text (a near-duplicate of the former text) keeps it. A change of the links keeps it.
-    :param version: version of the stored document, in a form of the store's own. Every write changes it.
+    :param version: version of the stored document, in a form of the store's own; None if it is not stored. Every write
+        changes it.
     :param keys: keyword keys of the document (:mod:`es_simhash.search.keys`), all different, in any order. A Row that
         is written replaces the former keys of its document; if it has none, it removes them.
     :param length: word characters of the text; None if the Row comes without keys of the text.
@@ -49,7 +50,7 @@ class Row:
 class Entry:
     """A document to write.
 
-    :param row: what the store will know of its text. Its version is not looked at.
+    :param row: what the store will know of its text, with the version of the document that it replaces.
     :param source: the document itself as a JSON object.
     """
 

@@ -158,15 +158,16 @@ class Store(Protocol):
         entries: tuple[Entry, ...],
         bits: int,
         pipeline: str | None = None,
-        create: frozenset[str] = frozenset(),
     ) -> Written:
-        """Write documents. Each replaces the document with its id. No id occurs twice.
+        """Write documents. Each replaces the document with its id, if that still has the Row's version.
 
+        A Row without a version is for a new document: it is written only if no document has its id. Any other document
+        stays, and the id is a conflict. A store whose responses may get lost reports none if this write is repeated.
+
+        :param entries: no id occurs twice.
         :param bits: width of the fingerprints.
         :param pipeline: name of an ingest pipeline of the server; None for the index's own. An embedded store gets
             none.
-        :param create: of the ids, those that no document should have. If one has it nevertheless, it stays, and the id
-            is a conflict. A store whose responses may get lost reports none if this write is repeated.
         """
 
     def restore(self, whole: Mapping[str, str]) -> Written:

@@ -125,7 +125,8 @@ class Adder:
         """Add documents with different ids, and return their Outcomes.
 
         :param searched: of each document, from :meth:`search`.
-        :returns: None for a document that another program has stored since then. Add it again, without ``searched``.
+        :returns: None for a document that another program wrote or removed since then. Add it again, without
+            ``searched``.
         :raises StoreError: if the store fails for longer than the deadline. It may have written some of the documents.
         """
         ingest, done = self._ingest, False
@@ -135,10 +136,7 @@ class Adder:
                 self.outdated = False
                 self._forget()
             self._use(options)
-            looked_up = self._from_search(documents, searched)
-            if looked_up is not None:
-                ingest.writer.create |= looked_up.left_out.keys()
-            looked_up = looked_up or ingest.look_up(documents)
+            looked_up = self._from_search(documents, searched) or ingest.look_up(documents)
             decisions = ingest.decide(looked_up)
             memory = ingest.memory
             outcomes = ingest.write(looked_up, decisions)
@@ -149,7 +147,6 @@ class Adder:
             done = True
         finally:
             self.outdated |= not done
-            ingest.writer.create.difference_update(document.id for document in documents)
             ingest.conflicts.clear()
         outcome_of = {outcome.id: outcome for outcome in outcomes}
         return [outcome_of.get(document.id) for document in documents]

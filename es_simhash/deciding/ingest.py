@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from es_simhash.deciding.outcome import OutcomeName
     from es_simhash.deciding.rule import ResolvedRule
 
+ATTEMPTS = 5
+"""How often a document is decided if other programs write or remove it between the look-up and the write."""
+CHANGED = f"another program wrote or removed it each of the {ATTEMPTS} times that it was decided: ingest it again"
 WINDOW = 20_000
 """The largest number of written documents that are compared in memory. Then the store makes them searchable."""
 
@@ -102,12 +105,14 @@ class Ingest:
         self.on_duplicate = on_duplicate
         self.stopped: DuplicateFound | None = None
         self.conflicts: list[str] = []
-        """Ids of documents that other writers changed before they were written. They have no outcome."""
+        """Ids of documents of a backfill, or of ``single``, that other programs wrote or removed before they were
+        written. They have no outcome."""
         self.rule = rule
         self.filter = filter
         self.writer = DocumentWriter(store, rule.bits, deadline, stored=stored, ends_if_refused=not single)
         self.memory = Memory()
         self._stored = stored
+        self._single = single
         self._recent = RecentSources()
         self._fingerprints = None if single else StoredFingerprints(store, rule)
         self._clock = 0
@@ -176,7 +181,7 @@ class Ingest:
         decisions: dict[str, Decision] = {}
         outside = {d.id for d in batch.documents if not self._matches_filter(d)} if self.filter is not None else set()
         memories = self.memory, batch.memory
-        latest = {id: memories[0].get(id) or memories[1].get(id) or row for id, row in batch.stored.items()}
+        latest = {id: _latest(row, memories[0].get(id) or memories[1].get(id)) for id, row in batch.stored.items()}
         known = _Known(batch.stored, latest, neighbours, outside)
         for document in documents:
             if document.id not in batch.stored and neighbours.has_none(document.id):
@@ -264,11 +269,45 @@ class Ingest:
         """Write a batch as it was decided.
 
         A document that the store refuses has failed. Documents that were taken for its duplicates are decided again.
+        A document that another program wrote or removed since the look-up is looked up and decided again, after the
+        others of the batch.
 
         :param resumed: an interrupted run may have written the batch already.
-        :returns: an Outcome for each item, in their order, without those that other writers changed in the meantime.
-            After a duplicate under ``fail`` the rest of the batch is left out, and ``stopped`` holds the error.
+        :returns: an Outcome for each item, in their order, without ``conflicts``. After a duplicate under ``fail`` the
+            rest of the batch is left out, and ``stopped`` holds the error.
         """
+        decisions, changed = self._write(batch, decided, resumed=resumed)
+        left_out: set[str] = set()
+        if self._stored or self._single:
+            self.conflicts += changed
+            left_out = changed
+        else:
+            self._decide_again(batch, changed, decisions)
+        reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, batch.items)
+        return [
+            item if isinstance(item, Outcome) else with_document(decisions[item.id].outcome, item)
+            for item in reached
+            if isinstance(item, Outcome) or item.id not in left_out
+        ]
+
+    def _decide_again(self, batch: LookedUp, changed: set[str], decisions: dict[str, Decision]) -> None:
+        """Look up and write documents again, each as often as another program changes it before it is written.
+
+        :param changed: their ids.
+        :param decisions: of the batch. The new ones are put there.
+        """
+        for _ in range(ATTEMPTS - 1):
+            if not changed:
+                return
+            again = self.look_up([document for document in batch.documents if document.id in changed])
+            decisions |= {item.id: Decision(item) for item in again.items if isinstance(item, Outcome) and item.id}
+            written, changed = self._write(again, self.decide(again))
+            decisions |= written
+
+    def _write(
+        self, batch: LookedUp, decided: Mapping[str, Decision], *, resumed: bool = False
+    ) -> tuple[dict[str, Decision], set[str]]:
+        """Write a batch, and return its decisions, and the ids that other programs have written or removed."""
         documents = {document.id: document for document in batch.documents}
         rows: dict[str, Row] = {}
         sent: dict[str, Row] = {}
@@ -276,7 +315,11 @@ class Ingest:
         neighbours: Neighbours | None = None
         conflicts: set[str] = set()
         while True:
-            new = {id: self._row(documents[id], decision) for id, decision in pending.items() if decision.group}
+            new = {
+                id: self._row(documents[id], decision, batch.stored.get(id))
+                for id, decision in pending.items()
+                if decision.group
+            }
             new = self._with_new_versions(new, sent)
             sent |= new
             rows |= new
@@ -284,7 +327,7 @@ class Ingest:
             conflicts |= lost
             for id in [*refused, *lost]:
                 del rows[id]
-                reason = refused.get(id, "another writer changed it in the meantime")
+                reason = refused.get(id, CHANGED)
                 decisions[id] = Decision(as_failed(decisions[id].outcome, documents[id], reason))
             undecided = self._undecided(batch, decisions, rows, {*refused, *lost})
             if not undecided:
@@ -292,26 +335,25 @@ class Ingest:
             neighbours = neighbours or (self._neighbours(batch))
             pending = self._decide(batch, neighbours, undecided, rows)
             decisions |= pending
-        self.conflicts += conflicts
-        self._remember(batch, documents, rows, resumed)
-        reached = takewhile(lambda item: isinstance(item, Outcome) or item.id in decisions, batch.items)
-        return [
-            item if isinstance(item, Outcome) else with_document(decisions[item.id].outcome, item)
-            for item in reached
-            if isinstance(item, Outcome) or item.id not in conflicts
-        ]
+        self._remember(batch, documents, rows, conflicts, resumed)
+        return decisions, conflicts
 
-    def _row(self, document: Document, decision: Decision) -> Row:
-        """Return the Row to write for a document."""
+    def _row(self, document: Document, decision: Decision, stored: Row | None = None) -> Row:
+        """Return the Row to write for a document.
+
+        :param stored: what it replaces.
+        """
         assert decision.group is not None
-        row = _row_of(
-            document, document.fingerprint.digest, decision.group, decision.duplicate_of, decision.write_order
-        )
-        return replace(row, version=document.version) if isinstance(document, StoredDocument) else row
+        digest = document.fingerprint.digest
+        if isinstance(document, StoredDocument):
+            version = document.version
+        else:
+            version = None if stored is None else stored.version
+        return _row_of(document, digest, decision.group, decision.duplicate_of, decision.write_order, version)
 
     def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> dict[str, Row]:
         """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
-        again = tuple(sorted(rows.keys() & sent.keys())) if self._stored else ()
+        again = tuple(sorted(rows.keys() & sent.keys()))
         if not again:
             return rows
         stored = self._store.fetch(again)
@@ -346,9 +388,17 @@ class Ingest:
     # --- after the write -----------------------------------------------------------------------------------
 
     def _remember(
-        self, batch: LookedUp, documents: Mapping[str, Document], rows: Mapping[str, Row], resumed: bool
+        self,
+        batch: LookedUp,
+        documents: Mapping[str, Document],
+        rows: Mapping[str, Row],
+        conflicts: set[str],
+        resumed: bool,
     ) -> None:
-        """Remember what was written, and change the links that led to former texts."""
+        """Remember what was written, and change the links that led to former texts.
+
+        :param conflicts: ids of documents that other programs have written or removed.
+        """
         memory = self.memory
         for id, row in rows.items():
             memory.keep(row, replaces=batch.stored.get(id))
@@ -359,12 +409,22 @@ class Ingest:
             else:
                 memory.outside.add(id)
         if self.filter is None:
+            now = (
+                {**batch.stored, **self._store.fetch(tuple(conflicts), self.rule.time_field)}
+                if conflicts
+                else batch.stored
+            )
             for id in batch.replaced - rows.keys():  # not written after all; search results leave it out
-                memory.keep(batch.stored[id])
+                memory.keep(now[id])
         changed = [id for id in rows if id in batch.stored and batch.stored[id].digest]
+        changed += conflicts  # others of the batch may have been linked to the text that it had
         if changed:
             # A head that stays a head keeps its members. After a resume the former state is unknown.
-            stay = [id for id in changed if rows[id].group == id and batch.stored[id].written == rows[id].written]
+            stay = [
+                id
+                for id in changed
+                if id in rows and rows[id].group == id and batch.stored[id].written == rows[id].written
+            ]
             heads = set(changed) - set(() if resumed else stay)
             relink(self._store, changed, memory, self.rule, heads=heads, filter=self.filter)
         if not self.writer.unrefreshed:
@@ -391,11 +451,24 @@ class Ingest:
         self.memory = Memory()
 
 
-def _row_of(document: Document, digest: str, group: str, duplicate_of: str | None, write_order: int) -> Row:
+def _latest(stored: Row, known: Row | None) -> Row:
+    """Return the latest state of a stored document.
+
+    :param known: what the run wrote, or linked. Its links are newer if it has the same text. Another text is newer in
+        the store: another program wrote it.
+    """
+    if known is None or (known.digest, known.written) != (stored.digest, stored.written):
+        return stored
+    return known
+
+
+def _row_of(
+    document: Document, digest: str, group: str, duplicate_of: str | None, write_order: int, version: Any = None
+) -> Row:
     """Return the Row of a document with its keys and its time."""
     keys, length, text_keys = document.block_keys, None, document.keys
     if text_keys is not None:
         keys, length = text_keys.values + keys, text_keys.length
     # By position: there are two Rows for each document, and names take a quarter more time.
     value, time = document.fingerprint.value, document.time
-    return Row(document.id, value, digest, group, duplicate_of, write_order, None, keys, length, None, time)
+    return Row(document.id, value, digest, group, duplicate_of, write_order, version, keys, length, None, time)

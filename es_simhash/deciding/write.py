@@ -30,8 +30,6 @@ class DocumentWriter:
     def __init__(self, store: Store, bits: int, deadline: float, *, stored: bool, ends_if_refused: bool) -> None:
         self.pipeline: str | None = None
         """Name of the ingest pipeline of the server that whole documents go through; None for the index's own."""
-        self.create: set[str] = set()
-        """Ids that no document should have. A document with one of them is written only if that is so."""
         self.searchable = False
         """Search finds at once what is written."""
         self.writes = 0
@@ -77,10 +75,7 @@ class DocumentWriter:
         if self._stored:
             return self._store.annotate(tuple(rows), self._bits)
         entries = tuple(Entry(row, documents[row.id].source) for row in rows)
-        create = frozenset(row.id for row in rows if row.id in self.create)
-        written = self._store.write(entries, self._bits, self.pipeline, create)
-        self.create -= create - written.busy  # they may be written again, with another link
-        return written
+        return self._store.write(entries, self._bits, self.pipeline)
 
     def _check_refused(self, reply: Written, written: int) -> None:
         """Check that the store does not refuse every document, for example because of the mapping of its index.

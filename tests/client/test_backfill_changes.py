@@ -20,7 +20,7 @@ from es_simhash.retries import Patience
 from es_simhash.stores.address import open_store
 from tests.client.test_backfill import article
 from tests.contract import LinearStore
-from tests.contract.documents import entry, write
+from tests.contract.documents import entry, put, write
 from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def edited(store: Store, op: StoreCall) -> None:
 
 def write_without_fingerprint(store: Store, id: str, text: str) -> None:
     row = Row(id, None, "", id, None, written=0)
-    store.write((Entry(row, json.dumps({"id": id, "text": text})),), 64)
+    put(store, Entry(row, json.dumps({"id": id, "text": text})))
 
 
 def refused(store: Store, op: StoreCall) -> Written:

@@ -52,9 +52,17 @@ def entry(
     return Entry(row, json.dumps({"id": id, **fields}))
 
 
+def put(store: Store, *entries: Entry, bits: int = DEFAULT.bits) -> Written:
+    """Write documents in place of those with their ids."""
+    stored = store.fetch(tuple(entry.row.id for entry in entries))
+    versions = {id: row.version for id, row in stored.items()}
+    rows = [replace(entry.row, version=versions.get(entry.row.id)) for entry in entries]
+    return store.write(tuple(map(Entry, rows, (entry.source for entry in entries))), bits)
+
+
 def write(store: Store, *entries: Entry, bits: int = DEFAULT.bits) -> Written:
-    """Write documents, and make them visible to searches."""
-    written = store.write(entries, bits)
+    """Write documents in place of those with their ids, and make them visible to searches."""
+    written = put(store, *entries, bits=bits)
     store.refresh()
     return written
 

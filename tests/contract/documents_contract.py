@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from es_simhash.contract import Link, Probe
+from es_simhash.contract import Entry, Link, Probe
 from es_simhash.fingerprinting.scheme import DEFAULT
 from tests.contract.documents import candidates, entry, near, scan, write
 from tests.contract.suite import Suite
@@ -58,11 +58,23 @@ class DocumentsContract(Suite):
     def test_a_document_that_exists_is_not_created(self) -> None:
         store = self.ready()
         write(store, entry("a", 1))
-        entries = (entry("a", 2), entry("b", 3), entry("c", 4))
-        written = store.write(entries, DEFAULT.bits, create=frozenset("ab"))
+        written = store.write((entry("a", 2), entry("b", 3)), DEFAULT.bits)
         assert written.conflicts == {"a"}
-        rows = store.fetch(("a", "b", "c"))
-        assert {id: row.fingerprint for id, row in rows.items()} == {"a": 1, "b": 3, "c": 4}
+        rows = store.fetch(("a", "b"))
+        assert {id: row.fingerprint for id, row in rows.items()} == {"a": 1, "b": 3}
+
+    def test_a_document_is_replaced_only_if_it_still_has_the_version(self) -> None:
+        store = self.ready()
+        write(store, *(entry(id, 1) for id in ("same", "written", "linked", "removed")))
+        read = store.fetch(("same", "written", "linked", "removed"))
+        write(store, entry("written", 2))
+        assert store.relink({"linked": Link("same", "same", read["linked"].version)}) == set()
+        store.remove(("removed",))
+        entries = [entry(id, 3) for id in read]
+        again = tuple(Entry(replace(each.row, version=read[each.row.id].version), each.source) for each in entries)
+        assert store.write(again, DEFAULT.bits).conflicts == {"written", "linked", "removed"}
+        rows = store.fetch(tuple(read))
+        assert {id: row.fingerprint for id, row in rows.items()} == {"same": 3, "written": 2, "linked": 1}
 
     def test_fields_of_documents_are_fetched_as_last_written(self) -> None:
         store = self.ready()

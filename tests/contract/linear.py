@@ -154,14 +154,14 @@ class LinearStore:
         return {id: _select_fields(source, fields) for id, source in found.items()}
 
     @_locked
-    def write(
-        self, entries: tuple[Entry, ...], bits: int, pipeline: str | None = None, create: frozenset[str] = frozenset()
-    ) -> Written:
-        conflicts = create & self.rows.keys()
+    def write(self, entries: tuple[Entry, ...], bits: int, pipeline: str | None = None) -> Written:
+        conflicts = set()
         for entry in entries:
-            if entry.row.id not in conflicts:
+            if self._version(entry.row.id) == entry.row.version:
                 self._put(entry.row, entry.source)
-        return Written({}, searchable=not self.lagging, conflicts=conflicts)
+            else:
+                conflicts.add(entry.row.id)
+        return Written({}, searchable=not self.lagging, conflicts=frozenset(conflicts))
 
     @_locked
     def fetch_whole(self, ids: tuple[str, ...]) -> dict[str, str]:
@@ -204,8 +204,11 @@ class LinearStore:
     def refresh(self) -> None:
         self.searchable = dict(self.rows)
 
+    def _version(self, id: str) -> Any:
+        return self.rows[id][0].version if id in self.rows else None
+
     def _has_version(self, id: str, version: Any) -> bool:
-        return id in self.rows and self.rows[id][0].version == version
+        return id in self.rows and self._version(id) == version
 
     def _put(self, row: Row, source: str) -> None:
         self.rows[row.id] = replace(row, version=self._next_version(), time=None), source

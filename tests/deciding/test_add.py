@@ -591,4 +591,4 @@ def test_in_elasticsearch_a_write_whose_reply_got_lost_is_repeated_and_no_confli
             "new",
             "new",
         ]
-    assert [len(request.create) for request in writes] == [0, 0, 1, 1]
+    assert len(writes) == 4

@@ -15,7 +15,7 @@ from es_simhash.fingerprinting.normalisation import digest
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
-from tests.contract.documents import entry, flip, scan, write
+from tests.contract.documents import entry, flip, put, scan, write
 from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def test_too_little_memory_is_said_before_the_reading(
 
 def changes(changed: Entry) -> Callable[[Store], Any]:
     """Return what writes a document."""
-    return lambda store: store.write((changed,), 64)
+    return lambda store: put(store, changed)
 
 
 def test_what_others_wrote_meanwhile_is_left_as_it_is(store: Store) -> None:

@@ -14,7 +14,7 @@ from es_simhash.errors import StoreUnavailable
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
-from tests.contract.documents import entry, flip, scan, write
+from tests.contract.documents import entry, flip, put, scan, write
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.groups.test_links import reference_links
 
@@ -167,7 +167,7 @@ def test_what_is_written_while_the_groups_are_is_found_by_the_next_call() -> Non
     class Meanwhile(Breaking):
         def perform(self, op: StoreCall) -> Any:
             if op.method == "relink":
-                store.write((entry("b", 0xFFFF), entry("d", 0xFFFE)), 64)
+                put(store, entry("b", 0xFFFF), entry("d", 0xFFFE))
             return op.do()
 
     report = Documents(Meanwhile(store, 0, False)).group(rule="fingerprint")

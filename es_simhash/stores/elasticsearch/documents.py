@@ -74,15 +74,12 @@ def write(
     entries: tuple[Entry, ...],
     bits: int,
     pipeline: str | None = None,
-    create: frozenset[str] = frozenset(),
 ) -> Written:
-    actions = dict.fromkeys(create, "create")
-    operations = [(entry.row.id, write_operation(entry, bits, actions.get(entry.row.id, "index"))) for entry in entries]
-    if stored_in := indices_of([id for id, _ in operations], index):
-        operations = [
-            (id, ({actions.get(id, "index"): {"_id": id, **stored_in.get(id, {})}}, document))
-            for id, (_, document) in operations
-        ]
+    # A new document must not exist in an older index of the alias either: it is created in the index that has it.
+    stored_in = indices_of([entry.row.id for entry in entries if entry.row.version is None], index)
+    operations = [
+        (entry.row.id, write_operation(entry, bits, index, stored_in.get(entry.row.id, {}))) for entry in entries
+    ]
     options = {} if pipeline is None else {"pipeline": pipeline}
     written = _written(operations, index, options)
     return _without_own(written, [entry.row for entry in entries], index)
@@ -136,7 +133,7 @@ def _written(
     conflicts: set[str] = set()
     for (id, _), item in zip(operations, body["items"], strict=True):
         ((kind, result),) = item.items()
-        if (kind == "update" and result["status"] in CONFLICT) or (kind == "create" and result["status"] == 409):
+        if result["status"] == 409 or (kind == "update" and result["status"] in CONFLICT):
             conflicts.add(id)
         elif passes(result, result["status"]):
             busy.add(id)

@@ -126,14 +126,19 @@ def hit_rows(hits: Sequence[dict[str, Any]], index: Index, time_field: str | Non
     return [to_row(hit, time_field) for hit in hits]
 
 
-def write_operation(entry: Entry, bits: int, action: str) -> tuple[Any, Any]:
-    """Return the lines of a bulk request that write a document.
+def write_operation(entry: Entry, bits: int, index: Index, stored_in: Mapping[str, str]) -> tuple[Any, Any]:
+    """Return the lines of a bulk request that write a document if the stored one still has the Row's version.
 
-    :param action: ``index`` or ``create``.
+    :param stored_in: of a document that should be new and is not: the index that has it, as a part of the first line.
     """
     # The source is JSON already. So it is not parsed: our object is put in front of its first field.
-    simhash = _simhash(entry.row, bits)
-    return f'{{"{action}":{{"_id":{_quoted(entry.row.id)}}}}}', f'{{"simhash":{simhash},{entry.source[1:]}'
+    row = entry.row
+    document = f'{{"simhash":{_simhash(row, bits)},{entry.source[1:]}'
+    if row.version is not None:
+        return {"index": {"_id": row.id, **if_version(row.version, index)}}, document
+    if stored_in:
+        return {"create": {"_id": row.id, **stored_in}}, document
+    return f'{{"create":{{"_id":{_quoted(row.id)}}}}}', document
 
 
 def update_operation(row: Row, bits: int, index: Index) -> tuple[Any, Any]:

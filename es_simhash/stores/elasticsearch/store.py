@@ -159,9 +159,8 @@ class IndexStore(Retrying):
         entries: tuple[Entry, ...],
         bits: int,
         pipeline: str | None = None,
-        create: frozenset[str] = frozenset(),
     ) -> Written:
-        return documents.write(self._index, entries, bits, pipeline, create)
+        return documents.write(self._index, entries, bits, pipeline)
 
     @retried
     def restore(self, whole: Mapping[str, str]) -> Written:

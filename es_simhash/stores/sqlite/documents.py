@@ -233,17 +233,25 @@ def write(
     entries: tuple[Entry, ...],
     bits: int,
     pipeline: str | None = None,
-    create: frozenset[str] = frozenset(),
 ) -> Written:
-    conflicts: frozenset[str] = frozenset()
     with database.transaction() as connection:
-        if create:
-            conflicts = stored_ids(create, connection)
+        conflicts = _conflicts([entry.row for entry in entries], connection)
+        if conflicts:
             entries = tuple(entry for entry in entries if entry.row.id not in conflicts)
         if (written := _insert_new(entries, bits, connection)) is None:
             written = [_insert(entry.row, entry.source, bits, connection) for entry in entries]
         _insert_keys([entry.row for entry in entries], written, connection)
     return Written(refused={}, searchable=True, conflicts=conflicts)
+
+
+def _conflicts(rows: Sequence[Row], connection: Connection) -> frozenset[str]:
+    """Return the ids of the Rows whose stored documents have another version now. A new document has none."""
+    conflicts = set(stored_ids([row.id for row in rows if row.version is None], connection))
+    sql = f"SELECT 1 FROM documents WHERE id = ? AND {SAME_VERSION}"
+    for row in rows:
+        if row.version is not None and connection.execute(sql, [row.id, *row.version]).fetchone() is None:
+            conflicts.add(row.id)
+    return frozenset(conflicts)
 
 
 def restore(database: Database, whole: Mapping[str, str]) -> Written:

@@ -153,9 +153,8 @@ class SqliteStore(Retrying):
         entries: tuple[Entry, ...],
         bits: int,
         pipeline: str | None = None,
-        create: frozenset[str] = frozenset(),
     ) -> Written:
-        return documents.write(self._database, entries, bits, pipeline, create)
+        return documents.write(self._database, entries, bits, pipeline)
 
     @retried
     def restore(self, whole: Mapping[str, str]) -> Written:

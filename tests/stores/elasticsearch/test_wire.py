@@ -163,7 +163,7 @@ def test_add_reads_a_document_that_search_has_found_and_replaces_it(product: str
     assert added.outcome == "updated"
     assert sent[1].parameters == {"_source_includes": "simhash"}
     assert actions(sent)[:4] == ["POST _msearch", "GET b", "POST _msearch", "POST _bulk"]
-    assert sent[3].json[0] == {"index": {"_id": "b"}}
+    assert sent[3].json[0] == {"index": {"_id": "b", "if_seq_no": 0, "if_primary_term": 3}}
 
 
 @products
@@ -186,7 +186,7 @@ def test_ingest_is_one_read_one_search_and_one_write_for_a_batch_and_a_refresh_a
     (search,) = only(sent, "POST _msearch").json[1::2]
     assert search["collapse"] == {"field": "simhash.digest"}
     lines = only(sent, "POST _bulk").json
-    assert lines[::2] == [{"index": {"_id": "a"}}, {"index": {"_id": "b"}}]
+    assert lines[::2] == [{"create": {"_id": "a"}}, {"create": {"_id": "b"}}]
     assert [(line["simhash"]["group"], line["id"], line["text"]) for line in lines[1::2]] == [
         ("a", "a", STORM),
         ("b", "b", METRO),
