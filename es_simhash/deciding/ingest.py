@@ -408,14 +408,13 @@ class Ingest:
                 memory.outside.discard(id)  # a former state may not have matched
             else:
                 memory.outside.add(id)
+        present = self._store.fetch(tuple(conflicts), self.rule.time_field) if conflicts else {}
+        for id in conflicts & batch.stored.keys():
+            memory.hidden[id] = batch.stored[id]
         if self.filter is None:
-            now = (
-                {**batch.stored, **self._store.fetch(tuple(conflicts), self.rule.time_field)}
-                if conflicts
-                else batch.stored
-            )
             for id in batch.replaced - rows.keys():  # not written after all; search results leave it out
-                memory.keep(now[id])
+                if id not in conflicts or id in present:
+                    memory.keep(present.get(id, batch.stored[id]))
         changed = [id for id in rows if id in batch.stored and batch.stored[id].digest]
         changed += conflicts  # others of the batch may have been linked to the text that it had
         if changed:
@@ -426,7 +425,8 @@ class Ingest:
                 if id in rows and rows[id].group == id and batch.stored[id].written == rows[id].written
             ]
             heads = set(changed) - set(() if resumed else stay)
-            relink(self._store, changed, memory, self.rule, heads=heads, filter=self.filter)
+            gone = conflicts - present.keys()
+            relink(self._store, changed, memory, self.rule, gone, heads, self.filter)
         if not self.writer.unrefreshed:
             self._forget()  # search finds at once what is written
         elif len(memory) >= WINDOW:

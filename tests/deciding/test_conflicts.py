@@ -113,7 +113,7 @@ def test_documents_of_the_batch_are_not_linked_to_a_text_that_is_gone(store: Sto
     ingest(Documents(store), {"id": "a", "text": STORM})
     other = Meanwhile(store, lambda program: program.remove(["a"]))
     outcomes = ingest(Documents(other), {"id": "a", "text": METRO}, {"id": "b", "text": STORM})
-    assert [outcome.outcome for outcome in outcomes][0] == "new"
+    assert outcomes[0].outcome == "new"
     row = store.fetch(("b",))["b"]
     assert (row.duplicate_of, row.group) == (None, "b")
 
