@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
 
-    OpenForIngest: TypeAlias = "Callable[[DuplicateRule], tuple[Fingerprinter, KeysState]]"
+    OpenForIngest: TypeAlias = "Callable[[DuplicateRule, str], tuple[Fingerprinter, KeysState]]"
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ class Adding:
         self._store = store
         self._open_for_ingest = open_for_ingest
         self._deadline = deadline
-        self._opened: dict[DuplicateRule, _Opened] = {}
+        self._opened: dict[tuple[DuplicateRule, str], _Opened] = {}
         self._adder: Adder | None = None
         self._outdated = False
         self._lock = threading.Lock()
@@ -128,7 +128,7 @@ class Adding:
 
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
-        opened = self._open(request.rule)
+        opened = self._open(request.rule, request.id_field)
         reader = Reader(
             opened.fingerprinter,
             request.id_field,
@@ -163,12 +163,12 @@ class Adding:
             added = [each or next(others) for each in added]
         return [each or failed(item.document, CHANGED) for item, each in zip(items, added, strict=True)]
 
-    def _open(self, rule: DuplicateRule) -> _Opened:
+    def _open(self, rule: DuplicateRule, id_field: str) -> _Opened:
         """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
-        known = self._opened.get(rule)
+        known = self._opened.get((rule, id_field))
         if known is not None and time.monotonic() < known.until:
             return known
-        fingerprinter, keys = self._open_for_ingest(rule)
+        fingerprinter, keys = self._open_for_ingest(rule, id_field)
         if known is not None and (fingerprinter, keys) == (known.fingerprinter, known.keys):
             resolved = known.rule  # so that documents from before and after are added together
         else:
@@ -176,7 +176,7 @@ class Adding:
         opened = _Opened(fingerprinter, keys, resolved, time.monotonic() + KNOWN)
         if len(self._opened) >= RULES:
             self._opened.clear()
-        self._opened[rule] = opened
+        self._opened[rule, id_field] = opened
         return opened
 
     # --- what several calls do together ------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from es_simhash.client.arguments import (
     checked_times,
 )
 from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_iterator, async_method
-from es_simhash.client.near_query import checked_fingerprint, near_query, rule_for
-from es_simhash.client.opening import KEYS_OF_NEW_STORE, Opening
+from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
+from es_simhash.client.opening import ID_FIELD, Opening, keys_of_new_store, kept_rule
 from es_simhash.client.runs import Runs
 from es_simhash.contract import Scan, does_not_exist, pages
 from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
@@ -37,7 +37,7 @@ from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
 from es_simhash.search.keys import SHINGLES, checked_kinds
-from es_simhash.similarity.rule import rule_of, rule_without_text
+from es_simhash.similarity.rule import DuplicateRule, is_whole, rule_of, with_text_field
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
 
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.scheme import Scheme
     from es_simhash.groups.links import Head
     from es_simhash.ingest.checkpoint import Checkpoint
-    from es_simhash.similarity.rule import DuplicateRule, MatchOptions, RuleOptions
+    from es_simhash.similarity.rule import MatchOptions, RuleOptions
 
 _MEMBERS = 1_000
 """Members of groups that are compared with their heads at once."""
@@ -123,10 +123,19 @@ class Documents(SyncClient):
 
     # --- the store ---------------------------------------------------------------------------------------------------
 
-    def setup(self, *, keys: Sequence[str] | None = None, template: bool = False) -> str:
+    def setup(
+        self,
+        *,
+        keys: Sequence[str] | None = None,
+        template: bool = False,
+        id_field: str | None = None,
+        **rule: Unpack[RuleOptions],
+    ) -> str:
         """Make what is missing: the index or the file, or the fields in an index that exists.
 
-        A second call does nothing.
+        A second call does nothing. With a rule, or with names of fields, the store keeps these: every other call uses
+        them then. The first :meth:`ingest` lets the store keep what it has not got yet. After a change of the rule,
+        :meth:`group` computes the links again.
 
         :param keys: kinds of keyword keys that each document gets. With ``shingles``, the rules ``copy`` and
             ``contained`` find their duplicates, whatever the distance of the fingerprints; docs/keys.md says how many.
@@ -135,19 +144,25 @@ class Documents(SyncClient):
             documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
         :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
             and an index template sets up those that follow. Not for SQLite.
-        :returns: ``created``, ``added`` or ``unchanged``.
+        :param id_field: name of the field with the id, for the store to keep.
+        :param rule: ``rule`` and its refinements, and ``text_field``, for the store to keep. A rule is given as a
+            whole: refinements that are left out have the rule's own values.
+        :returns: ``created``, ``added`` (fields or keys), ``changed`` (the rule, or names of fields) or ``unchanged``.
         :raises SchemeMismatch: if the store was set up with another Scheme.
         """
-        kinds = KEYS_OF_NEW_STORE if keys is None else checked_kinds(keys)
+        kept = kept_rule(rule, id_field)
+        new = keys_of_new_store(kept.rule or DuplicateRule())
+        kinds = new if keys is None else checked_kinds(keys)
         scheme = self._opening.fingerprinter().scheme
         made = self._store.set_up(scheme, kinds, template)
-        if not keys:  # a store that was set up keeps its keys
-            return made
-        added = self._store.set_up_keys(kinds)
+        added = self._store.set_up_keys(kinds) if keys else "unchanged"  # a store that was set up keeps its keys
+        changed = self._opening.change_rule(kept)
         self._opening.forget_keys()
-        if template and added == "added":
-            self._store.set_up(scheme, kinds, template=True)  # the template gets the keys, too
-        return added if made == "unchanged" else made
+        if template and (added == "added" or changed):
+            self._store.set_up(scheme, kinds, template=True)  # the template gets them, too
+        if made != "unchanged":
+            return made
+        return "changed" if changed and added == "unchanged" else added
 
     def fingerprinter(self) -> Fingerprinter:
         """Return the object that makes the fingerprints.
@@ -157,6 +172,13 @@ class Documents(SyncClient):
         :raises SchemeError: if that Scheme names a table of your own. Give the constructor a ``fingerprinter`` then.
         """
         return self._opening.fingerprinter()
+
+    def rule(self, **rule: Unpack[RuleOptions]) -> DuplicateRule:
+        """Return the rule that the methods use: the one that the store keeps, or ``copy``.
+
+        :param rule: refines it, or names another one, as for the method that is called next.
+        """
+        return self._opening.rule(rule)
 
     def keys(self) -> tuple[str, ...]:
         """Return which kinds of keys the store has; see :meth:`setup`.
@@ -178,7 +200,7 @@ class Documents(SyncClient):
         self,
         document: Mapping[str, Any],
         *,
-        id_field: str = "id",
+        id_field: str | None = None,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
@@ -215,7 +237,7 @@ class Documents(SyncClient):
         self,
         documents: Iterable[Any],
         *,
-        id_field: str = "id",
+        id_field: str | None = None,
         on_duplicate: Literal["index", "skip"] = "index",
         filter: Mapping[str, Any] | None = None,
         refresh: RefreshOption = False,
@@ -250,7 +272,7 @@ class Documents(SyncClient):
         self,
         documents: Iterable[Any] | AsyncIterable[Any],
         *,
-        id_field: str = "id",
+        id_field: str | None = None,
         on_duplicate: OnDuplicate = "index",
         filter: Mapping[str, Any] | None = None,
         batch_size: int = BATCH,
@@ -271,7 +293,8 @@ class Documents(SyncClient):
         :param documents: dicts or other mappings with an id and a text, in any number; Lines from ``read_file`` or
             ``json_lines``; or a data frame. An AsyncDocuments also takes an async iterable. If they end in an error,
             everything before it is done, then it is raised.
-        :param id_field: name of the field with the id. A dot leads into an object.
+        :param id_field: name of the field with the id. A dot leads into an object. By default the one that the store
+            keeps, or ``id``.
         :param on_duplicate: what to do with a new document that is a duplicate: ``index`` it, linked to its original,
             ``skip`` it, or ``fail``.
         :param filter: only documents that match this filter can be the original of a new one.
@@ -282,7 +305,9 @@ class Documents(SyncClient):
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
             crash or a long failure of the store, the same call with the same documents resumes there.
         :param rule: ``rule`` (``copy``, ``contained``, ``fingerprint`` or ``exact``) and its refinements
-            (:class:`DuplicateRule`); or a whole DuplicateRule as ``rule``.
+            (:class:`DuplicateRule`); or a whole DuplicateRule as ``rule``. By default the rule that the store keeps.
+            The first ingest lets the store keep its rule and the names of the fields. A method that writes raises for
+            another rule, or for other fields: :meth:`setup` changes them. A method that only reads takes another one.
         :returns: an Outcome for each document, in their order. A document that cannot be used is ``rejected`` with the
             reason. A document that the store refuses has ``failed``. Both carry the document, and stop nothing.
         :raises DuplicateFound: under ``fail``, after the outcome of the duplicate.
@@ -291,9 +316,9 @@ class Documents(SyncClient):
         :raises StoreError: if the store fails for longer than the deadline. What was read before has ``failed``. With a
             ``checkpoint`` the next call decides the documents that have no outcome.
         """
-        options = RunOptions(
-            rule=self._rule(rule),
-            id_field=id_field,
+        given = RunOptions(
+            rule=self._checked(rule),
+            id_field=id_field or ID_FIELD,
             on_duplicate=on_duplicate,
             filter=filter,
             batch_size=batch_size,
@@ -307,7 +332,9 @@ class Documents(SyncClient):
         def batches() -> Iterator[Sequence[Outcome]]:
             if checkpoint is not None:  # a run that is resumed knows its address
                 self._patience.answered = True
-            fingerprinter, keys = self._opening.open_for_ingest(options.rule)
+            opening = self._opening
+            options = replace(given, rule=opening.rule_to_write(rule), id_field=opening.id_field(id_field))
+            fingerprinter, keys = opening.open_for_ingest(options.rule, options.id_field)
             yield from ingest(
                 self._store,
                 source,
@@ -315,14 +342,14 @@ class Documents(SyncClient):
                 options,
                 keys,
                 deadline=self._patience.deadline,
-                check=lambda: self._opening.check(fingerprinter),
+                check=lambda: opening.check_run(fingerprinter, options.rule, keys, options.id_field),
             )
 
         return Results(self._runs.results(batches()), "ingest")
 
     def backfill(
         self,
-        text_field: str | Sequence[str],
+        text_field: str | Sequence[str] | None = None,
         *,
         filter: Mapping[str, Any] | None = None,
         again: bool = False,
@@ -341,7 +368,7 @@ class Documents(SyncClient):
         read again. Invalid arguments raise at once.
 
         :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
-            object.
+            object. It may be left out if the store keeps it.
         :param filter: only documents that match this filter get a fingerprint, and can be originals.
         :param again: read documents with a fingerprint too. A document whose text has changed gets a new one.
         :param slice: ``(i, n)``: only the i-th of n parts of the index, for several programs at once.
@@ -350,8 +377,9 @@ class Documents(SyncClient):
         :returns: an Outcome for each document. A document without a text is ``rejected``.
         :raises NotSetUp: if there is no such index.
         """
-        options = RunOptions(
-            rule=replace(self._rule(rule), text_field=text_field),
+        chosen = with_text_field(rule, text_field)
+        given = RunOptions(
+            rule=self._checked(chosen),
             filter=filter,
             batch_size=batch_size,
             max_text=max_text,
@@ -361,6 +389,9 @@ class Documents(SyncClient):
         part = checked_slice(slice)
 
         def batches() -> Iterator[Sequence[Outcome]]:
+            if text_field is None and self._opening.stored_rule().text_field is None and not is_whole(rule):
+                raise InputError(f"{self.name} does not know the field with the text: name it (text_field)")
+            options = replace(given, rule=self._opening.rule_to_write(chosen))
             fingerprinter, keys = self._opening.open_for_backfill(options.rule)
             yield from backfill(
                 self._store,
@@ -368,7 +399,7 @@ class Documents(SyncClient):
                 options,
                 keys,
                 deadline=self._patience.deadline,
-                check=lambda: self._opening.check(fingerprinter),
+                check=lambda: self._opening.check_run(fingerprinter, options.rule, keys),
                 again=again,
                 slice=part,
                 stop=stop,
@@ -400,7 +431,7 @@ class Documents(SyncClient):
         :returns: the ids that were removed.
         """
         check_optional_filter(filter)
-        checked, resolved = checked_ids(ids), self._opening.resolve(self._rule(rule))
+        checked, resolved = checked_ids(ids), self._opening.resolve(self._rule_to_write(rule))
         with self._runs.change():
             return remove(self._store, checked, resolved, filter)
 
@@ -422,7 +453,7 @@ class Documents(SyncClient):
         """
         check_filter(matching, "matching")
         check_optional_filter(filter)
-        resolved = self._opening.resolve(self._rule(rule))
+        resolved = self._opening.resolve(self._rule_to_write(rule))
         with self._runs.change():
             return remove_matching(self._store, matching, resolved, filter, everything=everything)
 
@@ -454,7 +485,7 @@ class Documents(SyncClient):
         """
         check_optional_filter(filter)
         check_head(head)
-        resolved = self._opening.resolve(self._rule(rule))
+        resolved = self._opening.resolve(self._rule_to_write(rule))
         with self._runs.change():
             return group(self._store, resolved, filter, head, progress, free_memory())
 
@@ -483,7 +514,7 @@ class Documents(SyncClient):
         """
         check_optional_filter(filter)
         source = Source(links)
-        resolved = self._opening.resolve(self._rule(rule))
+        resolved = self._opening.resolve(self._rule_to_write(rule))
         scheme = self._opening.fingerprinter().scheme.version
 
         def take() -> list[NewLink]:
@@ -517,7 +548,7 @@ class Documents(SyncClient):
         :returns: how many documents were removed.
         """
         check_optional_filter(filter)
-        resolved = self._opening.resolve(self._rule(rule))
+        resolved = self._opening.resolve(self._rule_to_write(rule))
         with ExitStack() as stack:
             saved = None if save is None else stack.enter_context(closing(Saved(self._store, save)))
             return remove_duplicates(self._store, duplicates, resolved, filter, saved)
@@ -570,7 +601,7 @@ class Documents(SyncClient):
         check_optional_filter(filter)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
-        chosen = self._checked(rule_without_text(rule))
+        chosen = self._allowed(self._opening.rule_without_text(rule))
         checked = checked_times(times, [""], chosen)
         resolved = self._opening.resolve(chosen)
         value, digest = checked_fingerprint(fingerprint, resolved.bits)
@@ -613,7 +644,9 @@ class Documents(SyncClient):
         :param near: a text, or its Fingerprint or unsigned fingerprint.
         :param rule: as for :meth:`ingest`, without ``within``.
         """
-        chosen = self._checked(rule_for(near, rule))
+        has_text = isinstance(near, str)
+        chosen = self._opening.rule(rule) if has_text else self._opening.rule_without_text(rule)
+        check_near(near, self._allowed(chosen))
         fingerprinter = self._opening.check()
         keys = self._opening.keys_for(chosen)
         return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=chosen)
@@ -688,23 +721,25 @@ class Documents(SyncClient):
         return Results(page.rows for page in self._pages(Scan(filter=filter)))
 
     def export_texts(
-        self, *, text_field: str | Sequence[str] = "text", filter: Mapping[str, Any] | None = None
+        self, *, text_field: str | Sequence[str] | None = None, filter: Mapping[str, Any] | None = None
     ) -> Results[tuple[Row, str | None]]:
         """Return the pairs (what :meth:`export` returns, text) of every document, in no particular order.
 
         :param text_field: name of the field with the text, or several names: the fields are joined. A dot leads into an
-            object. The text of a document without one is None.
+            object. By default those that the store keeps, or ``text``. The text of a document without one is None.
         :param filter: only documents that match this filter.
         """
-        fields = field_names(text_field)
+        given = None if text_field is None else field_names(text_field)
         check_optional_filter(filter)
 
-        def pairs(page: ScanPage) -> list[tuple[Row, str | None]]:
-            both = zip(page.rows, page.sources, strict=True)
-            # A page with fields also has the documents that were never fingerprinted.
-            return [(row, text_or_none(source, fields)) for row, source in both if row.digest]
+        def batches() -> Iterator[Sequence[tuple[Row, str | None]]]:
+            fields = given or self.rule().text_fields
+            for page in self._pages(Scan(filter=filter, fields=fields)):
+                both = zip(page.rows, page.sources, strict=True)
+                # A page with fields also has the documents that were never fingerprinted.
+                yield [(row, text_or_none(source, fields)) for row, source in both if row.digest]
 
-        return Results(map(pairs, self._pages(Scan(filter=filter, fields=fields))))
+        return Results(batches())
 
     def _pages(self, scan: Scan) -> Iterator[ScanPage]:
         """Yield the pages of a Scan of everything that was written."""
@@ -719,11 +754,21 @@ class Documents(SyncClient):
             report = f"{count_of(count, 'document')} exported, others are missing: export again"
             raise unfinished(error, report) from error
 
-    def _rule(self, options: RuleOptions | MatchOptions) -> DuplicateRule:
-        """Return the rule that keywords describe. Invalid ones raise, if possible without a request to the store."""
-        return self._checked(rule_of(options))
+    def _rule(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
+        """Return the rule of a call. Invalid keywords raise, if possible without a request to the store."""
+        self._checked(given)
+        return self._allowed(self._opening.rule(given))
 
-    def _checked(self, rule: DuplicateRule) -> DuplicateRule:
+    def _rule_to_write(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
+        """:meth:`_rule` for a call that writes: it must be the rule of the store."""
+        self._checked(given)
+        return self._allowed(self._opening.rule_to_write(given))
+
+    def _checked(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
+        """Return the rule of keywords alone. Invalid ones raise."""
+        return self._allowed(rule_of(given))
+
+    def _allowed(self, rule: DuplicateRule) -> DuplicateRule:
         if self._opening.known is not None:
             rule.bits_allowed(self._opening.known.scheme)
         return rule
@@ -731,7 +776,7 @@ class Documents(SyncClient):
     def _add_request(
         self,
         rule: RuleOptions,
-        id_field: str,
+        id_field: str | None,
         on_duplicate: OnDuplicate,
         filter: Mapping[str, Any] | None,
         refresh: RefreshOption,
@@ -742,8 +787,8 @@ class Documents(SyncClient):
         if pipeline is not None and self._store.embedded:
             raise InputError(f"{self.name} has no ingest pipelines: leave pipeline out")
         return AddRequest(
-            rule=self._rule(rule),
-            id_field=id_field,
+            rule=self._rule_to_write(rule),
+            id_field=self._opening.id_field(id_field),
             on_duplicate=on_duplicate,
             filter=filter,
             refresh=refresh,

@@ -109,7 +109,8 @@ def near_query(
     :raises InputError: if the text or the fingerprint cannot be used; for a fingerprint and a rule that compares texts;
         for ``within``.
     """
-    chosen = rule_for(near, rule)
+    chosen = rule_of(rule) if isinstance(near, str) else rule_without_text(rule)
+    check_near(near, chosen)
     fingerprinter = fingerprinter or Fingerprinter()
     resolved = resolve(chosen, fingerprinter, _WITH_KEYS if keys else NO_KEYS)
     own: TextFeatures | None = None
@@ -123,17 +124,15 @@ def near_query(
     )
 
 
-def rule_for(near: object, options: RuleOptions) -> DuplicateRule:
-    """Return the rule by which a search of your own looks for a text or a fingerprint.
+def check_near(near: object, rule: DuplicateRule) -> None:
+    """Check that a search of your own can look for a text or a fingerprint by this rule.
 
     :raises InputError: if it cannot.
     """
-    rule = rule_of(options) if isinstance(near, str) else rule_without_text(options)
     if rule.within is not None:
         raise InputError("within has no clause: put a range on your time field into the query, and leave within out")
     if isinstance(near, str):
         check_surrogates(near, "the text")
-    return rule
 
 
 def checked_fingerprint(near: object, bits: int) -> tuple[int | None, str | None]:

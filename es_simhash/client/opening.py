@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import does_not_exist, scheme_mismatch
+from es_simhash.contract import StoredRule, does_not_exist, scheme_mismatch
 from es_simhash.deciding.rule import resolve
-from es_simhash.errors import InputError, NotSetUp, SchemeError, count_of, set_up_by
+from es_simhash.errors import AccessDenied, InputError, NotSetUp, SchemeError, StoreError, count_of, set_up_by
 from es_simhash.fingerprinting.fingerprinter import Fingerprinter
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.keys import SHINGLES
+from es_simhash.similarity.rule import DuplicateRule, is_whole, refined, rule_of, rule_without_text
+from es_simhash.similarity.text_fields import field_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +23,12 @@ if TYPE_CHECKING:
     from es_simhash.contract import KeysState, Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import MatchOptions, RuleOptions
 
+_log = logging.getLogger("es_simhash")
+
+ID_FIELD = "id"
+"""The field with the id, if neither the caller nor the store names one."""
 
 KNOWN = 10.0
 """Seconds for which it is known how a store was set up."""
@@ -66,6 +75,8 @@ class Opening:
         self._checked = False
         self._checked_until = 0.0
         self._keys: KeysState | None = None
+        self._stored_rule: StoredRule | None = None
+        self._warned = False
 
     @property
     def known(self) -> Fingerprinter | None:
@@ -104,13 +115,103 @@ class Opening:
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
         ours = fingerprinter or (self.fingerprinter())
-        if self._checked and time.monotonic() > self._checked_until:
-            self._checked, self._keys = False, None
+        self._forget_what_is_old()
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
             check_scheme(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
             self._chosen, self._checked = ours, True
             self._checked_until = time.monotonic() + KNOWN
         return ours
+
+    def _forget_what_is_old(self) -> None:
+        if self._checked and time.monotonic() > self._checked_until:
+            self._checked, self._keys, self._stored_rule = False, None, None
+
+    def stored_rule(self) -> StoredRule:
+        """Return the rule and the names of fields that the store keeps."""
+        self._forget_what_is_old()
+        if self._stored_rule is None:
+            self._stored_rule = self._store.describe_rule()
+        return self._stored_rule
+
+    def rule(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
+        """Return the rule that a call uses: that of the store, and what the call says in addition."""
+        stored = self.stored_rule()
+        options: Any = given
+        if stored.text_field is not None and not is_whole(given) and given.get("text_field") is None:
+            options = {**given, "text_field": stored.text_field}
+        return refined(stored.rule, options)
+
+    def rule_without_text(self, given: RuleOptions) -> DuplicateRule:
+        """Return the rule of a call that has no text: that of the store if it compares no texts, or ``fingerprint``.
+
+        :raises InputError: if the call chooses a rule that compares texts.
+        """
+        stored = self.stored_rule().rule
+        if stored is not None and stored.confirm is None:
+            return rule_without_text({"rule": refined(stored, given)})
+        return rule_without_text(given)
+
+    def rule_to_write(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
+        """Return the rule of a call that writes: it must be that of the store.
+
+        :raises InputError: if the store keeps another one.
+        """
+        rule = self.rule(given)
+        self._check_same(_to_store(rule))
+        return rule
+
+    def id_field(self, given: str | None) -> str:
+        """Return the name of the field with the id: that of the store, or ``id``.
+
+        :raises InputError: if the store keeps another one.
+        """
+        if given is not None:
+            self._check_same(StoredRule(id_field=given))
+        return given or self.stored_rule().id_field or ID_FIELD
+
+    def _check_same(self, ours: StoredRule) -> None:
+        stored = self.stored_rule()
+        if stored.differs(ours):
+            raise InputError(
+                f"{self.name} has {stored}, this call has {ours}: leave out what differs; or change it with `es-simhash "
+                f"init --store {self.name}` and then `es-simhash group`, which computes the links again"
+            )
+
+    def keep(self, rule: DuplicateRule, id_field: str | None = None) -> None:
+        """Let the store keep the rule and the names of fields, if it keeps none yet.
+
+        :raises AccessDenied: if this user may not change the mapping.
+        :raises InputError: if another program was faster, with another rule.
+        """
+        ours = _to_store(rule, id_field)
+        stored = self.stored_rule()
+        if stored.everywhere and stored.updated(ours) == stored:
+            return
+        try:
+            self._store.keep_rule(ours)
+        except AccessDenied as error:
+            if stored.updated(ours) == stored:
+                return  # the store keeps it, but for a newer index of an alias
+            raise AccessDenied(
+                f"{self.name} keeps no rule yet, and this user may not add it: let an administrator run "
+                f"`es-simhash init {_init_options(stored.updated(ours))} --store {self.name}` ({error})"
+            ) from error
+        self._stored_rule = None
+        self._check_same(ours)
+
+    def change_rule(self, new: StoredRule) -> bool:
+        """Let the store keep another rule, or other names of fields, and return whether it did not have them."""
+        if new == StoredRule():
+            return False
+        try:
+            stored = self._store.describe_rule()
+            if stored.everywhere and stored.updated(new) == stored:
+                return False
+        except (InputError, StoreError):
+            pass  # indices that differ, or a rule that cannot be used: this replaces them
+        self._store.keep_rule(new, replace=True)
+        self._stored_rule = None
+        return True
 
     def resolve(self, rule: DuplicateRule) -> ResolvedRule:
         """Return the rule under the store's Scheme, and check that the store is set up.
@@ -140,6 +241,21 @@ class Opening:
             self._keys = self._store.describe_keys()
         return self._keys
 
+    def check_run(
+        self, fingerprinter: Fingerprinter, rule: DuplicateRule, keys: KeysState, id_field: str | None = None
+    ) -> None:
+        """Check that a store is as it was when a run began. It is asked again after ``KNOWN`` seconds.
+
+        :raises SchemeMismatch: if it has another Scheme.
+        :raises InputError: if it keeps another rule.
+        :raises NotSetUp: if it is not set up any more, or lacks keys that it had.
+        """
+        self.check(fingerprinter)
+        self._check_same(_to_store(rule, id_field))
+        now = self.keys()
+        if now.kinds != keys.kinds or (keys.complete and not now.complete):
+            raise NotSetUp(f"the keys of {self.name} were changed while documents were written: start again")
+
     def forget_keys(self) -> None:
         """Ask the store for its keys again, because they were changed."""
         self._keys = None
@@ -156,6 +272,16 @@ class Opening:
                 f"`es-simhash backfill --again --text-field FIELD --store {self.name}` to the end, or use the rule "
                 "'fingerprint'"
             )
+        if rule.confirm is not None and SHINGLES not in keys.kinds and not self._warned:
+            self._warned = True
+            _log.warning(
+                "%s has no keys, so the rule %r finds only texts whose fingerprints are near: run `es-simhash init "
+                "--keys shingles --store %s`, then `es-simhash backfill --again --text-field FIELD`; or use the rule "
+                "'fingerprint'",
+                self.name,
+                rule.rule,
+                self.name,
+            )
         return keys
 
     def keys_if_set_up(self) -> KeysState:
@@ -167,12 +293,13 @@ class Opening:
             raise explain_not_set_up(self._store, self.name)
         return self.keys()
 
-    def open_for_ingest(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
+    def open_for_ingest(self, rule: DuplicateRule, id_field: str) -> tuple[Fingerprinter, KeysState]:
         """Return the Fingerprinter and the keys for a run that writes documents. A missing file is made."""
         fingerprinter = self.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
         self.check(fingerprinter, set_up_if_missing=self._store.embedded, keys=keys_of_new_store(rule))
         self.check_times(rule)
+        self.keep(rule, id_field)
         return fingerprinter, self.keys_for(rule)
 
     def open_for_backfill(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
@@ -182,6 +309,7 @@ class Opening:
         self.check_times(rule)
         keys = keys_of_new_store(rule)
         set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
+        self.keep(rule)
         return fingerprinter, self.keys()
 
     def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:
@@ -189,6 +317,46 @@ class Opening:
             return Fingerprinter(stored or DEFAULT, self._segmenter)
         except SchemeError as error:
             raise SchemeError(f"{self.name}: {error}; open the store with that one (fingerprinter=…)") from error
+
+
+def kept_rule(given: RuleOptions, id_field: str | None) -> StoredRule:
+    """Return what a store is asked to keep. A rule is given as a whole; None for what is not given.
+
+    :raises InputError: for a value that is not allowed.
+    """
+    text_field = given.get("text_field")
+    options: Any = {name: value for name, value in given.items() if name != "text_field" and value is not None}
+    if is_whole(given):
+        return _to_store(rule_of(given), id_field)
+    return StoredRule(
+        rule_of(options) if options else None, None if text_field is None else field_names(text_field), id_field
+    )
+
+
+def _to_store(rule: DuplicateRule, id_field: str | None = None) -> StoredRule:
+    return StoredRule(replace(rule, text_field="text"), rule.text_fields, id_field)
+
+
+def _init_options(stored: StoredRule) -> str:
+    """Return the options of ``es-simhash init`` that let a store keep this."""
+    rule = stored.rule or DuplicateRule()
+    hours = None if rule.within is None else f"{rule.within / timedelta(hours=1):g}h"
+    options = {
+        "--rule": rule.rule,
+        "--max-distance": rule.max_distance,
+        "--confirm": rule.confirm,
+        "--similarity": rule.measure,
+        "--within": hours,
+        "--time-field": rule.time_field,
+        "--text-field": ",".join(stored.text_field or ()) or None,
+        "--id-field": stored.id_field,
+    }
+    own = DuplicateRule(rule=rule.rule)
+    for name, value in (("--confirm", own.confirm), ("--similarity", own.measure)):
+        if options[name] == value:
+            options[name] = None  # the rule has it by itself
+    words = [f"{option} {value}" for option, value in options.items() if value is not None]
+    return " ".join([*words, *(["--any-numbers"] if rule.numbers_agree is False else [])])
 
 
 def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> None:

@@ -1,12 +1,14 @@
-"""How a store was set up: its Scheme and its keys."""
+"""How a store was set up: its Scheme, its keys and its rule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.errors import SchemeMismatch, StoreError
+from es_simhash.errors import InputError, SchemeMismatch, StoreError
+from es_simhash.similarity.rule import DuplicateRule
+from es_simhash.similarity.text_fields import field_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,3 +68,73 @@ class KeysState:
             if are_names and isinstance(complete, bool):
                 return cls(tuple(kinds or ()), complete)
         raise StoreError(f"the state of the keys in the store is damaged, it is {values!r}: put it back")
+
+
+@dataclass(frozen=True)
+class StoredRule:
+    """The rule that a store keeps, and the fields of its documents. None for what it does not keep (yet).
+
+    :param rule: without its text field.
+    :param text_field: the names of the fields with the text.
+    :param id_field: the name of the field with the id.
+    :param everywhere: every index of the store keeps all of it.
+    """
+
+    rule: DuplicateRule | None = None
+    text_field: tuple[str, ...] | None = None
+    id_field: str | None = None
+    everywhere: bool = field(default=True, compare=False)
+
+    def __str__(self) -> str:
+        """Return what is kept, as keywords."""
+        parts = [] if self.rule is None else [str(self.rule)]
+        if self.text_field is not None:
+            parts.append(f"text_field={','.join(self.text_field)!r}")
+        if self.id_field is not None:
+            parts.append(f"id_field={self.id_field!r}")
+        return ", ".join(parts)
+
+    def updated(self, new: StoredRule) -> StoredRule:
+        """Return this with everything that another one has."""
+        return StoredRule(*(ours if theirs is None else theirs for ours, theirs in zip(self._all, new._all, strict=True)))
+
+    def differs(self, other: StoredRule) -> bool:
+        """Return whether both have something, and it is not the same."""
+        pairs = zip(self._all, other._all, strict=True)
+        return any(ours is not None and theirs is not None and ours != theirs for ours, theirs in pairs)
+
+    @property
+    def _all(self) -> tuple[Any, ...]:
+        return self.rule, self.text_field, self.id_field
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a JSON object, as stores keep it."""
+        values: dict[str, Any] = {} if self.rule is None else self.rule.to_dict()
+        if self.text_field is not None:
+            values["text_field"] = list(self.text_field)
+        if self.id_field is not None:
+            values["id_field"] = self.id_field
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], name: str) -> StoredRule:
+        """Return what :meth:`to_dict` returned.
+
+        :param name: of the store, for the message.
+        :raises StoreError: if the values are none that this version knows.
+        """
+        try:
+            given = dict(values)
+            text_field, id_field = given.pop("text_field", None), given.pop("id_field", None)
+            if id_field is not None and not isinstance(id_field, str):
+                raise InputError(f"its id_field is {id_field!r}")
+            return cls(
+                DuplicateRule.from_dict(given) if given else None,
+                None if text_field is None else field_names(text_field),
+                id_field,
+            )
+        except (InputError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"the rule that {name} keeps cannot be used ({error}): upgrade es_simhash, or give the store another "
+                f"rule: `es-simhash init --rule copy --store {name}`"
+            ) from error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from es_simhash.contract.health import Check, Location, Space
     from es_simhash.contract.rows import Entry, Link, Row
     from es_simhash.contract.seen import Changed, UserState
-    from es_simhash.contract.setup import KeysState
+    from es_simhash.contract.setup import KeysState, StoredRule
     from es_simhash.fingerprinting.scheme import Scheme
 
 NO_VERSIONS: Mapping[str, Any] = MappingProxyType({})
@@ -74,6 +74,16 @@ class Store(Protocol):
     def complete_keys(self) -> None:
         """Record that every fingerprinted document has its keys. A store without kinds of keys stays as it is.
 
+        :raises NotSetUp: if the store was not set up.
+        """
+
+    def describe_rule(self) -> StoredRule:
+        """Return the rule that the store keeps; an empty one if it keeps none, or if it was not set up."""
+
+    def keep_rule(self, rule: StoredRule, replace: bool = False) -> None:
+        """Keep a rule, and the names of fields. What is None stays as it is.
+
+        :param replace: they replace what the store keeps. Otherwise that stays, and only what is missing is added.
         :raises NotSetUp: if the store was not set up.
         """
 

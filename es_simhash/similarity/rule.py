@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, get_args
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import Scheme
@@ -22,7 +22,7 @@ from es_simhash.similarity.measures import check_measure
 from es_simhash.similarity.text_fields import check_field_name, field_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.similarity.measures import Measure
@@ -50,6 +50,7 @@ _DECISIONS: dict[str, _Decision] = {
     "exact": _Decision(()),
 }
 _REFINEMENTS = _DECISIONS["copy"].uses
+_STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
 DEFAULT_MAX_DISTANCE = 3
 """Bits, by the rule ``fingerprint``."""
@@ -120,6 +121,36 @@ class DuplicateRule:
             object.__setattr__(self, "confirm", self.confirm or decision.confirm)
             object.__setattr__(self, "measure", self.measure or decision.measure)
             object.__setattr__(self, "numbers_agree", self.numbers_agree is not False)
+
+    def __str__(self) -> str:
+        """Return the rule as keywords, without the values that it has by itself."""
+        own = _DECISIONS[self.rule]
+        words = [f"rule={self.rule!r}"]
+        for name in _REFINEMENTS:
+            value = getattr(self, name)
+            if value is not None and value != getattr(own, name, name == "numbers_agree"):
+                words.append(f"{name}={value!r}")
+        if self.within is not None:
+            words.append(f"within={self.within!r}, time_field={self.time_field!r}")
+        return ", ".join(words)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as a JSON object, without the text field. ``within`` is in seconds."""
+        values = {name: getattr(self, name) for name in _STORED if getattr(self, name) is not None}
+        return values | ({} if self.within is None else {"within": self.within.total_seconds()})
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> DuplicateRule:
+        """Return the rule of :meth:`to_dict`. What is left out has the rule's own value.
+
+        :raises InputError: if the values are no rule that this version knows.
+        """
+        if unknown := values.keys() - set(_STORED):
+            raise InputError(f"it has {', '.join(map(repr, sorted(unknown)))}, which this version does not know")
+        given = dict(values)
+        if isinstance(seconds := given.get("within"), int | float) and 0 <= seconds <= LONGEST.total_seconds():
+            given["within"] = timedelta(seconds=seconds)
+        return cls(**given)
 
     @property
     def text_fields(self) -> tuple[str, ...]:
@@ -213,6 +244,35 @@ def rule_of(options: RuleOptions | MatchOptions) -> DuplicateRule:
             raise InputError(f"a DuplicateRule and {', '.join(sorted(given))} are given: put them into the rule")
         return rule
     return DuplicateRule(rule="copy" if rule is None else rule, **given)  # type: ignore[arg-type]
+
+
+def is_whole(options: RuleOptions | MatchOptions) -> bool:
+    """Return whether the keywords hold a whole DuplicateRule."""
+    return isinstance(options.get("rule"), DuplicateRule)
+
+
+def with_text_field(options: MatchOptions, text_field: str | Sequence[str] | None) -> RuleOptions:
+    """Return keywords together with the text field; without it if that is None."""
+    given: Any = {**options}
+    if text_field is None:
+        return given  # type: ignore[no-any-return]
+    if isinstance(whole := options.get("rule"), DuplicateRule):
+        given["rule"] = replace(whole, text_field=text_field)
+    else:
+        given["text_field"] = text_field
+    return given  # type: ignore[no-any-return]
+
+
+def refined(stored: DuplicateRule | None, options: RuleOptions | MatchOptions) -> DuplicateRule:
+    """Return the rule that a store keeps, with what keywords say in addition.
+
+    :param stored: None if the store keeps none. Keywords that name another rule say everything.
+    """
+    given: Any = {name: value for name, value in options.items() if value is not None}
+    if stored is None or given.get("rule", stored.rule) != stored.rule:
+        return rule_of(given)
+    kept = {name: value for name in _STORED if (value := getattr(stored, name)) is not None}
+    return rule_of({**kept, **given})
 
 
 def rule_without_text(options: RuleOptions | MatchOptions) -> DuplicateRule:

@@ -22,6 +22,7 @@ from es_simhash.contract import (
     Row,
     ScanPage,
     Space,
+    StoredRule,
     Written,
     scheme_mismatch,
     seen_mismatch,
@@ -74,6 +75,7 @@ class LinearStore:
         self.lock = threading.RLock()
         self._scheme: Scheme | None = None
         self._keys = KeysState()
+        self._rule = StoredRule()
         self._last_version = 0
         self.rows: dict[str, tuple[Row, str]] = {}
         self.searchable: dict[str, tuple[Row, str]] = {}
@@ -116,6 +118,15 @@ class LinearStore:
     def complete_keys(self) -> None:
         self._check_set_up()
         self._keys = replace(self._keys, complete=True)
+
+    @_locked
+    def describe_rule(self) -> StoredRule:
+        return self._rule
+
+    @_locked
+    def keep_rule(self, rule: StoredRule, replace: bool = False) -> None:
+        self._check_set_up()
+        self._rule = self._rule.updated(rule) if replace else rule.updated(self._rule)
 
     def _check_set_up(self) -> None:
         if self._scheme is None:

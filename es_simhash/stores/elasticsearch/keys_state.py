@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
-from es_simhash.errors import ConflictError, NotSetUp, not_set_up
-from es_simhash.retries import Waits
+from es_simhash.errors import NotSetUp
 from es_simhash.search.keys import BLOCKS, SHINGLES
 from es_simhash.stores.elasticsearch.failures import check_complete
 from es_simhash.stores.elasticsearch.keys import lacks_scores, warn_if_unknown
-from es_simhash.stores.elasticsearch.mapping import DOCUMENTS, META, our_meta
+from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
+from es_simhash.stores.elasticsearch.meta import change_meta, meta_values
 from es_simhash.stores.elasticsearch.set_up import read_mappings
 
 if TYPE_CHECKING:
@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 
 KEY = "keys"
 """The name of the state in our part of ``_meta``."""
-DEADLINE = 10.0
-"""Seconds after which a change gives up, if other programs keep replacing it."""
-
 _States = dict[str, KeysState]
 """The state of each index, by the index's name. An alias may have several indices."""
 
 
 def describe_keys(index: Index) -> KeysState:
     mappings = (read_mappings(index)) or {}
-    states = _states(mappings)
+    states = _states(meta_values(mappings, KEY))
     if len({state.kinds for state in states.values()}) > 1:
         found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
         raise NotSetUp(
@@ -72,32 +69,13 @@ def complete_keys(index: Index) -> None:
 def _change(change: Callable[[_States], _States], index: Index) -> bool:
     """Change the states of the indices, and return whether there was anything to change.
 
-    The server replaces ``_meta`` as a whole, and it has no condition for that. So everything else in ``_meta`` is
-    written again as it was read. Then the states are read again: if another program has replaced them meanwhile, they
-    are changed once more.
-
     :param change: returns the states to write, by index; nothing if all are as they should be.
-    :raises NotSetUp: if an index was not set up.
     """
-    waits = Waits.after_conflict(DEADLINE)
-    changed = False
-    while True:
-        mappings = (read_mappings(index)) or {}
-        if DOCUMENTS.stored(mappings, index.name, index.routing) is None:
-            raise not_set_up(index.name)
-        states = change(_states(mappings))
-        if not states:
-            return changed
-        if changed and not waits.wait():
-            raise ConflictError(
-                f"{index.name}: the state of the keys was not changed, because other programs keep changing the "
-                "mapping: try again later"
-            )
-        for name, state in states.items():
-            meta = mappings[name]["_meta"]
-            changed_meta = {**meta, META: {**meta[META], KEY: state.to_dict()}}
-            index.send(replace(index, index=name).request("PUT", "_mapping", {"_meta": changed_meta}))
-        changed = True
+
+    def values(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: state.to_dict() for name, state in change(_states(found)).items()}
+
+    return change_meta(values, KEY, "the state of the keys", index)
 
 
 def _is_empty(index: Index) -> bool:
@@ -126,8 +104,7 @@ def _count(query: dict[str, Any], index: Index) -> int:
     return count
 
 
-def _states(mappings: Mapping[str, Mapping[str, Any]]) -> _States:
-    values = {name: our_meta(mapping).get(KEY) for name, mapping in mappings.items()}
+def _states(values: Mapping[str, Any]) -> _States:
     return {name: KeysState.from_dict(each) if each is not None else KeysState() for name, each in values.items()}
 
 

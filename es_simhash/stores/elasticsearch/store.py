@@ -13,6 +13,7 @@ from es_simhash.stores.elasticsearch import (
     health,
     keys_state,
     search,
+    stored_rule,
     times,
 )
 from es_simhash.stores.elasticsearch import scan as scans
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         Scan,
         ScanPage,
         Space,
+        StoredRule,
         UserState,
         Written,
     )
@@ -102,6 +104,14 @@ class IndexStore(Retrying):
     @retried
     def complete_keys(self) -> None:
         keys_state.complete_keys(self._index)
+
+    @retried
+    def describe_rule(self) -> StoredRule:
+        return stored_rule.describe_rule(self._index)
+
+    @retried
+    def keep_rule(self, rule: StoredRule, replace: bool = False) -> None:
+        stored_rule.keep_rule(self._index, rule, replace)
 
     @retried
     def check_time_field(self, field: str) -> None:

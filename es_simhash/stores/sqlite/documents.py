@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import KeysState, Row, Scan, ScanPage, Written, scheme_mismatch
+from es_simhash.contract import KeysState, Row, Scan, ScanPage, StoredRule, Written, scheme_mismatch
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import StoreError, Unsupported, not_set_up
 from es_simhash.fingerprinting.encoding import to_longs
@@ -114,6 +114,33 @@ def _keys_state(meta: Mapping[str, str], name: str) -> KeysState:
 
 def _write_keys_state(state: KeysState, connection: Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('keys', ?)", [json.dumps(state.to_dict())])
+
+
+def describe_rule(database: Database) -> StoredRule:
+    return _stored_rule(database.meta(), database.name)
+
+
+def keep_rule(database: Database, rule: StoredRule, replace: bool = False) -> None:
+    _bits(database)
+    with database.transaction() as connection:
+        stored = _stored_rule(read_meta(connection), database.name, replace=replace)
+        kept = stored.updated(rule) if replace else rule.updated(stored)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('rule', ?)", [json.dumps(kept.to_dict())])
+
+
+def _stored_rule(meta: Mapping[str, str], name: str, *, replace: bool = False) -> StoredRule:
+    """Return the rule that the file keeps.
+
+    :param replace: it is replaced, so one that cannot be used counts as none.
+    """
+    if "rule" not in meta:
+        return StoredRule()
+    try:
+        return StoredRule.from_dict(read_config(meta, "rule", name), name)
+    except StoreError:
+        if replace:
+            return StoredRule()
+        raise
 
 
 # --- read ----------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Scan,
         ScanPage,
         Space,
+        StoredRule,
         UserState,
         Written,
     )
@@ -97,6 +98,14 @@ class SqliteStore(Retrying):
     @retried
     def complete_keys(self) -> None:
         documents.complete_keys(self._database)
+
+    @retried
+    def describe_rule(self) -> StoredRule:
+        return documents.describe_rule(self._database)
+
+    @retried
+    def keep_rule(self, rule: StoredRule, replace: bool = False) -> None:
+        documents.keep_rule(self._database, rule, replace)
 
     def check_time_field(self, field: str) -> None:
         """Do nothing: the time of a document is read from the document itself."""
