@@ -25,7 +25,7 @@ from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.deciding.outcome import Counts
 
 if TYPE_CHECKING:
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import RuleOptions
 
 
 def _parse_slice(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -38,7 +38,7 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 
 
 @click.command(cls=Command)
-@rule_options(text_field_option("Field that holds the text.", default=None))
+@rule_options(text_field_option("Field that holds the text."))
 @filter_option("Process only documents that match this query clause.")
 @click.option(
     "--again",
@@ -57,7 +57,7 @@ def _parse_slice(context: click.Context, parameter: click.Parameter, value: str 
 @store_options
 @scheme_options
 def backfill(
-    rule: DuplicateRule,
+    rule: RuleOptions,
     filter: dict[str, Any] | None,
     again: bool,
     slice: tuple[int, int] | None,
@@ -86,12 +86,11 @@ def backfill(
     with open_documents(**store) as documents, Interruptible() as interruptible:
         total = None if again else documents.missing(filter=filter) // (slice[1] if slice else 1)
         outcomes = documents.backfill(
-            rule.text_fields,
             filter=filter,
             again=again,
             slice=slice,
             stop=lambda: interruptible.signal is not None,
-            rule=rule,
+            **rule,
             **run,
         )
         progress = tqdm(total=total, unit=" documents", disable=True if quiet else None, leave=False)

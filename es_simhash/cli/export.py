@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 from tqdm import tqdm
 
 from es_simhash.console.help import Command
@@ -46,7 +45,7 @@ def _parse(context: click.Context, parameter: click.Parameter, value: str | None
 @text_field_option("For --fields text: field that holds the text.")
 @store_options
 @scheme_options
-def export(filter: dict[str, Any] | None, fields: tuple[str, ...], text_field: list[str], **store: Any) -> None:
+def export(filter: dict[str, Any] | None, fields: tuple[str, ...], text_field: list[str] | None, **store: Any) -> None:
     """Print the fingerprints of all stored documents as JSON lines. The order is not defined.
 
     Each line is {"id", "fingerprint", "digest", "group", "duplicate_of"}. The fingerprint is in hex. It is null if the
@@ -59,12 +58,12 @@ def export(filter: dict[str, Any] | None, fields: tuple[str, ...], text_field: l
     es-simhash export --fields text,written,version,scheme > documents.jsonl
     """
     with_text = "text" in fields
-    named = click.get_current_context().get_parameter_source("text_field")
-    if named is ParameterSource.COMMANDLINE and not with_text:
+    if text_field is not None and not with_text:
         raise click.UsageError("--text-field names the text that --fields text exports: add text to --fields")
     count = without = 0
     with open_documents(**store) as documents:
         scheme = documents.fingerprinter().scheme
+        names = ", ".join(map(repr, text_field or documents.rule().text_fields))
         exported = _rows(documents, filter, text_field, with_text=with_text)
         for row, text in tqdm(exported, unit=" documents", disable=None, leave=False):
             count += 1
@@ -72,7 +71,6 @@ def export(filter: dict[str, Any] | None, fields: tuple[str, ...], text_field: l
             print_json(_values(row, text, scheme, fields))
     if without:
         verb = "has" if without == 1 else "have"
-        names = ", ".join(map(repr, text_field))
         line = (
             f"{without:,} of {count_of(count, 'document')} {verb} no text in field {names}: name it with --text-field"
         )
@@ -99,7 +97,7 @@ def _values(row: Row, text: str | None, scheme: Scheme, fields: tuple[str, ...])
 
 
 def _rows(
-    documents: Documents, filter: dict[str, Any] | None, text_field: list[str], *, with_text: bool
+    documents: Documents, filter: dict[str, Any] | None, text_field: list[str] | None, *, with_text: bool
 ) -> Iterable[tuple[Row, str | None]]:
     if with_text:
         return documents.export_texts(text_field=text_field, filter=filter)

@@ -18,7 +18,7 @@ from es_simhash.groups.links import HEADS
 from es_simhash.input import read_parts
 
 if TYPE_CHECKING:
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import RuleOptions
 
 
 @click.command(cls=Command)
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @store_options
 @scheme_options
 def group(
-    rule: DuplicateRule,
+    rule: RuleOptions,
     filter: dict[str, Any] | None,
     head: Any,
     file: str | None,
@@ -72,7 +72,7 @@ def group(
         return
     bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
     with open_documents(**store) as documents, bar:
-        report = documents.group(filter=filter, head=head or "earliest", progress=show_stages(bar), rule=rule)
+        report = documents.group(filter=filter, head=head or "earliest", progress=show_stages(bar), **rule)
     if as_json and not quiet:
         print_json(asdict(report))
     if as_json or quiet:
@@ -91,11 +91,11 @@ def group(
 
 
 def _write_links(
-    path: str, rule: DuplicateRule, filter: dict[str, Any] | None, as_json: bool, quiet: bool, store: dict[str, Any]
+    path: str, rule: RuleOptions, filter: dict[str, Any] | None, as_json: bool, quiet: bool, store: dict[str, Any]
 ) -> None:
     bar = tqdm(unit=" documents", disable=True if quiet else None, leave=False)
     with open_documents(**store) as documents, bar:
-        report = documents.write_links(read_parts(path), filter=filter, progress=show_stages(bar), rule=rule)
+        report = documents.write_links(read_parts(path), filter=filter, progress=show_stages(bar), **rule)
     if as_json and not quiet:
         print_json(asdict(report))
     if not as_json and not quiet:

@@ -17,6 +17,7 @@ from es_simhash.console.input import Input, check_different_files, input_options
 from es_simhash.console.interrupt import Interruptible
 from es_simhash.console.options import (
     filter_option,
+    id_field_option,
     json_option,
     quiet_option,
     rule_options,
@@ -34,18 +35,12 @@ from es_simhash.ingest.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from es_simhash.deciding.outcome import Outcome
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import RuleOptions
 
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@click.option(
-    "--id-field",
-    default="id",
-    show_default=True,
-    metavar="FIELD",
-    help="Field that holds the id. A dot leads into an object: meta.id.",
-)
+@id_field_option
 @rule_options(text_field_option("Field that holds the text."))
 @click.option(
     "--on-duplicate",
@@ -76,8 +71,8 @@ if TYPE_CHECKING:
 @scheme_options
 def ingest(
     files: tuple[str, ...],
-    id_field: str,
-    rule: DuplicateRule,
+    id_field: str | None,
+    rule: RuleOptions,
     on_duplicate: Any,
     filter: dict[str, Any] | None,
     dead_letter: str | None,
@@ -127,14 +122,15 @@ def ingest(
         counts = checkpoint.counts if checkpoint else Counts()
         progress = stack.enter_context(source.progress(quiet=quiet))
         interruptible = stack.enter_context(Interruptible())
-        check = partial(check_fields, id_field=id_field, text_fields=rule.text_fields)
+        text_fields = documents.rule(**rule).text_fields
+        check = partial(check_fields, id_field=id_field or documents.id_field(), text_fields=text_fields)
         outcomes = documents.ingest(
             interruptible.until_interrupted(source.lines(progress, check)),
             id_field=id_field,
             on_duplicate=on_duplicate,
             filter=filter,
             checkpoint=checkpoint,
-            rule=rule,
+            **rule,
             **run,
         )
 

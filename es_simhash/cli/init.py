@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from es_simhash.console.help import Command, option
-from es_simhash.console.options import store_options
+from es_simhash.console.options import id_field_option, rule_options, store_options
 from es_simhash.console.output import echo
 from es_simhash.console.scheme import open_documents, scheme_options
 from es_simhash.search.keys import KINDS
+
+if TYPE_CHECKING:
+    from es_simhash.similarity.rule import RuleOptions
 
 NO_KEYS = "none"
 
@@ -18,6 +21,7 @@ _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {0}`",
     "added": "added the fields for fingerprints to the existing index; next run "
     "`es-simhash backfill --text-field FIELD --store {0}`",
+    "changed": "changed the rule or the names of fields; if it has documents, next run `es-simhash group --store {0}`",
     "unchanged": "already set up; nothing to do",
 }
 
@@ -27,6 +31,8 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
 
 
 @click.command(cls=Command)
+@rule_options()
+@id_field_option
 @store_options
 @scheme_options
 @option(
@@ -47,15 +53,19 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
     help="For an index that rolls over: make the name an alias, its first index, and an index template for those that "
     "follow. Not for SQLite.",
 )
-def init(keys: tuple[str, ...], template: bool, **store: Any) -> None:
+def init(rule: RuleOptions, id_field: str | None, keys: tuple[str, ...], template: bool, **store: Any) -> None:
     """Set up a store for fingerprints.
 
     Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
     other field. You can run it again. For SQLite it is optional: the first ingest creates the file.
 
+    The store keeps the rule and the names of fields that you give; the first ingest adds its own. All other commands
+    use them. To change them later, run init with others, then group.
+
     \b
     es-simhash init --store http://localhost:9200/news
-    es-simhash init --store http://localhost:9200/news --keys none
+    es-simhash init --store http://localhost:9200/news --text-field title,body --id-field url
+    es-simhash init --store http://localhost:9200/news --rule fingerprint --keys none
     es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
@@ -63,7 +73,7 @@ def init(keys: tuple[str, ...], template: bool, **store: Any) -> None:
         raise click.UsageError("--keys none goes with no other --keys: leave one of them out")
     with open_documents(**store) as documents:
         kinds = None if not keys else [kind for kind in keys if kind != NO_KEYS]
-        result = documents.setup(keys=kinds, template=template)
+        result = documents.setup(keys=kinds, template=template, id_field=id_field, **rule)
         message = _MESSAGES[result]
         if kinds and result == "added":
             message = _KEYS_ADDED.format(_BACKFILL)

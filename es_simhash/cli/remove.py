@@ -15,7 +15,7 @@ from es_simhash.console.scheme import open_documents, scheme_options
 
 if TYPE_CHECKING:
     from es_simhash.cli.remove_duplicates import DuplicatesOptions
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import RuleOptions
 
 
 @click.command(cls=Command)
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @scheme_options
 def remove(
     ids: tuple[str, ...],
-    rule: DuplicateRule,
+    rule: RuleOptions,
     matching: dict[str, Any] | None,
     everything: bool,
     chosen: DuplicatesOptions,
@@ -78,9 +78,9 @@ def remove(
             remove_duplicates(documents, chosen, rule, filter, as_json=as_json)
             return
         if matching is not None:
-            removed = documents.remove_matching(matching, filter=filter, everything=everything, rule=rule)
+            removed = documents.remove_matching(matching, filter=filter, everything=everything, **rule)
         else:
-            found = documents.remove(ids, filter=filter, rule=rule)
+            found = documents.remove(ids, filter=filter, **rule)
             removed = len(found)
             missing = [id for id in dict.fromkeys(ids) if id not in found]
     if as_json:

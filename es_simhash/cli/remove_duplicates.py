@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from es_simhash.client import Documents
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import RuleOptions
 
 _SECTION = "Remove all duplicates"
 SHOWN = 10
@@ -81,7 +81,7 @@ duplicates_options = collect_options(
 def remove_duplicates(
     documents: Documents,
     chosen: DuplicatesOptions,
-    rule: DuplicateRule,
+    rule: RuleOptions,
     filter: Mapping[str, Any] | None,
     *,
     as_json: bool,
@@ -95,7 +95,7 @@ def remove_duplicates(
         plan = stack.enter_context(tempfile.TemporaryFile())
         show = SHOWN if not chosen.dry_run else None
         count = exact = 0
-        found = tqdm(documents.duplicates(rule=rule), unit=" duplicates found", disable=None, leave=False)
+        found = tqdm(documents.duplicates(**rule), unit=" duplicates found", disable=None, leave=False)
         for duplicate in found:
             plan.write(json.dumps(list(asdict(duplicate).values())).encode() + b"\n")
             if show is None or (count < show and not chosen.yes):
@@ -117,7 +117,7 @@ def remove_duplicates(
         save = chosen.save if count else None
         plan.seek(0)
         planned = tqdm(_planned(plan), total=count, unit=" duplicates", disable=None, leave=False)
-        removed = documents.remove_duplicates(planned, save=save, filter=filter, rule=rule)
+        removed = documents.remove_duplicates(planned, save=save, filter=filter, **rule)
     if as_json:
         print_json({"removed": removed})
         return

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from es_simhash.deciding.similar import Matches
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.fingerprinting.scheme import Scheme
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import DuplicateRule, RuleOptions
 
 
 @click.command(cls=Command)
@@ -37,7 +37,7 @@ def similar(
     id: str | None,
     file: str | None,
     time: str | None,
-    rule: DuplicateRule,
+    rule: RuleOptions,
     filter: dict[str, Any] | None,
     as_json: bool,
     **store: Any,
@@ -62,12 +62,13 @@ def similar(
         raise click.UsageError("a stored document has its own time: leave out --time, or give a text")
     with open_documents(**store) as documents:
         fingerprinter = documents.fingerprinter()
+        chosen = documents.rule(**rule)
         note = None
         if id is not None:
-            matches = documents.similar_to(id, filter=filter, rule=rule)
+            matches = documents.similar_to(id, filter=filter, rule=chosen)
         else:
             query = read_text(file) if file is not None else text or ""
-            matches = documents.similar(query, time=time, filter=filter, rule=rule)
+            matches = documents.similar(query, time=time, filter=filter, rule=chosen)
             note = _note(query, fingerprinter, matches.by_keys)
     if note is not None:
         echo(note, err=True)
@@ -77,13 +78,13 @@ def similar(
     elif matches:
         ids = [printable(match.id) for match in matches]
         width = max(map(width_of, ["id", *ids]))
-        echo(f"{padded('id', width)}  distance{'' if rule.confirm is None else '  similarity'}  exact")
+        echo(f"{padded('id', width)}  distance{'' if chosen.confirm is None else '  similarity'}  exact")
         for id, match in zip(ids, matches, strict=True):
             similarity = "" if match.similarity is None else f"  {match.similarity:>10.3f}"
             distance = "-" if match.distance is None else match.distance
             echo(f"{padded(id, width)}  {distance:>8}{similarity}  {'yes' if match.exact else ''}".rstrip())
     elif note is None:
-        echo(_nothing_found(rule, fingerprinter.scheme, matches.by_keys), err=True)
+        echo(_nothing_found(chosen, fingerprinter.scheme, matches.by_keys), err=True)
     if not matches.complete:
         echo(_left_out(matches), err=True)
 

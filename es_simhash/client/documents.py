@@ -19,7 +19,7 @@ from es_simhash.client.arguments import (
 )
 from es_simhash.client.clients import AsyncClient, Results, SyncClient, async_iterator, async_method
 from es_simhash.client.near_query import check_near, checked_fingerprint, near_query
-from es_simhash.client.opening import ID_FIELD, Opening, keys_of_new_store, kept_rule
+from es_simhash.client.opening import ID_FIELD, Opening, kept_rule, keys_of_new_store
 from es_simhash.client.runs import Runs
 from es_simhash.contract import Scan, does_not_exist, pages
 from es_simhash.deciding.duplicates import duplicates_of_heads, remove_duplicates
@@ -179,6 +179,10 @@ class Documents(SyncClient):
         :param rule: refines it, or names another one, as for the method that is called next.
         """
         return self._opening.rule(rule)
+
+    def id_field(self) -> str:
+        """Return the name of the field with the id: the one that the store keeps, or ``id``."""
+        return self._opening.id_field(None)
 
     def keys(self) -> tuple[str, ...]:
         """Return which kinds of keys the store has; see :meth:`setup`.
@@ -830,6 +834,8 @@ class AsyncDocuments(AsyncClient):
 
     setup = async_method(Documents.setup)
     fingerprinter = async_method(Documents.fingerprinter)
+    rule = async_method(Documents.rule)
+    id_field = async_method(Documents.id_field)
     keys = async_method(Documents.keys)
     keys_complete = async_method(Documents.keys_complete)
     add = async_method(Documents.add)

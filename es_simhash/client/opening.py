@@ -163,18 +163,22 @@ class Opening:
     def id_field(self, given: str | None) -> str:
         """Return the name of the field with the id: that of the store, or ``id``.
 
+        ``_id`` is always allowed: documents that were copied from an index have it beside their own fields.
+
         :raises InputError: if the store keeps another one.
         """
         if given is not None:
-            self._check_same(StoredRule(id_field=given))
+            self._check_same(StoredRule(id_field=_kept_id(given)))
         return given or self.stored_rule().id_field or ID_FIELD
 
     def _check_same(self, ours: StoredRule) -> None:
         stored = self.stored_rule()
-        if stored.differs(ours):
+        differing = ours.differing(stored)
+        if differing != StoredRule():
             raise InputError(
-                f"{self.name} has {stored}, this call has {ours}: leave out what differs; or change it with `es-simhash "
-                f"init --store {self.name}` and then `es-simhash group`, which computes the links again"
+                f"{self.name} has {stored.differing(ours)}, this call has {differing}: leave it out; or change it for "
+                f"the whole store by `es-simhash init {_init_options(differing)} --store {self.name}`, and then "
+                "compute the links again by `es-simhash group`"
             )
 
     def keep(self, rule: DuplicateRule, id_field: str | None = None) -> None:
@@ -334,29 +338,26 @@ def kept_rule(given: RuleOptions, id_field: str | None) -> StoredRule:
 
 
 def _to_store(rule: DuplicateRule, id_field: str | None = None) -> StoredRule:
-    return StoredRule(replace(rule, text_field="text"), rule.text_fields, id_field)
+    return StoredRule(replace(rule, text_field="text"), rule.text_fields, _kept_id(id_field))
+
+
+def _kept_id(id_field: str | None) -> str | None:
+    return None if id_field == "_id" else id_field
 
 
 def _init_options(stored: StoredRule) -> str:
     """Return the options of ``es-simhash init`` that let a store keep this."""
-    rule = stored.rule or DuplicateRule()
-    hours = None if rule.within is None else f"{rule.within / timedelta(hours=1):g}h"
-    options = {
-        "--rule": rule.rule,
-        "--max-distance": rule.max_distance,
-        "--confirm": rule.confirm,
-        "--similarity": rule.measure,
-        "--within": hours,
-        "--time-field": rule.time_field,
-        "--text-field": ",".join(stored.text_field or ()) or None,
-        "--id-field": stored.id_field,
-    }
-    own = DuplicateRule(rule=rule.rule)
-    for name, value in (("--confirm", own.confirm), ("--similarity", own.measure)):
-        if options[name] == value:
-            options[name] = None  # the rule has it by itself
-    words = [f"{option} {value}" for option, value in options.items() if value is not None]
-    return " ".join([*words, *(["--any-numbers"] if rule.numbers_agree is False else [])])
+    options: dict[str, Any] = {"--text-field": stored.text_field and ",".join(stored.text_field)}
+    options["--id-field"] = stored.id_field
+    flags = []
+    if (rule := stored.rule) is not None:
+        own = DuplicateRule(rule=rule.rule)  # what the rule has by itself needs no option
+        options |= {"--rule": rule.rule, "--max-distance": rule.max_distance, "--time-field": rule.time_field}
+        options["--confirm"] = None if rule.confirm == own.confirm else rule.confirm
+        options["--similarity"] = None if rule.measure == own.measure else rule.measure
+        options["--within"] = rule.within and f"{rule.within / timedelta(hours=1):g}h"
+        flags = ["--any-numbers"] if rule.numbers_agree is False else []
+    return " ".join([*(f"{option} {value}" for option, value in options.items() if value is not None), *flags])
 
 
 def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> None:

@@ -193,12 +193,7 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 
 def _parse_fields(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
     """Return the names of fields, checked."""
-    if value is None:
-        # Some versions of click call this before they look for required options that are missing.
-        if parameter.required and not context.resilient_parsing:
-            raise click.MissingParameter(ctx=context, param=parameter)
-        return None
-    return list(field_names(value))
+    return None if value is None else list(field_names(value))
 
 
 def _parse_duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
@@ -222,15 +217,16 @@ def duration(value: str) -> timedelta:
     return int(number) * unit
 
 
-def text_field_option(help: str, default: str | None = "text", section: str = OWN) -> AddOption:
-    """Return the option ``--text-field``: a list of field names.
+def text_field_option(help: str, default: str | None = None, section: str = OWN) -> AddOption:
+    """Return the option ``--text-field``: a list of field names; None if it is not given, and has no default.
 
     :param help: what the field holds.
-    :param default: None if the option is required.
+    :param default: None if the store says it.
     """
     help += " Several fields, such as title,body, are joined."
-    # An explicit default=None is a value for click 8.3 and later: a required option would never be missing.
-    more: dict[str, Any] = {"required": True} if default is None else {"default": default, "show_default": True}
+    if default is None:
+        help += "  [default: that of the store, else text]"
+    more: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
     return option("--text-field", section=section, metavar="FIELDS", callback=_parse_fields, help=help, **more)
 
 
@@ -241,10 +237,9 @@ _rule_option = option(
     "--rule",
     section=DUPLICATES,
     type=click.Choice(RULES),
-    default="copy",
-    show_default=True,
     help="What counts beside exact duplicates. copy: a text with some edits. contained: also a text that is a part of "
-    "the other. fingerprint: a near fingerprint, no text is read. exact: nothing.",
+    "the other. fingerprint: a near fingerprint, no text is read. exact: nothing.  [default: that of the store, else "
+    "copy]",
 )
 confirm_option = option(
     "--confirm",
@@ -304,16 +299,32 @@ _RULE_OPTIONS = [
 _RULE_NAMES = ("rule", "max_distance", "confirm", "measure", "numbers_agree")
 
 
+id_field_option = option(
+    "--id-field",
+    section=OWN,
+    metavar="FIELD",
+    help="Field that holds the id. A dot leads into an object: meta.id.  [default: that of the store, else id]",
+)
+
+
 def rule_options(text_field: AddOption = stored_text_field_option) -> Callable[[Command], Command]:
-    """Add the options that define a near-duplicate, as the argument ``rule``: a DuplicateRule.
+    """Add the options that define a near-duplicate, as the argument ``rule``: RuleOptions with what is given.
 
     :param text_field: the option ``--text-field``.
     """
     names = ("text_field", *_RULE_NAMES, "within", "time_field")
-    return collect_options("rule", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], DuplicateRule)
+    return collect_options("rule", names, [text_field, *_RULE_OPTIONS, *_WITHIN_OPTIONS], _given)
 
 
-pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, DuplicateRule)
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _pair_rule(**values: Any) -> DuplicateRule:
+    return DuplicateRule(**_given(**values))
+
+
+pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, _pair_rule)
 """Add the options that define a near-duplicate of two texts, as the argument ``rule``: a DuplicateRule."""
 
 

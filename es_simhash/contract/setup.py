@@ -96,12 +96,14 @@ class StoredRule:
 
     def updated(self, new: StoredRule) -> StoredRule:
         """Return this with everything that another one has."""
-        return StoredRule(*(ours if theirs is None else theirs for ours, theirs in zip(self._all, new._all, strict=True)))
+        rule, text_field, id_field = (a if b is None else b for a, b in zip(self._all, new._all, strict=True))
+        return StoredRule(rule, text_field, id_field)
 
-    def differs(self, other: StoredRule) -> bool:
-        """Return whether both have something, and it is not the same."""
+    def differing(self, other: StoredRule) -> StoredRule:
+        """Return what this has and another one has otherwise."""
         pairs = zip(self._all, other._all, strict=True)
-        return any(ours is not None and theirs is not None and ours != theirs for ours, theirs in pairs)
+        rule, text_field, id_field = (a if None not in (a, b) and a != b else None for a, b in pairs)
+        return StoredRule(rule, text_field, id_field)
 
     @property
     def _all(self) -> tuple[Any, ...]:

@@ -269,10 +269,9 @@ def refined(stored: DuplicateRule | None, options: RuleOptions | MatchOptions) -
     :param stored: None if the store keeps none. Keywords that name another rule say everything.
     """
     given: Any = {name: value for name, value in options.items() if value is not None}
-    if stored is None or given.get("rule", stored.rule) != stored.rule:
-        return rule_of(given)
-    kept = {name: value for name in _STORED if (value := getattr(stored, name)) is not None}
-    return rule_of({**kept, **given})
+    if stored is not None and given.get("rule", stored.rule) == stored.rule:
+        given = {name: value for name in _STORED if (value := getattr(stored, name)) is not None} | given
+    return rule_of(given)
 
 
 def rule_without_text(options: RuleOptions | MatchOptions) -> DuplicateRule:

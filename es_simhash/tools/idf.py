@@ -23,7 +23,7 @@ from es_simhash.similarity.text_fields import text_of
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@text_field_option("Field that holds the text.")
+@text_field_option("Field that holds the text.", "text")
 @click.option(
     "--tokens",
     type=click.Choice(TOKENS),

@@ -22,7 +22,7 @@ def describe_rule(index: Index) -> StoredRule:
     values = meta_values(read_mappings(index) or {}, KEY)
     rules = {name: _rule(value, index.name) for name, value in values.items()}
     common = reduce(StoredRule.updated, rules.values(), StoredRule())
-    if any(rule.differs(common) for rule in rules.values()):
+    if any(rule.differing(common) != StoredRule() for rule in rules.values()):
         found = "; ".join(f"{name}: {rule}" for name, rule in sorted(rules.items()))
         raise InputError(
             f"{index.name} is an alias of indices that keep different rules ({found}): choose one with "

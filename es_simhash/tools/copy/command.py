@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash import Outcome
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import RuleOptions
     from es_simhash.tools.copy.write_order import Position, WholeDocument
 
 _CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
@@ -88,7 +88,7 @@ NO_KEYS = "none"
 def copy(
     old: str,
     new: str,
-    rule: DuplicateRule,
+    rule: RuleOptions,
     keys: tuple[str, ...],
     switch_alias: str | None,
     dead_letter: str | None,
@@ -100,9 +100,9 @@ def copy(
 ) -> None:
     """Copy all documents to a store with another Scheme or keys.
 
-    Fingerprints, outcomes and groups are made anew, in the order in which the documents were written. The Scheme and
-    the keys are those of the old store, except for the options that you give. The old store is only read, and searches
-    go on.
+    Fingerprints, outcomes and groups are made anew, in the order in which the documents were written. The Scheme, the
+    keys and the rule are those of the old store, except for the options that you give. The old store is only read, and
+    searches go on.
 
     \b
     es-simhash copy --from sqlite:///old.db --to sqlite:///new.db --bits 128
@@ -127,7 +127,7 @@ def copy(
         if source.name == target.name:
             raise InputError(f"--from and --to are one index, {target.name}: name a new one (--to)")
         later = None if switch_alias is None else _Switch(switch_alias, source, target)
-        if setup_for_copy(target, keys=kinds) == "created" and sqlite_file(new) is None:
+        if setup_for_copy(target, source, keys=kinds) == "created" and sqlite_file(new) is None:
             echo(
                 f"{target.name}: created with the fields of es_simhash; the server chooses the type of others", err=True
             )
@@ -140,7 +140,7 @@ def copy(
             progress.noted(interruptible.until_interrupted(documents)),
             id_field="_id",
             checkpoint=checkpoint,
-            rule=rule,
+            rule=source.rule(**rule),
             **run,
         )
 

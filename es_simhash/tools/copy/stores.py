@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from es_simhash.contract import StoredRule
 from es_simhash.errors import InputError, SchemeMismatch, count_of
 from es_simhash.search.keys import checked_kinds
 
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
     from es_simhash import Documents
 
 
-def setup_for_copy(documents: Documents, *, keys: Sequence[str] = ()) -> str:
+def setup_for_copy(documents: Documents, source: Documents, *, keys: Sequence[str] = ()) -> str:
     """Set up the new store of a copy. A store that does not fit is not changed.
 
+    :param source: the old store. The new one keeps the same field with the id; the ingest lets it keep the rule.
     :param keys: the kinds of keys that it has, or gets.
     :returns: ``created``, ``added`` or ``unchanged``.
     :raises SchemeMismatch: if it was set up with another Scheme.
@@ -36,7 +38,10 @@ def setup_for_copy(documents: Documents, *, keys: Sequence[str] = ()) -> str:
             f"{name} has {count_of(location.documents, 'document')} without the keys {', '.join(missing)}: copy to "
             "a new index or file (--to), or choose the keys that it has (--keys)"
         )
-    return documents.setup(keys=kinds)
+    made = documents.setup(keys=kinds)
+    if (id_field := source.store.describe_rule().id_field) is not None:
+        store.keep_rule(StoredRule(id_field=id_field))
+    return made
 
 
 def switch_alias(documents: Documents, alias: str, to: str, *, check: bool = False) -> None:

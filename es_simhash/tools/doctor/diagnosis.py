@@ -1,11 +1,11 @@
-"""Look for everything that a load needs: the server or the file, the index, the Scheme, the keys."""
+"""Look for everything that a load needs: the server or the file, the index, the Scheme, the keys, the rule."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Check, scheme_mismatch
+from es_simhash.contract import Check, StoredRule, scheme_mismatch
 from es_simhash.errors import SimhashError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Diagnosis:
 
 
 def doctor(documents: Documents) -> Diagnosis:
-    """Look at the server or the file, the index, the Scheme and the keys.
+    """Look at the server or the file, the index, the Scheme, the keys and the rule.
 
     It writes nothing. A fault is a line of the Diagnosis, and no error; also a store that cannot be reached.
     """
@@ -47,9 +47,9 @@ def doctor(documents: Documents) -> Diagnosis:
     checks = documents.store.examine()
     if any(check.status == "problem" and check.name in _WORTHLESS for check in checks):
         reason = "the store cannot be asked: see the problem above"
-        return Diagnosis(name, (*checks, *(Check(each, "not tried", reason) for each in ("Scheme", "keys"))))
+        return Diagnosis(name, (*checks, *(Check(each, "not tried", reason) for each in ("Scheme", "keys", "rule"))))
     found = []
-    for title, look in (("Scheme", _scheme), ("keys", _keys)):
+    for title, look in (("Scheme", _scheme), ("keys", _keys), ("rule", _rule)):
         try:
             found.append(look(documents))
         except SimhashError as error:
@@ -80,3 +80,10 @@ def _keys(documents: Documents) -> Check:
         f"FIELD --store {documents.name}` to the end"
     )
     return Check("keys", "problem", text)
+
+
+def _rule(documents: Documents) -> Check:
+    stored = documents.store.describe_rule()
+    if stored == StoredRule():
+        return Check("rule", "ok", "none yet: the first ingest chooses it")
+    return Check("rule", "ok", str(stored))

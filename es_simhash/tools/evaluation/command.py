@@ -78,7 +78,7 @@ def evaluate(
     picture: str | None,
     sample: int | None,
     seed: int,
-    text_field: list[str],
+    text_field: list[str] | None,
     filter: dict[str, Any] | None,
     as_json: bool,
     reading: dict[str, Any],
@@ -176,7 +176,9 @@ class _Pairs:
             raise InputError(f"no usable pairs in {self._source.names}: give lines such as {example}")
 
 
-def _print_sample(documents: Documents, size: int, fields: list[str], filter: dict[str, Any] | None, seed: int) -> None:
+def _print_sample(
+    documents: Documents, size: int, fields: list[str] | None, filter: dict[str, Any] | None, seed: int
+) -> None:
     drawn: Counter[str] = Counter()
     for pair in pairs_to_label(documents, size, fields, filter, seed):
         print_json(asdict(pair))

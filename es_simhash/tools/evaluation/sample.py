@@ -61,7 +61,7 @@ def sample_pairs(
     documents: Documents,
     size: int,
     *,
-    text_field: str | Sequence[str] = "text",
+    text_field: str | Sequence[str] | None = None,
     filter: Mapping[str, Any] | None = None,
     seed: int = 0,
     most_documents: int = DOCUMENTS,
@@ -78,12 +78,13 @@ def sample_pairs(
     hundred pairs at a time.
 
     :param size: the most pairs.
-    :param text_field: name of the field with the text, or several names. A dot leads into an object.
+    :param text_field: name of the field with the text, or several names. A dot leads into an object. By default those
+        that the store keeps, or ``text``.
     :param filter: only documents that match this filter.
     :param most_documents: the most documents that take part.
     :raises InputError: for an invalid argument; naming a document without a text.
     """
-    fields = field_names(text_field)
+    fields = documents.rule().text_fields if text_field is None else field_names(text_field)
     for name, number in (("size", size), ("most_documents", most_documents)):
         if type(number) is not int or number < 1:
             raise InputError(f"{name} is {number!r}: use a whole number from 1")
@@ -202,7 +203,7 @@ def _with_texts(
 
 
 def pairs_to_label(
-    documents: Documents, size: int, text_field: list[str], filter: dict[str, Any] | None, seed: int
+    documents: Documents, size: int, text_field: list[str] | None, filter: dict[str, Any] | None, seed: int
 ) -> Iterator[SampledPair]:
     """Yield the pairs of :func:`sample_pairs`.
 

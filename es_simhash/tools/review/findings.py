@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Scan
 from es_simhash.errors import InputError
-from es_simhash.similarity.rule import rule_of
 from es_simhash.tools.review.group_table import GroupTable
 from es_simhash.tools.review.groups import no_progress
 from es_simhash.tools.review.near_misses import near_misses as find_near_misses
@@ -92,7 +91,7 @@ def review(
     for name, number in (("groups", groups), ("members", members), ("near_misses", near_misses)):
         if type(number) is not int or number < 0:
             raise InputError(f"{name} is {number!r}: use a whole number from 0")
-    checked = rule_of(rule)
+    checked = documents.rule(**rule)
     rows = documents.export(filter=filter)
     documents.are_duplicates([], rule=checked)  # the rule and the store are checked before all documents are read
     scheme = documents.fingerprinter().scheme

@@ -63,7 +63,7 @@ def _form_options(command: Callable[..., None]) -> Callable[..., None]:
 def list_groups(
     limit: int | None,
     title_field: str | None,
-    text_field: list[str],
+    text_field: list[str] | None,
     filter: dict[str, Any] | None,
     form: Form | None,
     **store: Any,
@@ -78,8 +78,8 @@ def list_groups(
     es-simhash groups list --limit 20 --title-field title
     es-simhash groups list --csv > groups.csv
     """
-    fields = (title_field, tuple(text_field))
     with open_documents(**store) as documents, tqdm(unit=" documents", disable=None, leave=False) as bar:
+        fields = (title_field, tuple(text_field or documents.rule().text_fields))
         found = _closing(bar, islice(find_groups(documents, filter=filter, progress=show_stages(bar)), limit))
         names = ("members", "exact", "farthest", "group", "title")
         if not print_rows(_group_rows(documents, found, *fields), names, form) and form is None:
@@ -127,7 +127,7 @@ def titles_of(
 @_form_options
 @store_options
 @scheme_options
-def show(id: str, title_field: str | None, text_field: list[str], form: Form | None, **store: Any) -> None:
+def show(id: str, title_field: str | None, text_field: list[str] | None, form: Form | None, **store: Any) -> None:
     """Show the group of a document.
 
     The head comes first, then the other members, the nearest to the head first. ID is the id of any member. Each line
@@ -139,7 +139,9 @@ def show(id: str, title_field: str | None, text_field: list[str], form: Form | N
     es-simhash groups show news-17 --json
     """
     with open_documents(**store) as documents:
-        rows = _member_rows(documents, find_members(documents, id), title_field, tuple(text_field))
+        rows = _member_rows(
+            documents, find_members(documents, id), title_field, tuple(text_field or documents.rule().text_fields)
+        )
         print_rows(rows, ("distance", "exact", "id", "duplicate_of", "title"), form)
 
 

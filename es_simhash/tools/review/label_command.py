@@ -43,7 +43,9 @@ KEYS = "y duplicate, n different, s skip, u undo, q quit"
 @filter_option("Draw only documents that match this query clause.")
 @store_options
 @scheme_options
-def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[str, Any] | None, **store: Any) -> None:
+def label(
+    sample: int, out: str, seed: int, text_field: list[str] | None, filter: dict[str, Any] | None, **store: Any
+) -> None:
     """Label pairs of stored documents by hand, for evaluate.
 
     Two texts stand side by side, and the words that only one of them has are marked. Press y if they are duplicates, n
@@ -58,13 +60,14 @@ def label(sample: int, out: str, seed: int, text_field: list[str], filter: dict[
     es-simhash label --sample 200 --store http://localhost:9200/news
     """
     with open_documents(**store) as documents, LabelFile(out) as labels:
-        pairs = pairs_to_label(documents, sample, text_field, filter, seed)
+        fields = text_field or list(documents.rule().text_fields)
+        pairs = pairs_to_label(documents, sample, fields, filter, seed)
         drawn = [(pair.a_id, pair.b_id, pair.distance) for pair in pairs]
         random.Random(seed).shuffle(drawn)
         left = [pair for pair in drawn if not labels.has(*pair[:2])]
         if len(left) < len(drawn):
             echo(f"{count_of(len(drawn) - len(left), 'pair')} of {len(drawn):,} labelled already in {out}")
-        added = _Session(documents, labels, tuple(text_field), documents.fingerprinter().scheme).ask_all(left)
+        added = _Session(documents, labels, tuple(fields), documents.fingerprinter().scheme).ask_all(left)
     echo(f"{count_of(added, 'label')} added to {out}, {count_of(len(left) - added, 'pair')} left")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from es_simhash import Documents
-    from es_simhash.similarity.rule import DuplicateRule
+    from es_simhash.similarity.rule import DuplicateRule, RuleOptions
     from es_simhash.tools.review.findings import Review
 
 _FETCHED = 100
@@ -58,7 +58,7 @@ def report(
     groups: int,
     members: int,
     title_field: str | None,
-    rule: DuplicateRule,
+    rule: RuleOptions,
     filter: dict[str, Any] | None,
     **store: Any,
 ) -> None:
@@ -76,17 +76,18 @@ def report(
     """
     with open_documents(**store) as documents:
         with tqdm(unit=" documents", disable=None, leave=False) as bar:
+            chosen = documents.rule(**rule)
             review = find(
-                documents, groups=groups, members=members, filter=filter, progress=show_stages(bar), rule=rule
+                documents, groups=groups, members=members, filter=filter, progress=show_stages(bar), rule=chosen
             )
         page = Page(
             review,
             documents.fingerprinter().scheme,
             documents.name,
             f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
-            rule_in_words(rule, review.max_distance),
+            rule_in_words(chosen, review.max_distance),
             title_field,
-            rule.text_fields,
+            chosen.text_fields,
         )
         try:
             with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:

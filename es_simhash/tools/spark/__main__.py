@@ -25,7 +25,7 @@ from es_simhash.tools.spark.session import check_pyspark
 if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
 
-_TEXT_FIELD = text_field_option("Column with the text.", section=DUPLICATES)
+_TEXT_FIELD = text_field_option("Column with the text.", "text", DUPLICATES)
 
 
 @click.command(cls=Command, context_settings={"help_option_names": ["-h", "--help"]})

@@ -71,6 +71,8 @@ def _rows(title: str, rows: Iterable[tuple[str, int]]) -> None:
 
 
 def _show_documents(found: DocumentFigures) -> None:
+    if found.rule:
+        echo(found.rule)
     _row("documents", found.documents, 0)
     _row("with a fingerprint", found.fingerprinted)
     _row("text too short for one", found.too_short)

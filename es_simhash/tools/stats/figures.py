@@ -76,6 +76,7 @@ class DocumentFigures:
     :param segments: the most frequent segments (16 bits of a fingerprint): number of the segment, ``:``, hex digits.
     :param keys: the most frequent keys of texts. ``hot`` is at most 1,000.
     :param kinds: kinds of keys that the documents have.
+    :param rule: the rule and the names of fields that the store keeps, in words; empty if it keeps none.
     """
 
     scheme: str
@@ -94,6 +95,7 @@ class DocumentFigures:
     segments: Frequent
     keys: Frequent
     kinds: tuple[str, ...]
+    rule: str
 
 
 @dataclass(frozen=True)
@@ -199,6 +201,7 @@ def _document_figures(store: Store, version: str, bits: int, progress: Callable[
         segments=_frequent_segments(usable),
         keys=Frequent.of(keys),
         kinds=kinds,
+        rule=str(store.describe_rule()),
     )
 
 
