@@ -136,7 +136,11 @@ class Wire:
             return self.documents.get(id) or (404, {"_index": INDEX, "_id": id, "found": False})
         match action:
             case "_mapping":
-                return {INDEX: {"mappings": self.mapping}} if sent.method == "GET" else {"acknowledged": True}
+                if sent.method == "GET":
+                    return {INDEX: {"mappings": self.mapping}}
+                self.mapping = _merged(self.mapping, {"properties": sent.json.get("properties", {})})
+                self.mapping["_meta"] = sent.json.get("_meta", self.mapping["_meta"])
+                return {"acknowledged": True}
             case "_bulk":
                 items = self._bulk(sent)
                 return {"errors": any("error" in result for item in items for result in item.values()), "items": items}

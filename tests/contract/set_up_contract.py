@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 from threading import Barrier
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash.bloom.seen import SeenConfig
-from es_simhash.contract import Candidates, Probe, Scan, UserState
-from es_simhash.errors import FilterMismatch, InputError, SchemeMismatch, SimhashError
+from es_simhash.contract import Candidates, KeysState, Probe, Scan, StoredRule, UserState
+from es_simhash.errors import FilterMismatch, InputError, NotSetUp, SchemeMismatch, SimhashError
 from es_simhash.fingerprinting.scheme import DEFAULT, Scheme
+from es_simhash.similarity.rule import DuplicateRule
 from tests.contract.documents import entry, near, write
 from tests.contract.seen_contract import change
 from tests.contract.suite import Suite
@@ -56,6 +58,39 @@ class SetUpContract(Suite):
         assert store.fetch(("a",))["a"].fingerprint == 5
         write(store, entry("b", 6))
         assert {row.id for row in near(store, 5, 3)} == {"a", "b"}
+
+    def test_a_store_keeps_a_rule_and_what_is_missing_is_added(self) -> None:
+        store = self.make_store()
+        assert store.describe_rule() == StoredRule()
+        with pytest.raises(NotSetUp):
+            store.keep_rule(StoredRule(id_field="url"))
+        store.set_up(DEFAULT, ("shingles",))
+        assert store.describe_rule() == StoredRule()
+        store.keep_rule(StoredRule(id_field="url"))
+        rule = DuplicateRule(rule="contained", confirm=0.85, within=timedelta(hours=36), time_field="day")
+        store.keep_rule(StoredRule(rule, ("title", "body"), "id"))
+        kept = StoredRule(rule, ("title", "body"), "url")
+        assert store.describe_rule() == self.open_again(store).describe_rule() == kept
+        assert store.describe() == DEFAULT
+        assert store.describe_keys() == KeysState(("shingles",))
+
+    def test_a_kept_rule_is_replaced_only_on_demand(self) -> None:
+        store = self.ready()
+        kept = StoredRule(DuplicateRule(), ("text",), "id")
+        store.keep_rule(kept)
+        other = StoredRule(DuplicateRule(rule="fingerprint", max_distance=2), ("body",))
+        store.keep_rule(other)
+        assert store.describe_rule() == kept
+        store.keep_rule(other, replace=True)
+        assert store.describe_rule() == StoredRule(other.rule, ("body",), "id")
+
+    def test_of_two_programs_that_keep_different_rules_at_the_same_moment_both_find_one_of_them(self) -> None:
+        store = self.ready()
+        both = (store, self.open_again(store))
+        rules = [StoredRule(DuplicateRule(rule=word), ("text",), "id") for word in ("copy", "exact")]
+        at_the_same_moment(*(partial(each.keep_rule, rule) for each, rule in zip(both, rules, strict=True)))
+        assert both[0].describe_rule() == both[1].describe_rule()
+        assert store.describe_rule() in rules
 
     def test_of_two_programs_that_set_up_with_different_schemes_at_the_same_moment_one_gets_the_error(self) -> None:
         store = self.make_store()

@@ -1,0 +1,125 @@
+"""A store keeps its rule and the names of its fields: who sets them, who uses them, and what another one is."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import AsyncDocuments, Documents, DuplicateRule, InputError, StoreError
+from es_simhash.contract import StoredRule
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = "市气象台今晨发布暴雨橙色预警，提醒市民减少外出，注意安全，部分路段已经出现积水，交警正在现场疏导"
+ITEM = {"url": "a", "title": "暴雨", "body": TEXT}
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Any:
+    with Documents(f"sqlite:///{tmp_path}/rule.db") as opened:
+        yield opened
+
+
+def ingested(documents: Documents, *items: Any, **options: Any) -> list[str]:
+    return [outcome.outcome for outcome in documents.ingest(items, **options)]
+
+
+def test_the_first_ingest_lets_the_store_keep_its_rule_and_its_fields(documents: Documents, tmp_path: Path) -> None:
+    assert ingested(documents, ITEM, id_field="url", text_field="title,body") == ["new"]
+    kept = StoredRule(DuplicateRule(), ("title", "body"), "url")
+    assert documents.store.describe_rule() == kept
+    with Documents(f"sqlite:///{tmp_path}/rule.db") as again:
+        assert ingested(again, {**ITEM, "url": "b"}) == ["exact_duplicate"]
+        assert again.rule() == DuplicateRule(text_field=("title", "body"))
+        assert again.id_field() == "url"
+        assert again.similar_to("a").complete
+        assert dict(again.export_texts())  # the fields of the store
+        assert again.add({**ITEM, "url": "c"}).outcome == "exact_duplicate"
+
+
+def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(documents: Documents) -> None:
+    ingested(documents, ITEM, id_field="url", text_field="body")
+    writes: list[Any] = [
+        lambda: ingested(documents, ITEM, rule="fingerprint"),
+        lambda: documents.add(ITEM, confirm=0.9),
+        lambda: list(documents.backfill(rule="exact")),
+        lambda: documents.remove(["a"], rule="exact"),
+        lambda: documents.remove_matching({"match_all": {}}, rule="exact"),
+        lambda: documents.group(measure="jaccard"),
+        lambda: documents.write_links([], rule="exact"),
+        lambda: documents.remove_duplicates([], rule="exact"),
+    ]
+    for write in writes:
+        with pytest.raises(InputError, match=r"has rule='copy', this call has rule=.*`es-simhash init --rule "):
+            write()
+    with pytest.raises(InputError, match=r"has text_field='body', this call has text_field='title': .* --text-field"):
+        list(documents.backfill("title"))
+    with pytest.raises(InputError, match=r"has id_field='url', this call has id_field='id': .* --id-field id"):
+        ingested(documents, ITEM, id_field="id")
+    assert [match.id for match in documents.similar(TEXT, rule="exact")] == ["a"]
+    assert [match.id for match in documents.similar(TEXT, confirm=1.0)] == ["a"]
+    assert ingested(documents, ITEM, rule="copy", confirm=0.8, id_field="url") == ["unchanged"]
+
+
+def test_setup_changes_the_rule_and_every_method_uses_it(documents: Documents) -> None:
+    assert documents.setup(rule="contained", text_field="body") == "created"
+    assert documents.setup(text_field="body") == documents.setup(rule="contained") == "unchanged"
+    assert documents.rule() == DuplicateRule(rule="contained", text_field="body")
+    assert documents.rule(confirm=0.7).confirm == 0.7
+    assert documents.rule(rule="exact") == DuplicateRule(rule="exact", text_field="body")
+    assert ingested(documents, ITEM, id_field="url") == ["new"]
+    assert ingested(documents, {"url": "b", "body": f"{ITEM['body']}更多内容"}) == ["near_duplicate"]
+    assert documents.setup(rule="exact") == "changed"
+    assert documents.group().groups == 0
+    assert documents.rule() == DuplicateRule(rule="exact", text_field="body")
+    assert documents.id_field() == "url"
+
+
+def test_a_rule_without_texts_is_that_of_a_fingerprint_too(documents: Documents) -> None:
+    documents.setup(rule="fingerprint", max_distance=2)
+    assert documents.keys() == ()
+    assert documents.near_query(5).clause == documents.near_query(5, max_distance=2).clause
+    assert documents.near_query(5).clause != documents.near_query(5, max_distance=3).clause
+
+
+def test_a_field_of_the_text_that_nobody_named_is_an_error_of_backfill(documents: Documents) -> None:
+    documents.setup()
+    with pytest.raises(InputError, match=r"does not know the field with the text: name it \(text_field\)"):
+        list(documents.backfill())
+
+
+def test_a_rule_that_this_version_does_not_know_names_the_next_step(documents: Documents, tmp_path: Path) -> None:
+    documents.setup()
+    documents.close()
+    for value in ('{"rule": "meaning"}', '{"rule": "copy", "colour": 1}', "[1]", '{"rule": "copy", "id_field": 7}'):
+        with sqlite3.connect(tmp_path / "rule.db") as file:
+            file.execute("INSERT OR REPLACE INTO meta VALUES ('rule', ?)", [value])
+        with Documents(f"sqlite:///{tmp_path}/rule.db") as again:
+            with pytest.raises(StoreError, match="upgrade es_simhash, or give the store another rule"):
+                ingested(again, ITEM)
+            assert again.setup(rule="copy") == "changed"
+            assert again.rule() == DuplicateRule()
+
+
+def test_a_store_without_keys_says_what_the_rule_misses(documents: Documents, caplog: pytest.LogCaptureFixture) -> None:
+    documents.setup(keys=[])
+    for _ in range(2):
+        ingested(documents, {"id": 1, "text": TEXT})
+        documents.similar(TEXT)
+    [said] = [record.getMessage() for record in caplog.records if "has no keys" in record.getMessage()]
+    assert "es-simhash init --keys shingles" in said
+
+
+def test_async_documents_use_the_rule_of_the_store(tmp_path: Path) -> None:
+    async def main() -> tuple[DuplicateRule, str]:
+        async with AsyncDocuments(f"sqlite:///{tmp_path}/rule.db") as documents:
+            await documents.add(ITEM, id_field="url", text_field="body")
+            with pytest.raises(InputError, match="this call has"):
+                await documents.add(ITEM, rule="exact")
+            return await documents.rule(), await documents.id_field()
+
+    assert asyncio.run(main()) == (DuplicateRule(text_field="body"), "url")
