@@ -37,7 +37,7 @@ from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
 from es_simhash.search.keys import SHINGLES, checked_kinds
-from es_simhash.similarity.rule import DuplicateRule, is_whole, rule_of, with_text_field
+from es_simhash.similarity.rule import DuplicateRule, is_whole, rule_of, rule_without_text, with_text_field
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
 
@@ -178,7 +178,7 @@ class Documents(SyncClient):
 
         :param rule: refines it, or names another one, as for the method that is called next.
         """
-        return self._opening.rule(rule)
+        return self._rule(rule)
 
     def id_field(self) -> str:
         """Return the name of the field with the id: the one that the store keeps, or ``id``."""
@@ -605,7 +605,7 @@ class Documents(SyncClient):
         check_optional_filter(filter)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
-        chosen = self._allowed(self._opening.rule_without_text(rule))
+        chosen = self._rule_without_text(rule)
         checked = checked_times(times, [""], chosen)
         resolved = self._opening.resolve(chosen)
         value, digest = checked_fingerprint(fingerprint, resolved.bits)
@@ -648,9 +648,7 @@ class Documents(SyncClient):
         :param near: a text, or its Fingerprint or unsigned fingerprint.
         :param rule: as for :meth:`ingest`, without ``within``.
         """
-        has_text = isinstance(near, str)
-        chosen = self._opening.rule(rule) if has_text else self._opening.rule_without_text(rule)
-        check_near(near, self._allowed(chosen))
+        chosen = self._rule_for(near, rule)
         fingerprinter = self._opening.check()
         keys = self._opening.keys_for(chosen)
         return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=chosen)
@@ -767,6 +765,18 @@ class Documents(SyncClient):
         """:meth:`_rule` for a call that writes: it must be the rule of the store."""
         self._checked(given)
         return self._allowed(self._opening.rule_to_write(given))
+
+    def _rule_without_text(self, given: RuleOptions) -> DuplicateRule:
+        """:meth:`_rule` for a call that has no text."""
+        self._allowed(rule_without_text(given))
+        return self._allowed(self._opening.rule_without_text(given))
+
+    def _rule_for(self, near: object, given: RuleOptions) -> DuplicateRule:
+        """:meth:`_rule` for a search of the user's own."""
+        check_near(near, rule_of(given) if isinstance(near, str) else rule_without_text(given))
+        chosen = self._rule(given) if isinstance(near, str) else self._rule_without_text(given)
+        check_near(near, chosen)
+        return chosen
 
     def _checked(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
         """Return the rule of keywords alone. Invalid ones raise."""

@@ -69,6 +69,8 @@ VALID: dict[str, tuple[Any, ...]] = {
     "restore": ("removed.jsonl",),
     "keys": (),
     "keys_complete": (),
+    "rule": (),
+    "id_field": (),
 }
 WITH_RULE = [
     "add",
