@@ -118,14 +118,15 @@ def key_queries(keys: TextKeys, similarity: float) -> tuple[KeyQuery, ...]:
     :param similarity: the least similarity.
     """
     queries = []
-    bands = tuple(filter(minhash.is_band, keys.values)) if keys.words else keys.values
+    bands = keys.values[keys.length + 1 :] if keys.words else keys.values
     if bands:
         queries.append(KeyQuery(bands, BANDS_IN_COMMON))
     if keys.words and similarity > 0:
         longest = LONGEST_WITH_GRAMS if keys.length <= SHORT else SHORT
-        grams = qgrams.gram_query(keys.words, similarity, longest)
-        if grams is not None:
-            queries.append(KeyQuery(tuple(grams.keys), max(1, grams.least), (grams.shortest, grams.longest)))
+        query = qgrams.gram_query(keys.words, similarity, longest)
+        if query is not None:
+            grams = keys.values[: keys.length + 1]  # they stand before the bands
+            queries.append(KeyQuery(grams, max(1, query.least), (query.shortest, query.longest)))
     return tuple(queries)
 
 

@@ -37,20 +37,23 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from math import ceil, floor
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from es_simhash.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 KIND = "g"
 """The first character of each key, which tells q-grams from other keys."""
 
 _FIRST, _LAST = "^", "$"
 _HAN = re.compile("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]")
+_ALL_HAN = re.compile(f"{_HAN.pattern}+")
 _ROUNDING = 1e-9  # 1 - 0.8 is a little less than 0.2: a bound that is too wide costs time, one too narrow loses pairs
 
 
@@ -58,14 +61,12 @@ _ROUNDING = 1e-9  # 1 - 0.8 is a little less than 0.2: a bound that is too wide 
 class GramQuery:
     """What every text with the similarity fulfils: a length in a range, and a number of shared keys.
 
-    :param keys: the keys of the text that is looked up.
     :param shortest: the least number of word characters that a similar text has.
     :param longest: the greatest.
     :param least: how many of the keys a similar text of any such length has. 0 if the similarity is so low that some
         similar text may share none: then every text with a length in the range is a candidate.
     """
 
-    keys: list[str]
     shortest: int
     longest: int
     least: int
@@ -82,8 +83,10 @@ def gram_keys(words: str) -> list[str]:
     if not words:
         return []
     padded = words + _LAST * 2
-    front = _FIRST + padded[: 1 if _HAN.match(words) else 2]
-    grams = [front, *(padded[at : at + (2 if _HAN.match(words[at]) else 3)] for at in range(len(words)))]
+    widths = _widths(words)
+    grams = [_FIRST + padded[: widths[0] - 1], *(padded[at : at + width] for at, width in enumerate(widths))]
+    if len(set(grams)) == len(grams):
+        return [KIND + gram for gram in grams]
     seen: Counter[str] = Counter()
     keys = []
     for gram in grams:
@@ -97,7 +100,7 @@ def gram_query(words: str, similarity: float, longest: int | None = None) -> Gra
     """Return what every text fulfils that has a Levenshtein similarity of ``similarity`` or more to this one.
 
     >>> gram_query("床前明月光", 0.8)
-    GramQuery(keys=['g^床', 'g床前', 'g前明', 'g明月', 'g月光', 'g光$'], shortest=4, longest=6, least=4)
+    GramQuery(shortest=4, longest=6, least=4)
 
     :param words: the word characters of the text, one at least.
     :param similarity: above 0, up to 1. Levenshtein similarity is 1 - edits / length of the longer text.
@@ -110,10 +113,10 @@ def gram_query(words: str, similarity: float, longest: int | None = None) -> Gra
         least = {length: shared for length, shared in least.items() if length <= longest}
     if not least:
         return None
-    return GramQuery(gram_keys(words), min(least), max(least), min(least.values()))
+    return GramQuery(min(least), max(least), min(least.values()))
 
 
-def shared_at_least(words: str, similarity: float) -> dict[int, int]:
+def shared_at_least(words: str, similarity: float) -> Mapping[int, int]:
     """Return how many keys a similar text shares at least, for each length that a similar text can have.
 
     :param words: the word characters of the text, one at least.
@@ -124,9 +127,15 @@ def shared_at_least(words: str, similarity: float) -> dict[int, int]:
         raise InputError(f"the similarity {similarity!r}: use a number above 0, up to 1, such as 0.8")
     if not words:
         raise InputError("the text has no word character: q-grams find nothing for it")
-    length = len(words)
+    return _shared_at_least(_widths(words), similarity)
+
+
+@lru_cache(maxsize=256)  # texts of Han characters alone have the same widths if they have the same length
+def _shared_at_least(widths: tuple[int, ...], similarity: float) -> Mapping[int, int]:
+    """Return :func:`shared_at_least` for a text whose q-grams have these widths; that at ``^`` is left out."""
+    length = len(widths)
     # Whether the q-gram that starts 2 before a position, or that at ``^``, reaches the position.
-    reach = [0, *(0 if _HAN.match(words[max(at - 2, 0)]) else 1 for at in range(1, length + 1))]
+    reach = [0, *(widths[max(at - 2, 0)] - 2 for at in range(1, length + 1))]
     gaps = _sums_of_largest(1 + reach[at] for at in range(length + 1))
     positions = _sums_of_largest(2 + reach[at] for at in range(length))
     shortest = max(1, ceil(similarity * length - _ROUNDING))
@@ -137,7 +146,14 @@ def shared_at_least(words: str, similarity: float) -> dict[int, int]:
         inserted = max(0, other - length)
         lost = gaps[min(inserted, length + 1)] + positions[min(edits - inserted, length)]
         least[other] = max(0, length + 1 - lost)
-    return least
+    return MappingProxyType(least)
+
+
+def _widths(words: str) -> tuple[int, ...]:
+    """Return the length of the q-gram that starts at each word character."""
+    if _ALL_HAN.fullmatch(words):
+        return (2,) * len(words)
+    return tuple([2 if _HAN.match(letter) else 3 for letter in words])
 
 
 def _sums_of_largest(counts: Iterable[int]) -> list[int]:

@@ -388,7 +388,7 @@ def grams(arguments, asked=500):
             read_, ranged, found, similar, lost, leasts = [], [], [], [], 0, []
             for number, place in enumerate(rng.sample(range(len(texts)), asked)):
                 query = gram_query(texts[place], similarity)
-                documents, counts, entries = index.count(query.keys)
+                documents, counts, entries = index.count(gram_keys(texts[place]))
                 lengths = index.lengths[documents]
                 near = documents[(counts >= query.least) & (lengths >= query.shortest) & (lengths <= query.longest)]
                 true = {int(other) for other in near if alike(texts[place], texts[other], similarity)}
@@ -468,7 +468,7 @@ def boundary(arguments):
         near, entries = [], []
         for text in texts[:300]:
             query = gram_query(text, 0.8)
-            documents, counts, read_ = index.count(query.keys)
+            documents, counts, read_ = index.count(gram_keys(text))
             lengths = index.lengths[documents]
             near.append(np.sum((counts >= query.least) & (lengths >= query.shortest) & (lengths <= query.longest)) - 1)
             entries.append(read_)
