@@ -25,6 +25,7 @@ Two similar texts may stand on two sides of a boundary. So the longer one has th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
@@ -144,12 +145,12 @@ class KeyIndex:
         lengths: Sequence[int | None],
         queries: Iterable[Sequence[KeyQuery]],
     ) -> None:
-        entries: dict[str, list[int]] = {key: [] for some in queries for query in some for key in query.keys}
+        asked = {key for some in queries for query in some for key in query.keys}
+        entries: defaultdict[str, list[int]] = defaultdict(list)
         for index, theirs in enumerate(keys):
-            for key in theirs:
-                if key in entries:
-                    entries[key].append(index)
-        self._entries = entries
+            for key in asked.intersection(theirs):
+                entries[key].append(index)
+        self._entries = dict(entries)
         self._arrays: dict[str, NDArray[np.intp]] = {}
         self._count = len(keys)
         self._with_keys = sum(1 for theirs in keys if theirs)
@@ -160,13 +161,14 @@ class KeyIndex:
 
         The score is the sum of the rarities of the shared keys: the largest one over the queries that it fulfils.
         """
-        if sum(len(self._entries[key]) for query in queries for key in query.keys) <= FEW_ENTRIES:
-            return self._sharing_few(queries)
+        found = [[key for key in query.keys if key in self._entries] for query in queries]
+        if sum(len(self._entries[key]) for keys in found for key in keys) <= FEW_ENTRIES:
+            return self._sharing_few(queries, found)
         best = np.full(self._count, -1.0)
-        for query in queries:
-            entries = [self._documents(key) for key in query.keys if self._entries[key]]
-            if not entries:
+        for query, keys in zip(queries, found, strict=True):
+            if not keys:
                 continue
+            entries = [self._documents(key) for key in keys]
             every = np.concatenate(entries)
             fulfils = np.bincount(every, minlength=self._count) >= max(1, query.minimum)
             if query.lengths is not None:
@@ -178,18 +180,23 @@ class KeyIndex:
         indices = np.flatnonzero(best >= 0)
         return indices, best[indices]
 
-    def _sharing_few(self, queries: Sequence[KeyQuery]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """:meth:`sharing` where few documents share keys: arrays for all documents would take most of the time."""
+    def _sharing_few(
+        self, queries: Sequence[KeyQuery], found: Sequence[Sequence[str]]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """:meth:`sharing` where few documents share keys: arrays for all documents would take most of the time.
+
+        :param found: for each query those of its keys that a document has.
+        """
         best: dict[int, float] = {}
-        for query in queries:
+        for query, keys in zip(queries, found, strict=True):
             shared: dict[int, int] = {}
             scores: dict[int, float] = {}
-            for key in query.keys:
-                if theirs := self._entries[key]:
-                    rare = rarity(len(theirs), self._with_keys)
-                    for index in theirs:
-                        shared[index] = shared.get(index, 0) + 1
-                        scores[index] = scores.get(index, 0.0) + rare
+            for key in keys:
+                theirs = self._entries[key]
+                rare = rarity(len(theirs), self._with_keys)
+                for index in theirs:
+                    shared[index] = shared.get(index, 0) + 1
+                    scores[index] = scores.get(index, 0.0) + rare
             for index, common in shared.items():
                 if common < query.minimum:
                     continue
