@@ -681,10 +681,10 @@ class Documents(SyncClient):
         :param rule: as for :meth:`ingest`: use the rule that made the groups.
         """
         check_optional_filter(filter)
-        chosen = self._rule(rule)
+        self._checked(rule)
 
         def batches() -> Iterator[Sequence[Duplicate]]:
-            resolved = self._opening.resolve(chosen)
+            resolved = self._opening.resolve(self._rule(rule))
             for page in self._pages(Scan(filter=filter)):
                 members = [row for row in page.rows if row.group != row.id]
                 for start in range(0, len(members), _MEMBERS):

@@ -43,7 +43,7 @@ def test_no_command_prints_around_the_function_that_escapes() -> None:
 def stored(tmp_path: Path) -> Path:
     """A folder with a store whose documents have ids with control characters."""
     with Documents(f"sqlite:///{tmp_path / 'es-simhash.db'}") as documents:
-        list(documents.ingest([{"id": ATTACK, "text": STORM}]))
+        list(documents.ingest([{"id": ATTACK, "text": STORM}], rule="fingerprint"))
     return tmp_path
 
 

@@ -49,7 +49,7 @@ def test_an_export_with_fields_is_written_back_by_group_from(tmp_path: Path) -> 
     store = f"sqlite:///{tmp_path}/news.db"
     texts = ["市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水", "地铁三号线今日开通试运营，线路全长三十一公里"]
     with Documents(store) as documents:
-        documents.add_many([{"id": f"d{n}", "body": text} for n, text in enumerate(texts)], text_field="body")
+        documents.add_many([{"id": f"d{n}", "body": text} for n, text in enumerate(texts)], text_field="body", rule="fingerprint")
     fields = ("--fields", "text, written,version,scheme", "--text-field", "body", "--store", store)
     exported = lines(run("export", *fields))
     assert [each["text"] for each in exported] == texts
@@ -66,7 +66,7 @@ def test_an_export_with_fields_is_written_back_by_group_from(tmp_path: Path) -> 
     assert (written.exit_code, written.stdout) == (0, "2 documents, updated the group or the original of 1\n")
     assert [each["group"] for each in lines(run("export", "--store", store))] == ["d0", "d0"]
     with Documents(store) as documents:
-        documents.add({"id": "d1", "body": texts[1] + "，日均客流五十万人次"}, text_field="body")
+        documents.add({"id": "d1", "body": texts[1] + "，日均客流五十万人次"}, text_field="body", rule="fingerprint")
     skipped = run("group", "--rule", "fingerprint", "--from", str(links), "--store", store).stdout
     assert skipped.endswith("skipped 1 document that another program changed since: group them again\n")
 
@@ -85,7 +85,9 @@ def test_an_export_says_how_many_documents_have_no_text(tmp_path: Path) -> None:
     store = ("--store", f"sqlite:///{tmp_path}/news.db")
     with Documents(store[1]) as documents:
         documents.add({"id": "a", "body": "市气象台今晨发布暴雨橙色预警"}, text_field="body")
+        documents.setup(text_field="title")
         documents.add({"id": "b", "title": "地铁三号线今日开通试运营"}, text_field="title")
+        documents.setup(text_field="text")
     some = run("export", "--fields", "text", "--text-field", "body", *store)
     assert (some.exit_code, [each["text"] is None for each in lines(some)]) == (0, [False, True])
     assert some.stderr == "1 of 2 documents has no text in field 'body': name it with --text-field\n"
@@ -102,6 +104,7 @@ def test_group_says_how_many_pairs_were_not_compared(tmp_path: Path) -> None:
     with Documents(store) as documents:
         documents.setup(keys=[])
         documents.add_many([{"id": f"d{n}", "text": text + "。" + "一" * n} for n in range(30)])
+        documents.setup(confirm=0.8, max_distance=7)
         left_out = documents.group(confirm=0.8, max_distance=7).left_out
     assert left_out > 1
     assert (

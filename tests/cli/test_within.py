@@ -63,7 +63,9 @@ def test_ingest_similar_group_and_remove_within_a_week(folder: Path) -> None:
 
     unchanged = "updated the group or the original of 0 documents\n"
     assert unchanged in es_simhash("group", "--rule", "fingerprint", *WITHIN, cwd=folder).out
+    assert es_simhash("init", "--rule", "fingerprint", cwd=folder).code == 0
     assert unchanged not in es_simhash("group", "--rule", "fingerprint", cwd=folder).out
+    assert es_simhash("init", "--rule", "fingerprint", *WITHIN, cwd=folder).code == 0
     assert unchanged not in es_simhash("group", "--rule", "fingerprint", *WITHIN, cwd=folder).out
     assert es_simhash("remove", "--rule", "fingerprint", "b", *WITHIN, "--json", cwd=folder).json == [{"removed": 1}]
     exported = {line["id"]: line["duplicate_of"] for line in es_simhash("export", cwd=folder).json}
@@ -109,6 +111,7 @@ def test_a_stored_document_has_its_own_time(tmp_path: Path) -> None:
 
 def test_a_document_without_a_time_is_named(folder: Path) -> None:
     assert es_simhash("ingest", "--rule", "fingerprint", "news.jsonl", cwd=folder).code == 0
+    assert es_simhash("init", "--rule", "fingerprint", *WITHIN, cwd=folder).code == 0
     done = es_simhash("group", "--rule", "fingerprint", *WITHIN, cwd=folder)
     assert done.code == 1
     assert "document 'e': the time in field 'date' is \"gestern\", which is no date" in complaint(done)

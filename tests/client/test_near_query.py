@@ -43,8 +43,8 @@ def hit_of(row: Any, source: dict[str, Any], bits: int, *, as_source: bool) -> d
             {"rule": "fingerprint"},
             {"rule": "fingerprint", "max_distance": 7},
             {"rule": "exact"},
-            {"confirm": 0.6},
-            {"confirm": 0.6, "max_distance": 5},
+            {"rule": "copy", "confirm": 0.6},
+            {"rule": "copy", "confirm": 0.6, "max_distance": 5},
         ]
     ),
     as_source=st.booleans(),

@@ -161,12 +161,15 @@ def test_a_source_in_sqlite_that_is_no_object_stops_nothing(source: str, tmp_pat
             connection.execute(f"UPDATE documents SET source = {source} WHERE id = 'odd'")
         lang = {"bool": {"must_not": {"term": {"lang": "en"}}}}
         assert len(documents.similar(TEXT, filter=lang, rule="fingerprint")) == 3
+        documents.setup(confirm=0.5)
         outcomes = list(documents.ingest([{"id": "new", "text": TEXT + "今日。"}], confirm=0.5, filter=lang))
         assert [outcome.outcome for outcome in outcomes] == ["failed"]
         assert "document 'odd': no text" in (outcomes[0].reason or "")
+        documents.setup(rule="fingerprint")
         backfilled = {o.id: o.outcome for o in documents.backfill("text", again=True, rule="fingerprint")}
         assert backfilled == {"odd": "rejected", "good": "unchanged", "copy": "unchanged"}
         assert [o.outcome for o in documents.ingest([{"id": "odd", "text": OTHER}], rule="fingerprint")] == ["updated"]
+        documents.setup(confirm=0.5)
         assert documents.group(confirm=0.5).documents == 3
 
 
@@ -382,6 +385,7 @@ def test_a_damaged_document_does_not_hide_its_copies(tmp_path: Path, damaged: in
         list(documents.ingest([{"id": "good", "text": TEXT}], rule="fingerprint"))
         with documents._store._database.use() as connection:  # type: ignore[attr-defined]
             connection.execute("UPDATE documents SET \"group\" = '' WHERE id LIKE 'odd%'")
+        documents.setup(**{"rule": "copy", **rule})
         [outcome] = documents.ingest([{"id": "new", "text": TEXT}], **rule)
         assert (outcome.outcome, outcome.duplicate_of) == ("exact_duplicate", "good")
 

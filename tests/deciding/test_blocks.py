@@ -108,8 +108,8 @@ def test_block_keys_that_are_added_later_are_used_after_a_backfill_of_everything
         )
         assert not store.asked[-1].blocks
         with pytest.raises(NotSetUp, match="backfill --again"):
-            opened.similar(LONG, confirm=CONFIRM)
-        list(opened.backfill("text", again=True, rule="fingerprint"))
+            opened.similar(LONG, rule="copy", confirm=CONFIRM)
+        list(opened.backfill("text", again=True, rule="exact"))
         assert store.describe_keys().complete
     for row in store.fetch(tuple(item["id"] for item in ITEMS)).values():
         assert row.fingerprint is not None
@@ -124,7 +124,7 @@ def test_incomplete_block_keys_alone_do_not_stop_a_run_with_confirm() -> None:
         opened.setup(keys=[])
         list(opened.ingest(ITEMS, rule="fingerprint"))
         opened.setup(keys=["blocks"])
-        assert len(opened.similar(LONG, confirm=CONFIRM)) == len(ITEMS)
+        assert len(opened.similar(LONG, rule="copy", confirm=CONFIRM)) == len(ITEMS)
 
 
 def test_a_text_that_is_too_short_for_a_fingerprint_has_no_block_keys() -> None:

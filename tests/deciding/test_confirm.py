@@ -111,6 +111,7 @@ def test_cosine_is_blind_to_order(documents: Documents) -> None:
 def test_group_keeps_apart_what_does_not_agree(documents: Documents) -> None:
     ingest(documents, TEXTS, rule="fingerprint", max_distance=7)
     assert {group for group, _ in links(documents).values()} == {"storm"}
+    documents.setup(confirm=0.8)
     report = documents.group(confirm=0.8)
     assert (report.groups, report.members) == (1, 3)
     assert links(documents) == {
@@ -160,7 +161,8 @@ def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(d
     list(documents.ingest([{"id": "a", "body": STORM}], text_field="body", rule="fingerprint"))
     expected = r"cannot compare with stored document 'a': no text in field 'text': name the field .*\(text_field\)"
     with pytest.raises(InputError, match=expected):
-        documents.similar(EDITED, confirm=0.8)
+        documents.similar(EDITED, rule="copy", confirm=0.8, text_field="text")
+    documents.setup(confirm=0.8, text_field="text")
     with pytest.raises(InputError, match=expected):
         documents.similar_to("a", confirm=0.8, text_field="text") or documents.similar(SHUFFLED, confirm=0.8)
     (outcome,) = documents.ingest([{"id": "b", "text": EDITED}], confirm=0.8)
@@ -173,7 +175,9 @@ def test_a_near_document_without_a_text_in_the_store_is_an_error_that_names_it(d
         "exact_duplicate",
         "new",
     ]
+    documents.setup(rule="fingerprint", text_field="body")
     list(documents.ingest([{"id": "e", "body": EDITED}], text_field="body", rule="fingerprint"))
+    documents.setup(confirm=0.8, text_field="text")
     before = links(documents)
     with pytest.raises(InputError, match="cannot compare with stored document"):
         documents.group(confirm=0.8)
@@ -249,7 +253,7 @@ def test_with_confirm_everything_is_looked_at_that_the_scheme_allows(bits: int, 
     with Documents("sqlite:///:memory:", scheme=scheme) as documents:
         list(documents.ingest([{"id": n, "text": text} for n, text in enumerate(edits)], rule="fingerprint"))
         distances = [fingerprint(base, scheme).distance(fingerprint(text, scheme)) or 0 for text in edits]
-        found = documents.similar(base, confirm=0.5)
+        found = documents.similar(base, rule="copy", confirm=0.5)
         assert {m.id for m in found} == {str(n) for n, far in enumerate(distances) if far <= widest}
         assert {m.id for m in documents.similar(base, rule="fingerprint")} == {
             str(n) for n, far in enumerate(distances) if far <= 3
@@ -275,6 +279,7 @@ def test_exact_mode_by_name(documents: Documents) -> None:
     }
     assert {m.id for m in documents.similar_to("copy", rule="exact")} == {"storm"}
     assert documents.group(rule="exact").changed == 0
+    documents.setup(rule="fingerprint", max_distance=0)
     assert documents.group(rule="fingerprint", max_distance=0).changed == 1
     assert links(documents)["punctuated"] == ("storm", "storm")
     assert links(documents)["edited"] == ("edited", None)
@@ -314,8 +319,10 @@ def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
     items = [{"id": id, "text": text} for id, text in TEXTS.items()]
     with Documents("sqlite:///:memory:") as documents:
         list(documents.ingest(items, confirm=0.8, checkpoint=state))
+        documents.setup(confirm=0.9)
         with pytest.raises(InputError, match=r"was created with confirm 0.8, not 0.9"):
             list(documents.ingest(items, confirm=0.9, checkpoint=state))
+        documents.setup(rule="fingerprint", max_distance=7)
         with pytest.raises(InputError, match="rule 'copy', not 'fingerprint'"):
             list(documents.ingest(items, rule="fingerprint", max_distance=7, checkpoint=state))
 

@@ -116,7 +116,7 @@ def test_texts_confirm_where_the_rule_says_so() -> None:
     texts = {"a": STORM, "b": STORM_NEAR, "c": STORM_FARTHER, "d": STORM, "e": HARVEST}
     list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint", max_distance=7))
     assert {each.id for each in documents.duplicates(rule="fingerprint", max_distance=7)} == {"b", "c", "d"}
-    assert {each.id for each in documents.duplicates(confirm=0.999)} == {"d"}
+    assert {each.id for each in documents.duplicates(rule="copy", confirm=0.999)} == {"d"}
 
 
 def test_nothing_is_removed_that_could_not_be_saved_and_an_error_says_what_was_removed(tmp_path: Path) -> None:

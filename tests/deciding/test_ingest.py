@@ -278,7 +278,7 @@ def test_fail_stores_what_came_before_and_nothing_after(memory: Documents) -> No
 
 
 def test_an_update_is_written_even_if_it_duplicates(memory: Documents) -> None:
-    ingest(memory, NEAR[0], "完全 不同 文章 关于 天气 预报")
+    ingest(memory, NEAR[0], "完全 不同 文章 关于 天气 预报", rule="fingerprint")
     outcomes = list(memory.ingest([{"id": 1, "text": NEAR[0]}], on_duplicate="fail", rule="fingerprint"))
     assert [(o.outcome, o.duplicate_of, o.stored) for o in outcomes] == [("updated", "0", True)]
 
@@ -459,7 +459,7 @@ def test_a_text_is_not_taken_for_a_list_of_texts(memory: Documents) -> None:
 def test_what_was_removed_is_no_original_of_a_later_document() -> None:
     for store in (LinearStore(lagging=True), LinearStore()):
         documents = Documents(store)
-        ingest(documents, NEAR[0])
+        ingest(documents, NEAR[0], rule="fingerprint")
         assert documents.remove(["0"], rule="fingerprint") == {"0"}
         (outcome,) = documents.ingest([{"id": "b", "text": NEAR[0]}], on_duplicate="skip", rule="fingerprint")
         assert (outcome.outcome, outcome.stored) == ("new", True)

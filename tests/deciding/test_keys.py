@@ -143,6 +143,7 @@ def test_group_finds_by_keys_what_several_ingests_added() -> None:
         for n, text in enumerate([LONG, LONG[:-20], SENTENCES[1], SENTENCES[1] + "吧"]):
             list(opened.ingest([{"id": n, "text": text}], rule="exact"))
         assert {row.group for row in opened.export()} == {"0", "1", "2", "3"}
+        opened.setup(confirm=CONFIRM)
         report = opened.group(confirm=CONFIRM)
         assert (report.groups, report.members, report.left_out) == (2, 4, 0)
         assert {row.id: row.group for row in opened.export()} == {"0": "0", "1": "0", "2": "2", "3": "2"}
@@ -156,10 +157,10 @@ def test_keys_that_are_added_later_are_incomplete_until_a_backfill_of_everything
         assert opened.setup(keys=["shingles"]) == "added"
         assert store.describe_keys() == KeysState(("shingles",), complete=False)
         with pytest.raises(NotSetUp, match="backfill --again"):
-            opened.similar(LONG, confirm=CONFIRM)
+            opened.similar(LONG, rule="copy", confirm=CONFIRM)
         list(opened.backfill("text", again=True, rule="fingerprint"))
         assert store.describe_keys() == KeysState(("shingles",), complete=True)
-        assert [match.id for match in opened.similar(LONG, confirm=CONFIRM)] == ["1", "2"]
+        assert [match.id for match in opened.similar(LONG, rule="copy", confirm=CONFIRM)] == ["1", "2"]
 
 
 def test_a_store_that_an_ingest_with_confirm_makes_has_keys() -> None:

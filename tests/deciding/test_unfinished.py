@@ -39,28 +39,22 @@ class Away(WatchedStore):
 VERBS: dict[str, tuple[str, Callable[[Documents], Any], str]] = {
     "group": (
         "relink",
-        lambda documents: documents.group(rule="fingerprint", max_distance=MAX_DISTANCE),
+        lambda documents: documents.group(),
         "the links of 4 documents were written, and those of {left} were not: group again",
     ),
     "remove": (
         "remove",
-        lambda documents: documents.remove(
-            [str(number) for number in range(10)], rule="fingerprint", max_distance=MAX_DISTANCE
-        ),
+        lambda documents: documents.remove([str(number) for number in range(10)]),
         "4 of 10 documents removed so far: remove all of them again",
     ),
     "remove_matching": (
         "remove",
-        lambda documents: documents.remove_matching(
-            {"exists": {"field": "text"}}, rule="fingerprint", max_distance=MAX_DISTANCE
-        ),
+        lambda documents: documents.remove_matching({"exists": {"field": "text"}}),
         "4 documents removed so far: remove the others again",
     ),
     "backfill": (
         "annotate",
-        lambda documents: list(
-            documents.backfill("text", again=True, rule="fingerprint", max_distance=0, batch_size=4)
-        ),
+        lambda documents: list(documents.backfill("text", again=True, batch_size=4)),
         "backfill again, for the documents that are left",
     ),
 }
@@ -80,6 +74,9 @@ def test_a_verb_that_cannot_finish_says_what_it_did_and_is_completed_by_the_same
         list(each.ingest(NEWS, rule="fingerprint", max_distance=0))
     if verb == "backfill":
         documents.setup(keys=["shingles"])  # so that a backfill writes every document
+    else:
+        for each in (documents, calm):
+            each.setup(rule="fingerprint", max_distance=MAX_DISTANCE)
     store.kind, store.left = kind, 1
     before = contents_of(documents)
     call(calm)

@@ -245,6 +245,7 @@ def test_a_stored_document_without_a_time_is_nobodys_duplicate_and_is_named_wher
         opened.setup(keys=[])
         items = [{"id": "none", "text": TEXTS[0]}, {"id": "bad", "text": TEXTS[1], "date": "May"}]
         list(opened.ingest(items, rule="fingerprint"))
+        opened.setup(rule="fingerprint", within=WITHIN, time_field="date")
         [outcome] = opened.ingest(
             [{"id": "new", "text": TEXTS[0], "date": "2024"}], within=WITHIN, time_field="date", rule="fingerprint"
         )
@@ -273,6 +274,7 @@ def test_a_backfill_decides_by_the_window_and_rejects_documents_without_a_time()
             for id, (row, source) in store.rows.items()
         }
         store.searchable = dict(store.rows)
+        opened.setup(rule=rule())
         outcomes = {each.id: each for each in opened.backfill("text", rule=rule())}
         assert {id: each.duplicate_of for id, each in outcomes.items()} == {
             "a": None,
