@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,46 @@ def test_a_document_that_does_not_fit_is_named_and_kept(tmp_path: Path) -> None:
     kept = es_simhash("ingest", "--rule", "fingerprint", "x.dead", "--id-field", "_id", "--store", NEW, cwd=tmp_path)
     assert (kept.code, kept.err) == (0, "")
     assert [row[-1] for row in written(tmp_path, "new")] == [row[-1] for row in written(tmp_path, "old")]
+
+
+def test_the_new_store_keeps_the_rule_and_the_fields_of_the_old_one(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/old.db") as old:
+        old.setup(rule="contained", confirm=0.7, text_field="body", id_field="url")
+        old.add_many([{"url": "a", "body": STORM}, {"url": "b", "body": f"{HARVEST}{STORM}{HARVEST}"}])
+        kept = old.store.describe_rule()
+    assert es_simhash("copy", "--from", OLD, "--to", NEW, cwd=tmp_path).code == 0
+    with Documents(f"sqlite:///{tmp_path}/new.db") as new:
+        assert new.store.describe_rule() == kept
+        assert (str(new.rule()), new.rule().text_fields, new.id_field()) == (
+            "rule='contained', confirm=0.7",
+            ("body",),
+            "url",
+        )
+        assert new.add({"url": "c", "body": STORM}).duplicate_of == "a"
+    assert written(tmp_path, "new")[:2] == written(tmp_path, "old")
+
+
+def test_dead_letters_are_ingested_into_a_store_that_has_another_id_field(tmp_path: Path) -> None:
+    stdin = b"".join(json.dumps({"url": id, "text": text}).encode() + b"\n" for id, text in (("a", STORM), ("b", "x" * 400)))
+    assert es_simhash("ingest", "--id-field", "url", "--store", OLD, cwd=tmp_path, stdin=stdin).code == 0
+    done = es_simhash(
+        "copy", "--from", OLD, "--to", NEW, "--max-text", "300", "--dead-letter", "x.dead", "--json", cwd=tmp_path
+    )
+    assert (done.code, done.json[-1]["rejected"], done.json[-1]["new"]) == (3, 1, 1)
+    kept = es_simhash("ingest", "x.dead", "--id-field", "_id", "--store", NEW, cwd=tmp_path)
+    assert (kept.code, kept.err) == (0, "")
+    assert [row[-1] for row in written(tmp_path, "new")] == [row[-1] for row in written(tmp_path, "old")]
+
+
+def test_a_copy_under_another_rule_leaves_the_rule_of_the_old_store(tmp_path: Path) -> None:
+    assert es_simhash("ingest", "--store", OLD, cwd=tmp_path, stdin=line("a", STORM)).code == 0
+    again = ("copy", "--from", OLD, "--to", NEW)
+    assert es_simhash(*again, "--rule", "exact", cwd=tmp_path).code == 0
+    for name, rule in (("old", "copy"), ("new", "exact")):
+        with Documents(f"sqlite:///{tmp_path}/{name}.db") as documents:
+            assert documents.rule().rule == rule
+    refused = complaint(es_simhash(*again, cwd=tmp_path))
+    assert "has rule='exact', this call has rule='copy'" in refused
 
 
 def test_a_mistake_gives_one_line_with_the_next_step(tmp_path: Path) -> None:
