@@ -43,11 +43,11 @@ class DuplicatesPipeline:
 
     def open_spider(self) -> None:
         self.documents = Documents(self.store)
-        self.documents.setup()
+        self.documents.setup(id_field="url")
 
     def process_item(self, item: Any) -> dict[str, Any]:
         page = as_dict(item)
-        outcome = self.documents.add(page, id_field="url")
+        outcome = self.documents.add(page)
         return {**page, "outcome": outcome.outcome, "duplicate_of": outcome.duplicate_of, "reason": outcome.reason}
 
     def close_spider(self) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from es_simhash import Documents, DuplicateRule, SimhashError
+from es_simhash import Documents, SimhashError
 
 
 def main() -> None:
@@ -22,14 +22,13 @@ def main() -> None:
         "--confirm", type=float, default=0.8, help="least similarity of the texts; default: %(default)s"
     )
     arguments = parser.parse_args()
-    rule = DuplicateRule(confirm=arguments.confirm, text_field=arguments.text_field)
     with Documents(arguments.store) as documents:
         failed = 0
         for outcome in documents.backfill(arguments.text_field, confirm=arguments.confirm):
             if outcome.reason is not None:
                 failed += 1
                 print(f"{outcome.id}: {outcome.reason}", file=sys.stderr)
-        report = documents.group(rule=rule)
+        report = documents.group()  # the store keeps the rule and the field of the backfill
         print(f"{report.documents} documents, {report.groups} groups with {report.members} members, {failed} left out")
 
 
