@@ -6,8 +6,9 @@ the code of the sync classes.
 
 - A call runs in a thread of a pool (:meth:`Portal.run`), unless it is known to be short.
 - A short call runs in the thread of the event loop, as a greenlet (:meth:`Portal.run_short`). A greenlet has a stack of
-  its own. While it waits, for a response or to retry, the event loop goes on. Nothing goes from one thread to another,
-  so it takes some 60 % of the time. While it computes, the event loop stands still.
+  its own. While it waits, for a response or to retry, the event loop goes on. While it computes, the event loop stands
+  still. Threads pass the interpreter from core to core at each request. A short call does not: of 200 calls at the same
+  time, on two free cores, each takes some 60 % of the processor time. One that waits takes 40 KB, in place of 8 KB.
 
 So a short call waits for nothing but requests and :func:`es_simhash.retries.pause`, and holds no lock meanwhile. What
 takes long to compute, it computes in a thread (:func:`compute`). :class:`es_simhash.client.clients.AsyncClient` says

@@ -814,12 +814,13 @@ class Documents(SyncClient):
 class AsyncDocuments(AsyncClient):
     """:class:`Documents` for async programs: the same methods, awaited, or iterated by ``async for``.
 
-    Threads run the methods, and the event loop sends the requests. So invalid arguments of a method that is awaited
-    raise when it is awaited.
+    Threads run the methods, and the event loop sends the requests. With an async client, the event loop also runs short
+    calls of ``similar``, ``similar_to``, ``fetch`` and ``sources``. Invalid arguments of a method that is awaited raise
+    when it is awaited.
 
     :param store: as for Documents, or an :class:`elasticsearch.AsyncElasticsearch` or an
         :class:`opensearchpy.AsyncOpenSearch` of your own.
-    :param threads: the most calls that run at the same time. Further calls wait.
+    :param threads: the most calls that run in threads at the same time. Further calls wait.
     """
 
     def __init__(

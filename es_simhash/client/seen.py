@@ -265,9 +265,12 @@ class SeenItems(SyncClient):
 class AsyncSeenItems(AsyncClient):
     """:class:`SeenItems` for async programs: the same methods, awaited.
 
+    With an async client, the event loop runs short calls: those for one user, with at most 3,000 items. Threads run
+    the others.
+
     :param store: as for SeenItems, or an :class:`elasticsearch.AsyncElasticsearch` or an
         :class:`opensearchpy.AsyncOpenSearch` of your own.
-    :param threads: the most calls that run at the same time. Further calls wait.
+    :param threads: the most calls that run in threads at the same time. Further calls wait.
     """
 
     def __init__(
