@@ -226,6 +226,8 @@ class Portal:
         self._lock = threading.Lock()
         self._queue: deque[Callable[[], None]] = deque()
         self._started: set[Future[Any]] = set()
+        self._short_calls: set[asyncio.Future[None]] = set()
+        """One for each short call. It is done when the call ends."""
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run a function in a thread, and return its result.
@@ -240,12 +242,12 @@ class Portal:
 
         It needs no place in the pool. If the awaiting task is cancelled, it ends, and sends no further request.
         """
-        ended: Future[None] = Future()
-        self._started.add(ended)
+        ended = asyncio.get_running_loop().create_future()
+        self._short_calls.add(ended)
         try:
             return await ShortCall(self).result(work)
         finally:
-            self._started.discard(ended)
+            self._short_calls.discard(ended)
             ended.set_result(None)
 
     async def run_to_end(self, work: Callable[[], object], seconds: float | None = None) -> None:
@@ -281,8 +283,11 @@ class Portal:
             raise asyncio.CancelledError from None
 
     async def finish(self) -> None:
-        """Wait until nothing runs."""
-        if running := [asyncio.wrap_future(future) for future in tuple(self._started)]:
+        """Wait until nothing runs. The short calls of another event loop go on, if that loop does."""
+        loop = asyncio.get_running_loop()
+        running: list[asyncio.Future[Any]] = [asyncio.wrap_future(future) for future in tuple(self._started)]
+        running += [ended for ended in self._short_calls if ended.get_loop() is loop]
+        if running:
             for future in running:
                 future.add_done_callback(_take_error)
             await asyncio.wait(running)

@@ -605,6 +605,19 @@ def test_closing_waits_for_short_calls() -> None:
     run(main())
 
 
+def test_closing_does_not_wait_for_short_calls_of_an_event_loop_that_was_closed_by_hand() -> None:
+    begun = threading.Event()
+    portal = Portal(1)
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(portal.run_short(lambda: in_event_loop(never(begun))))
+    while not begun.is_set():
+        loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+    run(portal.finish())
+    assert not task.done()
+    task._log_destroy_pending = False  # type: ignore[attr-defined]  # it is left on purpose
+
+
 def test_a_short_call_whose_coroutine_is_closed_ends() -> None:
     begun, ended = threading.Event(), []
 
