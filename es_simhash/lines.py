@@ -38,23 +38,24 @@ class Line:
     encoding: str = UTF_8
 
 
-def raw_lines(stream: IO[bytes], name: str, encoding: str = UTF_8) -> Iterator[Line]:
+def raw_lines(stream: IO[bytes], name: str, encoding: str = UTF_8, *, max_line: int = MAX_LINE) -> Iterator[Line]:
     """Yield the lines of a stream, not parsed yet. Empty lines are skipped.
 
     :param stream: the file, opened in binary mode; in UTF-8.
     :param name: the name of the file, for the places: ``name:12``.
     :param encoding: that the file had before it became UTF-8, for messages.
+    :param max_line: the most bytes of a line.
     """
     number = 0
-    while line := stream.readline(MAX_LINE + 1):
+    while line := stream.readline(max_line + 1):
         number += 1
         place = f"{name}:{number}"
-        if len(line) > MAX_LINE:
+        if len(line) > max_line:
             size = len(line)
             while line and not line.endswith(b"\n"):
-                line = stream.readline(MAX_LINE)
+                line = stream.readline(max_line)
                 size += len(line)
-            problem = f"the line is longer than {MAX_LINE:,} bytes: write one JSON object on each line"
+            problem = f"the line is longer than {max_line:,} bytes: write one JSON object on each line"
             yield Line(place, problem=problem, size=size)
         elif line.strip():
             yield Line(place, size=len(line), raw=line, encoding=encoding)
@@ -88,9 +89,9 @@ def parsed(line: Line) -> Line:
         return replace(line, problem=str(error))
 
 
-def json_lines(stream: IO[bytes], name: str) -> Iterator[Line]:
+def json_lines(stream: IO[bytes], name: str, *, max_line: int = MAX_LINE) -> Iterator[Line]:
     """Yield the lines of a stream, parsed; the parameters are those of ``raw_lines``."""
-    return map(parsed, raw_lines(stream, name))
+    return map(parsed, raw_lines(stream, name, max_line=max_line))
 
 
 _TRUNCATED = ", and the input ends there without a line break: check if the file is truncated"

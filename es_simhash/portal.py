@@ -44,7 +44,7 @@ MOST_AT_ONCE = 3_000
 To compare that much text takes some 5 ms. A thread that computes keeps the interpreter for 5 ms too, before another one
 gets its turn (``sys.getswitchinterval``).
 """
-_LOOK = 1.0
+LOOK = 1.0
 """Seconds after which a thread that waits for the event loop looks whether the loop still exists."""
 
 
@@ -53,12 +53,16 @@ class AsyncCall(Call):
 
     :param portal: whose thread runs the call; None for another thread.
     :param loop: the event loop; None if :meth:`use_running_loop` says it later.
+    :param look: seconds after which a thread that waits for the event loop looks whether the loop still exists.
     """
 
-    def __init__(self, portal: Portal | None = None, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def __init__(
+        self, portal: Portal | None = None, loop: asyncio.AbstractEventLoop | None = None, *, look: float = LOOK
+    ) -> None:
         super().__init__()
         self._portal = portal
         self._loop = loop
+        self._look = look
         self._requests: set[Future[Any]] = set()
 
     def use_running_loop(self) -> None:
@@ -95,7 +99,7 @@ class AsyncCall(Call):
                 future = _start(coroutine, loop)
                 self._requests.add(future)
             try:
-                return _wait(future, loop)
+                return _wait(future, loop, self._look)
             finally:
                 with self._lock:
                     self._requests.discard(future)
@@ -166,10 +170,10 @@ def _start(coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -
         raise Cancelled from None
 
 
-def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
+def _wait(future: Future[T], loop: asyncio.AbstractEventLoop, look: float) -> T:
     while True:
         try:
-            return future.result(_LOOK)
+            return future.result(look)
         except (FutureTimeoutError, TimeoutError):
             if future.done():
                 return future.result()  # or the coroutine's own error

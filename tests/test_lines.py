@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from es_simhash import lines as reading_lines
 from es_simhash.lines import Line, json_lines
 from tests.ingest import VALUES
 
 
-def lines(data: bytes) -> list[Line]:
-    return list(json_lines(io.BytesIO(data), "news.jsonl"))
+def lines(data: bytes, **limit: int) -> list[Line]:
+    return list(json_lines(io.BytesIO(data), "news.jsonl", **limit))
 
 
 def problem(data: bytes) -> str:
@@ -104,18 +103,16 @@ def test_a_line_that_is_not_json_has_a_problem_that_says_where_and_why(data: byt
 
 
 @pytest.mark.parametrize("length", [99, 100])
-def test_a_line_up_to_the_limit_is_read(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
-    monkeypatch.setattr(reading_lines, "MAX_LINE", 100)
+def test_a_line_up_to_the_limit_is_read(length: int) -> None:
     text = "x" * (length - 3)
-    assert [line.document for line in lines(json.dumps(text).encode() + b"\n2\n")] == [text, 2]
+    assert [line.document for line in lines(json.dumps(text).encode() + b"\n2\n", max_line=100)] == [text, 2]
 
 
 @pytest.mark.parametrize("length", [101, 200, 201, 1_000])
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_a_line_over_the_limit_is_skipped(monkeypatch: pytest.MonkeyPatch, length: int, end: bytes) -> None:
-    monkeypatch.setattr(reading_lines, "MAX_LINE", 100)
+def test_a_line_over_the_limit_is_skipped(length: int, end: bytes) -> None:
     long = b"x" * (length - len(end)) + end
-    first, second, *rest = lines(b"1\n" + long + (b"3\n" if end else b""))
+    first, second, *rest = lines(b"1\n" + long + (b"3\n" if end else b""), max_line=100)
     assert first.document == 1
     assert second.problem == "the line is longer than 100 bytes: write one JSON object on each line"
     assert (second.place, second.size) == ("news.jsonl:2", length)
@@ -138,14 +135,13 @@ class Endless(io.RawIOBase):
         return size
 
 
-def test_a_line_over_the_limit_is_not_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading_lines, "MAX_LINE", 10_000)
+def test_a_line_over_the_limit_is_not_held_in_memory() -> None:
     size = 20_000_000
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        [line] = json_lines(io.BufferedReader(Endless(size)), "endless")
+        [line] = json_lines(io.BufferedReader(Endless(size)), "endless", max_line=10_000)
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()

@@ -155,9 +155,12 @@ def test_an_error_of_a_request_is_raised_in_the_thread(error: Exception) -> None
     assert (type(caught), str(caught)) == (type(error), str(error))
 
 
-def test_a_request_may_last_longer_than_the_thread_waits_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.portal._LOOK", 0.01)
-    assert run(Portal(1).run(lambda: in_event_loop(asyncio.sleep(0.2, "answer")))) == "answer"
+def test_a_request_may_last_longer_than_the_thread_waits_at_once() -> None:
+    async def main() -> str:
+        call = AsyncCall(loop=asyncio.get_running_loop(), look=0.01)
+        return await asyncio.to_thread(call.run, asyncio.sleep(0.2, "answer"))
+
+    assert run(main()) == "answer"
 
 
 def test_outside_of_a_call_there_is_no_event_loop() -> None:

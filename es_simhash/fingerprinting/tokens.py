@@ -45,7 +45,7 @@ TOKENS = ("words", "han_characters")
 """The kinds of tokens. With ``han_characters`` there are no stop words, and words of one character are kept."""
 
 
-def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list[str]:
+def tokenize(normalised: str, segment: Segmenter, tokens: str = "words", *, runs_at_once: int = RUNS) -> list[str]:
     """Return the tokens of a normalised text.
 
     ``words``
@@ -55,10 +55,11 @@ def tokenize(normalised: str, segment: Segmenter, tokens: str = "words") -> list
 
     :param segment: splits Han runs, one on each line, into words; see ``word_segmenters.py``.
     :param tokens: one of ``TOKENS``.
+    :param runs_at_once: the most Han runs in one call of the segmenter.
     """
     if tokens == "han_characters":
         return _HAN_OR_WORD.findall(normalised)
-    between, words = _split(normalised, segment)
+    between, words = _split(normalised, segment, runs_at_once)
     # What stands between the runs is short, and no word reaches over a run. Most of it is one punctuation mark.
     return words + _WORD.findall("\n".join([each for each in between if each not in _PUNCTUATION]))
 
@@ -78,14 +79,14 @@ def words_in_order(normalised: str, segment: Segmenter) -> list[str]:
     return words
 
 
-def _split(normalised: str, segment: Segmenter) -> tuple[list[str], list[str]]:
+def _split(normalised: str, segment: Segmenter, runs_at_once: int = RUNS) -> tuple[list[str], list[str]]:
     """Return what stands between the Han runs of a text, and the words of the runs in order."""
     # One call for many runs, one on each line: a call itself costs about as much as the segmentation of one run.
     between_and_runs = _SPLIT.split(normalised)  # in turn
     runs = between_and_runs[1::2]
-    words = segment("\n".join(runs[:RUNS]))
-    for start in range(RUNS, len(runs), RUNS):
-        words += segment("\n".join(runs[start : start + RUNS]))
+    words = segment("\n".join(runs[:runs_at_once]))
+    for start in range(runs_at_once, len(runs), runs_at_once):
+        words += segment("\n".join(runs[start : start + runs_at_once]))
     return between_and_runs[::2], words
 
 

@@ -28,6 +28,7 @@ class Source:
     :param size: the most documents in a batch.
     :param from_caller: the iterator is the caller's own code, so an async class runs it in the event loop. There it may
         be an async iterable.
+    :param max_characters: a batch ends with the document by which it has that many.
     :raises InputError: if the documents cannot be iterated.
     """
 
@@ -40,6 +41,7 @@ class Source:
         size: int = BATCH,
         *,
         from_caller: bool = True,
+        max_characters: int = BATCH_SIZE,
     ) -> None:
         self._from_caller = from_caller
         documents = rows_of(documents)
@@ -52,6 +54,7 @@ class Source:
         else:
             raise InputError(f"the documents are of type {type(documents).__name__}: use an iterable of dicts")
         self._size = size
+        self._max_characters = max_characters
         self._count = 0
 
     def take(self, count: int | None = None) -> list[Line]:
@@ -61,7 +64,7 @@ class Source:
         """
         if self._from_caller and has_event_loop():
             return in_event_loop(self._take_in_event_loop(count), of_caller=True)
-        batch = _Batch(min(count or self._size, self._size))
+        batch = self._batch(count)
         if self.error is None and self._sync is not None:
             with self._errors():
                 for document in self._sync:
@@ -70,7 +73,7 @@ class Source:
         return batch.lines
 
     async def _take_in_event_loop(self, count: int | None) -> list[Line]:
-        batch = _Batch(min(count or self._size, self._size))
+        batch = self._batch(count)
         if self.error is None:
             with self._errors():
                 if self._sync is not None:
@@ -82,6 +85,9 @@ class Source:
                         if batch.add(self._line(document)):
                             break
         return batch.lines
+
+    def _batch(self, count: int | None) -> _Batch:
+        return _Batch(min(count or self._size, self._size), self._max_characters)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -105,10 +111,10 @@ def line_of(document: Any, place: str) -> Line:
 
 
 class _Batch:
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, size: int) -> None:
         self.lines: list[Line] = []
         self._count = count
-        self._size_left = BATCH_SIZE
+        self._size_left = size
 
     def add(self, line: Line) -> bool:
         """Add a line, and return whether the batch is full."""

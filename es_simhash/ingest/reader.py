@@ -74,6 +74,7 @@ class Reader:
     :param max_text: the most characters of a text.
     :param kinds: the kinds of keyword keys that documents get.
     :param time_field: name of the field with the time; None if times do not count.
+    :param max_source: the most characters of a document as JSON.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Reader:
         kinds: Collection[str] = (),
         *,
         time_field: str | None = None,
+        max_source: int = MAX_SOURCE,
     ) -> None:
         self._fingerprinter = fingerprinter
         self._id_field = id_field
@@ -92,6 +94,7 @@ class Reader:
         self._max_text = max_text
         self._kinds = kinds
         self._time_field = time_field
+        self._max_source = max_source
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
@@ -202,10 +205,10 @@ class Reader:
         except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"the document cannot be written as JSON: {error}") from error
         check_surrogates(source, "the document, as JSON,")
-        if len(source) > MAX_SOURCE:
+        if len(source) > self._max_source:
             raise InputError(
-                f"the document has {len(source):,} characters as JSON, the limit is {MAX_SOURCE:,}: split it, or leave "
-                "large fields out"
+                f"the document has {len(source):,} characters as JSON, the limit is {self._max_source:,}: split it, or "
+                "leave large fields out"
             )
         return source
 

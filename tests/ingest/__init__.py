@@ -27,12 +27,12 @@ VALUES = st.recursive(
 )
 
 
-def reader(id_field: str = "id", *text_fields: str, max_text: int = 100) -> Reader:
-    return Reader(Fingerprinter(), id_field, text_fields or ("text",), max_text)
+def reader(id_field: str = "id", *text_fields: str, max_text: int = 100, **limit: int) -> Reader:
+    return Reader(Fingerprinter(), id_field, text_fields or ("text",), max_text, **limit)
 
 
-def batches(documents: Any, size: int = 500) -> list[list[Item]]:
-    source = Source(documents, size)
+def batches(documents: Any, size: int = 500, **limit: int) -> list[list[Item]]:
+    source = Source(documents, size, **limit)
     with FirstPlaces() as ids:
         return [claim(reader().read_all(lines), ids) for lines in iter(source.take, [])]
 

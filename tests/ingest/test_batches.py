@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from es_simhash import Documents, Outcome
 from es_simhash.deciding.outcome import Document
 from es_simhash.errors import InputError
-from es_simhash.ingest import batches as reading_source
 from es_simhash.ingest.batches import Source
 from es_simhash.lines import Line
 from es_simhash.portal import Portal
@@ -31,10 +30,9 @@ def test_batches_have_the_size_asked_for_and_lose_nothing(count: int, size: int)
     assert all(0 < len(batch) <= size for batch in made)
 
 
-def test_a_batch_ends_when_it_has_enough_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading_source, "BATCH_SIZE", 150)
+def test_a_batch_ends_when_it_has_enough_characters() -> None:
     lengths = [10, 10, 90, 10, 90, 90, 10]
-    made = batches([{"id": number, "text": "雨" * length} for number, length in enumerate(lengths)])
+    made = batches([{"id": n, "text": "雨" * length} for n, length in enumerate(lengths)], max_characters=150)
     sizes = [[lengths[int(item.id or "")] for item in batch] for batch in made]
     assert all(sum(batch) >= 150 > sum(batch[:-1]) for batch in sizes[:-1])
     assert [len(batch) for batch in sizes] == [5, 2]
@@ -49,9 +47,8 @@ def test_a_batch_ends_when_it_has_enough_characters(monkeypatch: pytest.MonkeyPa
     ],
     ids=["object", "list", "deeper"],
 )
-def test_the_characters_of_objects_within_count_too(monkeypatch: pytest.MonkeyPatch, nested: Any) -> None:
-    monkeypatch.setattr(reading_source, "BATCH_SIZE", 100)
-    source = Source([nested("雨" * 60) for _ in range(7)])
+def test_the_characters_of_objects_within_count_too(nested: Any) -> None:
+    source = Source([nested("雨" * 60) for _ in range(7)], max_characters=100)
     assert [len(lines) for lines in iter(source.take, [])] == [2, 2, 2, 1]
 
 

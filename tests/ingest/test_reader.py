@@ -13,7 +13,6 @@ import pytest
 
 from es_simhash import Documents, Fingerprinter
 from es_simhash.deciding.outcome import Document, Outcome
-from es_simhash.ingest import reader as reading_documents
 from es_simhash.lines import Line
 from tests.cli import STORM
 from tests.ingest import reader
@@ -213,13 +212,10 @@ def test_a_field_that_would_become_part_of_ours_is_refused(field: str) -> None:
     assert field in (outcome.reason or "")
 
 
-def test_a_document_that_no_server_would_take_is_refused_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading_documents, "MAX_SOURCE", 100)
-    with Documents("sqlite:///:memory:") as documents:
-        outcomes = list(
-            documents.ingest(
-                [{"id": "a", "text": "…", "side": "x" * 100}, {"id": "b", "text": "…"}], rule="fingerprint"
-            )
-        )
-    assert [outcome.outcome for outcome in outcomes] == ["rejected", "new"]
-    assert "the limit is 100" in (outcomes[0].reason or "")
+def test_a_document_that_no_server_would_take_is_refused_and_the_next_goes_on() -> None:
+    documents: list[dict[str, Any]] = [{"id": "a", "text": "…", "side": "x" * 100}, {"id": "b", "text": "…"}]
+    refused, read = reader(max_source=100).read_all([line(document) for document in documents])
+    assert isinstance(refused, Outcome)
+    assert (refused.id, refused.outcome) == ("a", "rejected")
+    assert "the limit is 100" in (refused.reason or "")
+    assert isinstance(read, Document)

@@ -60,6 +60,7 @@ class PairReader:
     :param rule: another rule to compare the four with.
     :param fetch: returns the Rows of ids, as ``Documents.fetch`` does. The store must have the Fingerprinter's Scheme.
         None if there is no store.
+    :param batch: lines that are read, and whose documents are fetched, at once.
     :raises InputError: if the truth is not a finite number; if the rule does not fit the Scheme.
     """
 
@@ -69,6 +70,8 @@ class PairReader:
         truth: float | None = None,
         rule: DuplicateRule | None = None,
         fetch: Fetch | None = None,
+        *,
+        batch: int = BATCH,
     ) -> None:
         if truth is not None and not isfinite(truth):
             raise InputError(f"the truth is {truth}: use the similarity from which a pair is a duplicate, such as 0.8")
@@ -78,6 +81,7 @@ class PairReader:
         for each in self._rules.values():
             each.bits_allowed(fingerprinter.scheme)
         self._fetch = fetch
+        self._batch = batch
         self._blank = fingerprinter.scheme.blank_digest
 
     def read(self, lines: Iterable[Line]) -> Iterator[LabelledPair | str]:
@@ -86,7 +90,7 @@ class PairReader:
         :raises InputError: if an option is missing that the lines need: a store for ids, ``truth`` for similarities.
         """
         lines = iter(lines)
-        while batch := list(islice(lines, BATCH)):
+        while batch := list(islice(lines, self._batch)):
             pairs = [self._line(line) for line in batch]
             ids = {side.id for pair in pairs if isinstance(pair, _Pair) for side in (pair.a, pair.b) if side.id}
             rows = self._fetch(sorted(ids)) if self._fetch is not None and ids else {}

@@ -12,7 +12,6 @@ import pytest
 from es_simhash import Documents, DuplicateRule, Fingerprinter, Scheme
 from es_simhash.errors import InputError
 from es_simhash.lines import raw_lines
-from es_simhash.tools.evaluation import labelled_pairs as module
 from es_simhash.tools.evaluation.labelled_pairs import PairReader
 from es_simhash.tools.evaluation.precision import LabelledPair, labelled
 from tests.cli import HARVEST, STORM, STORM_NEAR
@@ -192,18 +191,15 @@ def test_an_id_that_is_not_stored_or_has_no_fingerprint_is_reported(store: Linea
     ]
 
 
-def test_documents_are_fetched_in_batches_and_the_order_stays(
-    store: LinearStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_are_fetched_in_batches_and_the_order_stays(store: LinearStore) -> None:
     asked: list[int] = []
 
     def fetch(ids: Iterable[str]) -> Mapping[str, Row]:
         asked.append(len(list(ids)))
         return Documents(store).fetch(ids)
 
-    monkeypatch.setattr(module, "BATCH", 4)
     pairs = [{"a_id": 1, "b_id": 2, "duplicate": bool(n % 3)} if n % 2 else GOOD for n in range(10)]
-    made = read(PairReader(OURS, fetch=fetch), *pairs)
+    made = read(PairReader(OURS, fetch=fetch, batch=4), *pairs)
     far, good = {"exact": False, "fingerprint": False}, labelled(STORM, HARVEST, False, OURS)
     expected = [LabelledPair(bool(n % 3), 4, False, far) if n % 2 else good for n in range(10)]
     assert made == expected
