@@ -8,13 +8,11 @@ import subprocess
 import sys
 from collections import UserDict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
-
-from es_simhash import Documents, SeenItems
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -66,12 +64,6 @@ def test_an_index_that_exists_gets_groups(elasticsearch_url: str, index_name: st
     assert printed == "43 documents, 9 groups with 21 members, 0 left out\n"
 
 
-def load_service(monkeypatch: pytest.MonkeyPatch, **settings: str) -> ModuleType:
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
-    return load("search_service")
-
-
 def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
@@ -79,33 +71,3 @@ def load(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-@pytest.mark.elasticsearch
-def test_the_service_shows_nothing_twice(
-    elasticsearch_url: str, index_name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from fastapi.testclient import TestClient
-
-    users = f"{index_name}-users"
-    with Documents(f"{elasticsearch_url}/{index_name}") as documents, SeenItems(f"{elasticsearch_url}/{users}") as seen:
-        documents.setup()
-        seen.setup()
-    service = load_service(monkeypatch, STORE=elasticsearch_url, INDEX=index_name, USERS=users)
-    with TestClient(service.app) as client:
-
-        def search(**parameters: Any) -> Any:
-            return client.get("/search", params={"text": "暴雨 地铁 图书馆", "user": "ann", **parameters}).json()
-
-        outcomes = [client.post("/documents", json=each).json()["outcome"] for each in NEWS]
-        assert outcomes.count("new") == 31
-        assert client.post("/documents", json={"id": 1}).status_code == 422
-        with Elasticsearch(elasticsearch_url) as server:
-            server.indices.refresh(index=index_name)
-        found = client.get("/similar", params={"text": NEWS[0]["text"]}).json()
-        assert {"id": str(NEWS[0]["id"]), "distance": 0} in found
-        first, second = search(), search()
-        assert first["hits"]
-        assert not {hit["id"] for hit in first["hits"]} & {hit["id"] for hit in second["hits"]}
-    with Elasticsearch(elasticsearch_url) as server:
-        server.indices.delete(index=users)

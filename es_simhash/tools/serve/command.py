@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -20,6 +21,8 @@ from es_simhash.console.options import client_options, rule_options, store_optio
 from es_simhash.console.output import echo
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from es_simhash import DuplicateRule
 
 TOKEN = "ES_SIMHASH_TOKEN"
@@ -138,6 +141,8 @@ def serve(
             folder=folder,
         )
         os.environ[SETTINGS] = json.dumps(asdict(settings))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _end)  # uvicorn calls it when the server has ended
         echo(f"{name}: http://{host}:{port}", err=True)
         uvicorn.run(
             "es_simhash.tools.serve.app:from_environment",
@@ -150,6 +155,9 @@ def serve(
             timeout_keep_alive=30,
             timeout_graceful_shutdown=int(seconds) + 1,
         )
+
+
+def _end(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
 
 

@@ -223,8 +223,15 @@ OPERATIONS = (
         (
             {"text": "你好", "rule": "exact"},
             {
-                "clause": {"term": {"simhash.digest": "7eca689f0d3389d9dea66ae112e5cfd7"}},
-                "docvalue_fields": [],
+                "clause": {
+                    "bool": {
+                        "should": [{"term": {"simhash.digest": "7eca689f0d3389d9dea66ae112e5cfd7"}}],
+                        "minimum_should_match": 1,
+                    }
+                },
+                "docvalue_fields": [
+                    {"field": f"simhash.{name}"} for name in ("fp", "fp1", "digest", "group", "duplicate_of", "written")
+                ],
             },
         ),
     ),
@@ -234,7 +241,15 @@ OPERATIONS = (
         (("text", "texts"),),
         (),
         _fingerprint,
-        ({"text": _STORM}, {}),
+        (
+            {"text": _STORM},
+            {
+                "scheme": "1:64:sqrt_tf:murmur3:md5:jieba:1:words:simplified:none",
+                "fingerprint": "8d6c954c28b6c415",
+                "digest": "e23eb684729555b03d3dd2857f734aa1",
+                "features": 19,
+            },
+        ),
     ),
     Operation(
         "/remove",
