@@ -1,76 +1,67 @@
-"""A crawler that stores each page once: a pipeline of the form that Scrapy uses, and a small loop that drives it.
+"""A Scrapy crawler that keeps each page once. A copy of a page that it knows is dropped.
 
-    python examples/crawler.py pages.jsonl --store sqlite:///pages.db
+    pip install scrapy
+    python examples/crawler.py https://example.org/ --store sqlite:///pages.db --output pages.jsonl
 
-In a Scrapy project (2.14 or later): ITEM_PIPELINES = {"crawler.DuplicatesPipeline": 300}, and DUPLICATES_STORE with the
-address of the store. Each item has the fields url and text.
-
-Pages that were crawled before are updates. Copies are stored and linked to their original; with `on_duplicate="skip"`
-they would not be stored.
+In a project of your own: ITEM_PIPELINES = {"crawler.DuplicatesPipeline": 300}, and DUPLICATES_STORE with the address of
+the store. Items may be of any type that Scrapy takes; each has the fields url and text.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import scrapy
+from itemadapter import ItemAdapter
+from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import DropItem
 
 from es_simhash import Documents
 
-try:
-    from itemadapter import ItemAdapter  # comes with Scrapy, whose items are of many types
-except ImportError:
-
-    def as_dict(item: Any) -> dict[str, Any]:
-        return dict(item)
-
-else:
-
-    def as_dict(item: Any) -> dict[str, Any]:
-        return ItemAdapter(item).asdict()
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
 
 
 class DuplicatesPipeline:
-    """Adds each item to a store. The item becomes a dict that also says what it duplicates."""
-
-    def __init__(self, store: str = "sqlite:///pages.db") -> None:
-        self.store = store
+    def __init__(self, store: str) -> None:
+        self.documents = Documents(store)
+        self.documents.setup()
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> DuplicatesPipeline:
-        return cls(crawler.settings.get("DUPLICATES_STORE", "sqlite:///pages.db"))
+        return cls(crawler.settings["DUPLICATES_STORE"])
 
-    def open_spider(self) -> None:
-        self.documents = Documents(self.store)
-        self.documents.setup(id_field="url")
-
-    def process_item(self, item: Any) -> dict[str, Any]:
-        page = as_dict(item)
-        outcome = self.documents.add(page)
-        return {**page, "outcome": outcome.outcome, "duplicate_of": outcome.duplicate_of, "reason": outcome.reason}
+    def process_item(self, item: Any) -> Any:
+        outcome = self.documents.add(ItemAdapter(item).asdict(), id_field="url")
+        if outcome.reason is not None:  # the page was rejected, or the store failed: Scrapy logs why
+            raise DropItem(outcome.reason)
+        if outcome.duplicate_of is not None:
+            raise DropItem(f"{outcome.id} is a copy of {outcome.duplicate_of}")
+        return item
 
     def close_spider(self) -> None:
         self.documents.close()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pages", help="JSON lines with url and text, in place of a spider")
-    parser.add_argument("--store", default="sqlite:///pages.db", help="default: %(default)s")
-    arguments = parser.parse_args()
-    pipeline = DuplicatesPipeline(arguments.store)
-    pipeline.open_spider()
-    outcomes: Counter[str] = Counter()
-    with open(arguments.pages, encoding="utf-8") as lines:
-        for line in lines:
-            page = pipeline.process_item(json.loads(line))
-            outcomes[page["outcome"]] += 1
-            if page["duplicate_of"]:
-                print(f"{page['url']} is a duplicate of {page['duplicate_of']}")
-    pipeline.close_spider()
-    print(dict(outcomes))
+class PagesSpider(scrapy.Spider):
+    name = "pages"
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield scrapy.Request(self.start_urls[0])
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "text": " ".join(response.css("p::text").getall())}
+        yield from response.follow_all(css="a", callback=self.parse)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url")
+    parser.add_argument("--store", default="sqlite:///pages.db")
+    parser.add_argument("--output", default="pages.jsonl")
+    arguments = parser.parse_args()
+    settings = {"ITEM_PIPELINES": {DuplicatesPipeline: 300}, "DUPLICATES_STORE": arguments.store, "LOG_LEVEL": "INFO"}
+    process = CrawlerProcess({**settings, "FEEDS": {arguments.output: {"format": "jsonlines"}}})
+    process.crawl(PagesSpider, start_urls=[arguments.url])
+    process.start()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
-from collections import UserDict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 from elasticsearch import Elasticsearch
 from elasticsearch.helpers import bulk
 
-if TYPE_CHECKING:
-    from types import ModuleType
+from es_simhash import Documents
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -30,23 +29,52 @@ def run(name: str, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_crawler_stores_pages_and_the_rule_is_chosen_from_them(tmp_path: Path) -> None:
-    pages, store = tmp_path / "pages.jsonl", f"sqlite:///{tmp_path}/pages.db"
-    lines = [json.dumps({"url": f"https://example.org/{each['id']}", "text": each["text"]}) for each in NEWS]
-    pages.write_text("\n".join(lines), encoding="utf-8")
-    printed = run("crawler.py", str(pages), "--store", store)
-    assert printed.endswith("{'new': 31, 'near_duplicate': 8, 'exact_duplicate': 4}\n")
+def test_the_rule_is_chosen_from_stored_documents(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/pages.db"
+    with Documents(store) as documents:
+        documents.add_many({"id": f"https://example.org/{each['id']}", "text": each["text"]} for each in NEWS)
     assert run("choose_a_rule.py", store).startswith(
         "14 pairs: max_distance=5, confirm=0.8: precision 0.92, recall 0.85"
     )
 
 
-def test_the_crawler_s_pipeline_takes_items_as_scrapy_calls_it(tmp_path: Path) -> None:
-    pipeline = load("crawler").DuplicatesPipeline(f"sqlite:///{tmp_path}/pages.db")
-    pipeline.open_spider()
-    item = UserDict(url="https://example.org/1", text=NEWS[0]["text"])  # as a scrapy.Item, a mapping that is no dict
-    assert pipeline.process_item(item)["outcome"] == "new"
-    pipeline.close_spider()
+class Site(BaseHTTPRequestHandler):
+    """Pages of news, and a page without a text, with links from the first one."""
+
+    pages: ClassVar = {"/": "", **{f"/{each['id']}": each["text"] for each in NEWS}}
+
+    def do_GET(self) -> None:
+        links = "".join(f"<a href='{path}'></a>" for path in self.pages) if self.path == "/" else ""
+        body = f"<html><p>{self.pages.get(self.path, '')}</p>{links}</html>".encode()
+        self.send_response(200 if self.path in self.pages else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+
+def test_the_crawler_of_scrapy_keeps_each_page_once_also_when_it_crawls_again(tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        command = [sys.executable, str(EXAMPLES / "crawler.py"), f"http://127.0.0.1:{site.server_port}/"]
+        kept = []
+        for output in ("first.jsonl", "again.jsonl"):
+            done = subprocess.run(
+                [*command, "--output", output], capture_output=True, encoding="utf-8", cwd=tmp_path, timeout=120
+            )
+            assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+            kept.append({json.loads(line)["url"] for line in (tmp_path / output).read_text().splitlines()})
+        site.shutdown()
+    assert "is a copy of http://127.0.0.1" in done.stderr
+    with Documents(f"sqlite:///{tmp_path}/pages.db") as documents:
+        rows = list(documents.export())
+    assert len(rows) == len(NEWS) + 1
+    heads = {row.id for row in rows if row.duplicate_of is None}
+    assert 25 < len(heads) < len(NEWS)
+    assert kept == [heads, heads]
 
 
 def test_the_recommender_shows_no_group_twice(tmp_path: Path) -> None:
@@ -62,12 +90,3 @@ def test_an_index_that_exists_gets_groups(elasticsearch_url: str, index_name: st
         bulk(client, actions, refresh=True)
     printed = run("existing_index.py", f"{elasticsearch_url}/{index_name}", "--text-field", "body")
     assert printed == "43 documents, 9 groups with 21 members, 0 left out\n"
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -58,9 +58,10 @@ class WholeLines:
         self._lines.append(line)
         self._size += len(line)
         if self._size >= _BUFFER:
-            self._write()
+            self.flush()
 
-    def _write(self) -> None:
+    def flush(self) -> None:
+        """Write all lines that were put."""
         lines, self._lines, self._size = b"".join(self._lines), [], 0
         try:
             write_lines(self._file, lines)
@@ -73,6 +74,6 @@ class WholeLines:
 
     def __exit__(self, *exc_info: object) -> None:
         try:
-            self._write()
+            self.flush()
         finally:
             self._file.close()

@@ -106,7 +106,7 @@ def test_help_explains_every_exit_code(helps: dict[str, str], code: str) -> None
 
 
 def test_help_says_that_the_store_has_the_default_of_each_scheme_option(helps: dict[str, str]) -> None:
-    plain = {"compare", "fingerprint"}
+    plain = {"compare", "dedupe", "fingerprint"}
     with_scheme = {name: " ".join(text.split()) for name, text in helps.items() if "--weights [" in text}
     assert plain < with_scheme.keys()
     for name, text in with_scheme.items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from es_simhash import Documents, InputError, Outcome
+from es_simhash import Documents, InputError, Outcome, SimhashError
 from es_simhash.console.dead_letters import DeadLetters, check_not_input
 from es_simhash.console.exits import exit_unless_all_done
 from es_simhash.console.first_lines import check_fields
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from es_simhash import DuplicateRule, Line
+    from es_simhash.console.progress import Progress
     from es_simhash.tools.dedupe.items import Keep
 
     T = TypeVar("T", Item, tuple[int, Item])
@@ -113,9 +114,10 @@ def dedupe(
 
     \b
     es-simhash dedupe crawl.jsonl > kept.jsonl
-    es-simhash dedupe monday.jsonl tuesday.csv.gz --duplicates copies.jsonl > kept.jsonl
+    es-simhash dedupe monday.jsonl tuesday.csv.gz > kept.jsonl
+    es-simhash dedupe crawl.jsonl --duplicates copies.jsonl > kept.jsonl
     es-simhash dedupe train.jsonl --against test.jsonl > clean.jsonl
-    es-simhash dedupe today.jsonl --against http://localhost:9200/archive > new.jsonl
+    es-simhash dedupe today.jsonl --against http://es:9200/archive > new.jsonl
     es-simhash dedupe crawl.jsonl --pairs
 
     \f
@@ -185,10 +187,14 @@ def dedupe(
                         kept.put(json_line(pair))
                     if copies is not None:
                         copies.put(json_line({**pair, "document": json.loads(item.output)}))
-        finally:
+            for output in filter(None, (kept, copies)):
+                output.flush()
+        except (SimhashError, KeyboardInterrupt):
             if not quiet and report.counts:
-                progress.clear()
-                report.print()
+                report.print(progress)
+            raise
+        if not quiet and report.counts:
+            report.print(progress)
     if interruptible.signal is not None:
         without = "" if keep == "first" else f"; no documents are printed, because --keep {keep} needs the whole input"
         echo(f"es-simhash: interrupted{without}", err=True)
@@ -281,8 +287,9 @@ class _Report:
             "distance": outcome.distance,
         }
 
-    def print(self) -> None:
+    def print(self, progress: Progress) -> None:
         """Print the counts on standard error."""
+        progress.clear()
         total, seconds = self.counts.total(), time.monotonic() - self._started
         rate = f", {total / seconds:,.0f} a second" if seconds > 1 else ""
         echo(f"{count_of(total, 'document')} in {seconds:.1f} s{rate}", err=True)
