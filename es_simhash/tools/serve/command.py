@@ -93,7 +93,7 @@ def serve(
     and /seen/forget. /openapi.json describes them, with examples.
 
     \b
-    es-simhash serve --store http://localhost:9200/news --seen-store http://localhost:9200
+    es-simhash serve --store http://es:9200/news --seen-store http://es:9200
     curl localhost:8000/similar --json '{"text": "市气象台发布暴雨橙色预警…"}'
 
     \f
