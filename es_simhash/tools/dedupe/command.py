@@ -32,6 +32,7 @@ from es_simhash.console.output import count_of, echo, not_compared
 from es_simhash.console.runs import OutcomePrinter, run_options
 from es_simhash.console.scheme import make_fingerprinter, plain_scheme_options
 from es_simhash.console.whole_lines import WholeLines
+from es_simhash.similarity.rule import rule_of
 from es_simhash.tools.dedupe.copies import TEXT, TIME, decided, temporary_documents
 from es_simhash.tools.dedupe.items import KEEP, NAME, PLACE, Item, Spool, item_of, json_line
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from es_simhash import DuplicateRule, Line
     from es_simhash.console.progress import Progress
+    from es_simhash.similarity.rule import RuleOptions
     from es_simhash.tools.dedupe.items import Keep
 
     T = TypeVar("T", Item, tuple[int, Item])
@@ -53,7 +55,7 @@ _LABELS = {"exact_duplicate": "exact duplicates", "near_duplicate": "near-duplic
 
 @click.command(cls=Command)
 @click.argument("files", metavar="[FILE…|-]", nargs=-1)
-@rule_options(text_field_option("Field that holds the text."))
+@rule_options(text_field_option("Field that holds the text.", default="text"))
 @click.option(
     "--keep",
     type=click.Choice(KEEP),
@@ -94,7 +96,7 @@ _LABELS = {"exact_duplicate": "exact duplicates", "near_duplicate": "near-duplic
 @plain_scheme_options
 def dedupe(
     files: tuple[str, ...],
-    rule: DuplicateRule,
+    rule: RuleOptions,
     keep: Keep,
     against: tuple[str, ...],
     duplicates: str | None,
@@ -132,6 +134,7 @@ def dedupe(
     Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. With --keep longest
     or last it prints no documents then. A second signal stops at once.
     """
+    chosen = rule_of(rule)
     connection = {name: choices.pop(name) for name in _CONNECTION}
     stores = [name for name in against if "://" in name]
     known = input_paths(tuple(name for name in against if name not in stores)) if len(stores) < len(against) else ()
@@ -144,9 +147,9 @@ def dedupe(
     with ExitStack() as stack:
         archives = [stack.enter_context(_open(name, connection)) for name in stores]
         for archive in archives:
-            archive.similar_many([], rule=rule)  # a store that cannot be searched stops the command here
+            archive.similar_many([], rule=chosen)  # a store that cannot be searched stops the command here
         distances = pairs or duplicates is not None
-        documents = stack.enter_context(temporary_documents(fingerprinter, rule, distances=distances))
+        documents = stack.enter_context(temporary_documents(fingerprinter, chosen, distances=distances))
         letters = None if dead_letter is None else stack.enter_context(closing(DeadLetters(dead_letter)))
         progress = stack.enter_context(Input(inputs).progress(quiet=quiet))
         printer = stack.enter_context(OutcomePrinter(False, progress, quiet=True))
@@ -156,17 +159,17 @@ def dedupe(
         interruptible = stack.enter_context(Interruptible())
 
         def items(of: Input, *, against: bool) -> Iterator[Item]:
-            check = partial(check_fields, id_field=None, text_fields=rule.text_fields)
+            check = partial(check_fields, id_field=None, text_fields=chosen.text_fields)
             for line in interruptible.until_interrupted(of.lines(progress, check)):
-                yield item_of(line, rule, id_field, against=against)
+                yield item_of(line, chosen, id_field, against=against)
 
         everything = chain(items(Input(known, **reading), against=True), items(source, against=False))
 
         def decide(asked: Iterable[tuple[T, Item]]) -> Iterator[tuple[T, Outcome]]:
             looked_up: Iterable[tuple[T, Line | Outcome]] = ((each, item.asked) for each, item in asked)
             for archive in archives:
-                looked_up = _not_in(archive, looked_up, rule)
-            return decided(documents, looked_up, rule, **run)
+                looked_up = _not_in(archive, looked_up, chosen)
+            return decided(documents, looked_up, chosen, **run)
 
         try:
             if keep == "first":

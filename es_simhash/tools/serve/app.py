@@ -10,14 +10,13 @@ import os
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from es_simhash import AsyncDocuments, AsyncSeenItems, DuplicateRule, InputError, SimhashError
+from es_simhash import AsyncDocuments, AsyncSeenItems, InputError, SimhashError
 from es_simhash.tools.serve.fields import check_fields
 from es_simhash.tools.serve.metrics import Metrics
 from es_simhash.tools.serve.openapi import openapi
@@ -44,7 +43,6 @@ class Settings:
     """What the workers are told.
 
     :param options: of the client of the server.
-    :param rule: the fields of the DuplicateRule; ``within`` in seconds.
     :param token: that each request must bear; None for none.
     :param max_body: bytes of a request.
     :param seconds: within which a request is answered.
@@ -55,7 +53,6 @@ class Settings:
     store: str | None
     seen_store: str | None
     options: dict[str, Any]
-    rule: dict[str, Any]
     token: str | None
     max_body: int
     seconds: float
@@ -92,14 +89,12 @@ class Service:
     @asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         settings = self._settings
-        within = settings.rule["within"]
-        rule = DuplicateRule(**{**settings.rule, "within": None if within is None else timedelta(seconds=within)})
         async with AsyncExitStack() as stack:
             documents = await stack.enter_async_context(AsyncDocuments(settings.store, **settings.options))
             seen = None
             if settings.seen_store is not None:
                 seen = await stack.enter_async_context(AsyncSeenItems(settings.seen_store, **settings.options))
-            self._stores = Stores(documents, rule, seen)
+            self._stores = Stores(documents, seen)
             writing = asyncio.create_task(self._metrics.write_for_ever())
             try:
                 yield

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from contextlib import ExitStack
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,12 @@ import click
 
 from es_simhash import Documents, InputError, NotSetUp, SeenItems
 from es_simhash.console.help import RUN, Command, option
-from es_simhash.console.options import client_options, rule_options, store_options
+from es_simhash.console.options import client_options, store_options
 from es_simhash.console.output import echo
 
 if TYPE_CHECKING:
     from types import FrameType
 
-    from es_simhash import DuplicateRule
 
 TOKEN = "ES_SIMHASH_TOKEN"
 _SHORTEST_TOKEN = 16
@@ -38,7 +37,6 @@ _SHORTEST_TOKEN = 16
     help=f"File with the token that each request must bear.  [default: ${TOKEN}, else no token]",
 )
 @click.option("--seen-store", metavar="URL", help="The store of seen items, for the requests /seen/….  [default: none]")
-@rule_options()
 @store_options
 @option(
     "--workers",
@@ -80,7 +78,6 @@ def serve(
     port: int,
     token_file: str | None,
     seen_store: str | None,
-    rule: DuplicateRule,
     workers: int,
     at_once: int,
     seconds: float,
@@ -97,9 +94,9 @@ def serve(
     curl localhost:8000/similar --json '{"text": "市气象台发布暴雨橙色预警…"}'
 
     \f
-    A request may name a rule, a filter and the other arguments of the Python method. The rule of the options is that of
-    requests that name none. /healthz, /readyz and /metrics say how the server does; the first two, and /openapi.json,
-    need no token. Errors are application/problem+json.
+    A request may name a rule, a filter and the other arguments of the Python method. The store has the rule of requests
+    that name none (init --rule). /healthz, /readyz and /metrics say how the server does. The first two, and
+    /openapi.json, need no token. Errors are application/problem+json.
 
     On Ctrl-C or SIGTERM the server takes no more connections, answers the requests that it has, and exits.
     """
@@ -127,13 +124,10 @@ def serve(
         folder = None
         if workers > 1:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="es-simhash-metrics-"))
-        chosen = {each.name: getattr(rule, each.name) for each in fields(rule)}
-        chosen["within"] = None if rule.within is None else rule.within.total_seconds()
         settings = Settings(
             store=address,
             seen_store=seen_store,
             options=options,
-            rule=chosen,
             token=token,
             max_body=max_body << 20,
             seconds=seconds,

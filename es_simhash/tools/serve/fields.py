@@ -32,7 +32,7 @@ RULE: dict[str, dict[str, Any]] = {
     "time_field": {"type": "string", "description": "With within: the field with the time of a document."},
     "text_field": {"type": "string", "description": "The field with the text; several with commas are joined."},
 }
-"""The fields of a DuplicateRule. Those that a request leaves out are those of the server."""
+"""The fields of a DuplicateRule. Those that a request leaves out are those of the store."""
 
 FIELDS: dict[str, dict[str, Any]] = {
     **RULE,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from es_simhash import DuplicateRule, InputError
+from es_simhash import InputError
 from es_simhash.console.options import duration
 from es_simhash.tools.serve.fields import RULE
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-_REFINEMENTS = ("rule", "max_distance", "confirm", "measure", "numbers_agree")
 _STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 _COPY = _STORM.replace("部分", "多处")
 
@@ -26,23 +25,11 @@ _COPY = _STORM.replace("部分", "多处")
 class Stores:
     """What the operations work on.
 
-    :param rule: for what a request leaves out.
     :param seen: None if the server has no store of seen items.
     """
 
     documents: AsyncDocuments
-    rule: DuplicateRule
     seen: AsyncSeenItems | None = None
-
-    def rule_of(self, body: Body) -> DuplicateRule:
-        """Return the rule of a request. One that names a rule, or refines it, takes the fields and the window alone."""
-        given = {name: body[name] for name in RULE if name in body}
-        if "within" in given:
-            given["within"] = duration(given["within"])
-        if given.keys() & set(_REFINEMENTS):
-            base = {each.name: getattr(self.rule, each.name) for each in fields(DuplicateRule)}
-            return DuplicateRule(**{name: base[name] for name in base.keys() - set(_REFINEMENTS)} | given)
-        return replace(self.rule, **given)
 
     def seen_items(self) -> AsyncSeenItems:
         """Return the seen items.
@@ -52,6 +39,14 @@ class Stores:
         if self.seen is None:
             raise InputError("this server has no store of seen items: start it with --seen-store")
         return self.seen
+
+
+def _rule(body: Body) -> Any:
+    """Return what a request says about the rule, as keywords. The store has the rest."""
+    given = {name: body[name] for name in RULE if name in body}
+    if "within" in given:
+        given["within"] = duration(given["within"])
+    return given
 
 
 @dataclass(frozen=True)
@@ -98,12 +93,12 @@ async def _add(stores: Stores, body: Body) -> Answer:
     options = {
         name: body[name] for name in ("id_field", "on_duplicate", "filter", "refresh", "pipeline") if name in body
     }
-    rule = stores.rule_of(body)
+    options |= _rule(body)
     if "document" in body:
-        outcome = await stores.documents.add(body["document"], rule=rule, **options)
+        outcome = await stores.documents.add(body["document"], **options)
         status = {"rejected": 422, "failed": 503}.get(outcome.outcome, 200)
         return Answer(_outcome(outcome), status, (outcome,))
-    outcomes = await stores.documents.add_many(body["documents"], rule=rule, **options)
+    outcomes = await stores.documents.add_many(body["documents"], **options)
     status = 207 if any(each.reason is not None for each in outcomes) else 200
     return Answer({"outcomes": [_outcome(each) for each in outcomes]}, status, tuple(outcomes))
 
@@ -113,21 +108,19 @@ def _outcome(outcome: Outcome) -> Body:
 
 
 async def _similar(stores: Stores, body: Body) -> Answer:
-    rule, filter, documents = stores.rule_of(body), body.get("filter"), stores.documents
+    rule, filter, documents = _rule(body), body.get("filter"), stores.documents
     if "texts" in body:
         _only(body, "texts", "time")
-        found = await documents.similar_many(body["texts"], times=body.get("times"), filter=filter, rule=rule)
+        found = await documents.similar_many(body["texts"], times=body.get("times"), filter=filter, **rule)
         return Answer({"answers": [_matches(each) for each in found]})
     _only(body, "a text", "times")
     if "id" in body:
-        return Answer(_matches(await documents.similar_to(body["id"], filter=filter, rule=rule)))
+        return Answer(_matches(await documents.similar_to(body["id"], filter=filter, **rule)))
     if "fingerprint" in body:
         value = _fingerprint_value(body["fingerprint"])
-        if not body.keys() & set(_REFINEMENTS):
-            rule = DuplicateRule(rule="fingerprint", within=rule.within, time_field=rule.time_field)
-        found_near = await documents.similar(fingerprint=value, time=body.get("time"), filter=filter, rule=rule)
+        found_near = await documents.similar(fingerprint=value, time=body.get("time"), filter=filter, **rule)
         return Answer(_matches(found_near))
-    return Answer(_matches(await documents.similar(body["text"], time=body.get("time"), filter=filter, rule=rule)))
+    return Answer(_matches(await documents.similar(body["text"], time=body.get("time"), filter=filter, **rule)))
 
 
 def _only(body: Body, with_what: str, name: str) -> None:
@@ -147,7 +140,7 @@ def _matches(matches: Any) -> Body:
 
 
 async def _near_query(stores: Stores, body: Body) -> Answer:
-    query = await stores.documents.near_query(body["text"], rule=stores.rule_of(body))
+    query = await stores.documents.near_query(body["text"], **_rule(body))
     return Answer({"clause": query.clause, "docvalue_fields": query.fields})
 
 
@@ -164,7 +157,7 @@ def _fingerprint_json(fingerprint: Fingerprint) -> Body:
 
 
 async def _remove(stores: Stores, body: Body) -> Answer:
-    removed = await stores.documents.remove(body["ids"], filter=body.get("filter"), rule=stores.rule_of(body))
+    removed = await stores.documents.remove(body["ids"], filter=body.get("filter"), **_rule(body))
     return Answer({"removed": sorted(removed)})
 
 

@@ -59,8 +59,10 @@ def test_several_documents_texts_and_fingerprints_in_one_request(serve: Start) -
     assert server.metric('es_simhash_documents_total{outcome="new"}') == 1
 
 
-def test_rules_and_filters_are_those_of_the_request_else_of_the_server(serve: Start) -> None:
-    server = serve("--rule", "exact", "--text-field", "title,body")
+def test_rules_and_filters_are_those_of_the_request_else_of_the_store(serve: Start, tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
+        documents.setup(keys=["shingles"], rule="exact", text_field="title,body")
+    server = serve()
     server.call("/add", {"document": {"id": 1, "body": STORM, "lang": "zh", "at": "2024-05-01"}})
 
     def found(**more: Any) -> list[str]:
@@ -71,7 +73,9 @@ def test_rules_and_filters_are_those_of_the_request_else_of_the_server(serve: St
     assert found(rule="copy", filter={"term": {"lang": "en"}}) == []
     assert found(rule="copy", within="7d", time_field="at", time="2024-05-04") == ["1"]
     assert found(rule="copy", within="7d", time_field="at", time="2024-06-04") == []
-    assert found(confirm=1.0) == []
+    assert found(rule="copy", confirm=1.0) == []
+    changed = server.call("/add", {"document": {"id": 2, "body": STORM}, "rule": "copy"})
+    assert (changed.status, "rule" in changed.detail) == (422, True)
 
 
 @pytest.mark.parametrize(
