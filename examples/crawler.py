@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 class DuplicatesPipeline:
     def __init__(self, store: str) -> None:
         self.documents = Documents(store)
-        self.documents.setup()
+        self.documents.setup(id_field="url")
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> DuplicatesPipeline:
         return cls(crawler.settings["DUPLICATES_STORE"])
 
     def process_item(self, item: Any) -> Any:
-        outcome = self.documents.add(ItemAdapter(item).asdict(), id_field="url")
+        outcome = self.documents.add(ItemAdapter(item).asdict())
         if outcome.reason is not None:  # the page was rejected, or the store failed: Scrapy logs why
             raise DropItem(outcome.reason)
         if outcome.duplicate_of is not None:
