@@ -201,7 +201,7 @@ def evaluate(pairs: Iterable[LabelledPair], scheme: Scheme = DEFAULT) -> Evaluat
     >>> made.best, made.rules["copy"].precision, made.rules["copy"].recall
     ('copy', 1.0, 1.0)
     >>> [(other.rule, other.differ) for other in made.undecided]
-    [('exact', 1), ('fingerprint', 0), ('contained', 0)]
+    [('exact', 1), ('fingerprint', 1), ('contained', 0)]
 
     :param pairs: the labelled pairs. A pair that occurs twice counts twice.
     :raises InputError: if there are no pairs; if all labels are the same.
