@@ -30,10 +30,12 @@ def main() -> None:
     with Documents(arguments.store) as documents:
         fingerprinter = documents.fingerprinter()
         sampled = list(sample_pairs(documents, arguments.pairs))
-    pairs = [labelled(pair.a, pair.b, is_duplicate(pair.a, pair.b), fingerprinter, confirm=0.8) for pair in sampled]
-    chosen = evaluate(pairs, fingerprinter.scheme).chosen
-    print(f"{len(pairs)} pairs: max_distance={chosen.max_distance}, confirm=0.8: precision {chosen.precision:.2f}, "
-          f"recall {chosen.recall:.2f}, F1 {chosen.f1:.2f}")  # fmt: skip
+    pairs = [labelled(pair.a, pair.b, is_duplicate(pair.a, pair.b), fingerprinter) for pair in sampled]
+    made = evaluate(pairs, fingerprinter.scheme)
+    for rule, point in made.rules.items():
+        print(f"{rule}: recall {point.recall:.2f}, F1 {point.f1:.2f}")
+    others = ", ".join(other.rule for other in made.undecided)
+    print(f"{len(pairs)} pairs: {made.best} is best" + (f", but too few pairs tell it from {others}" if others else ""))
 
 
 if __name__ == "__main__":

@@ -18,13 +18,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", help="URL of the index")
     parser.add_argument("--text-field", default="text", help="default: %(default)s")
-    parser.add_argument(
-        "--confirm", type=float, default=0.8, help="least similarity of the texts; default: %(default)s"
-    )
     arguments = parser.parse_args()
     with Documents(arguments.store) as documents:
         failed = 0
-        for outcome in documents.backfill(arguments.text_field, confirm=arguments.confirm):
+        for outcome in documents.backfill(arguments.text_field):
             if outcome.reason is not None:
                 failed += 1
                 print(f"{outcome.id}: {outcome.reason}", file=sys.stderr)

@@ -79,7 +79,7 @@ def backfill(
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
 
     \f
-    With --confirm, an index that gets our fields now has keys too. After `es-simhash init --keys`, run it with --again:
+    By --rule copy and contained, an index that gets our fields now has keys too. After `es-simhash init --keys`, run it with --again:
     it adds the keys to documents that have a fingerprint.
     """
     counts = Counts()

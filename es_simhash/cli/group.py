@@ -62,8 +62,8 @@ def group(
 
     \b
     es-simhash group --store http://localhost:9200/news
-    es-simhash group --confirm 0.8 --json
-    es-simhash group --from links.parquet --confirm 0.8
+    es-simhash group --json
+    es-simhash group --from links.parquet
     """
     if file is not None:
         if head is not None:

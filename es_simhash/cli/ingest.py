@@ -102,7 +102,7 @@ def ingest(
 
     Without --json it prints the duplicates, then the counts. With --json it prints one line for each document: {"id",
     "outcome", "duplicate_of", "distance", "stored", "fingerprinted", "place"}. A rejected or failed document also has
-    "reason". With --confirm, a near-duplicate also has "similarity". The last line holds the counts.
+    "reason". If texts decide, a near-duplicate also has "similarity". The last line holds the counts.
     """
     source = Input(input_paths(files), **reading)
     if dead_letter is not None:

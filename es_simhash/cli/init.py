@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.console.help import Command, option
-from es_simhash.console.options import id_field_option, rule_options, store_options
+from es_simhash.console.options import KEYS_CHOICE, id_field_option, kinds_of, rule_options, store_options
 from es_simhash.console.output import echo
 from es_simhash.console.scheme import open_documents, scheme_options
-from es_simhash.search.keys import KINDS
 
 if TYPE_CHECKING:
     from es_simhash.similarity.rule import RuleOptions
-
-NO_KEYS = "none"
 
 _MESSAGES = {
     "created": "created; next run `es-simhash ingest --store {0}`",
@@ -38,7 +35,7 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
 @option(
     "--keys",
     section="Keys",
-    type=click.Choice([*KINDS, NO_KEYS]),
+    type=KEYS_CHOICE,
     multiple=True,
     help="The keyword keys that are stored with each document. shingles: with them --rule copy and contained find "
     "their duplicates, short texts too, whatever the distance of the fingerprints; some 600 bytes a document. blocks: "
@@ -69,10 +66,8 @@ def init(rule: RuleOptions, id_field: str | None, keys: tuple[str, ...], templat
     es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
-    if NO_KEYS in keys and len(set(keys)) > 1:
-        raise click.UsageError("--keys none goes with no other --keys: leave one of them out")
+    kinds = kinds_of(keys) if keys else None
     with open_documents(**store) as documents:
-        kinds = None if not keys else [kind for kind in keys if kind != NO_KEYS]
         result = documents.setup(keys=kinds, template=template, id_field=id_field, **rule)
         message = _MESSAGES[result]
         if kinds and result == "added":

@@ -47,7 +47,7 @@ def remove(
 ) -> None:
     """Remove documents by id, by a query clause, or all duplicates.
 
-    Use the same --max-distance, --confirm, --within and --filter as for the ingest.
+    Use the same --rule, --within and --filter as for the ingest.
 
     \b
     es-simhash remove news-1 news-2
@@ -60,8 +60,7 @@ def remove(
     original itself.
 
     --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
-    of small changes, a member that is far from the head stays too. First run group with the same --max-distance and
-    --confirm. Do not run group at the same time.
+    of small changes, a member that is far from the head stays too. First run group with the same rule. Do not run group at the same time.
 
     Ids that no document has are named on standard error. Then the exit code is 3, or 1 if no document has any of them.
 

@@ -44,15 +44,14 @@ def similar(
 ) -> None:
     """Find stored documents that are near a text or a document.
 
-    Give a TEXT, --id or --file. It finds all stored documents within --max-distance bits. The nearest come first.
-    With --confirm in a store with keys, it finds documents with similar texts at any distance.
+    Give a TEXT, --id or --file. It finds the stored documents that are duplicates by --rule. The nearest come first.
 
-    The output is a table: id, distance in bits, and whether the document is an exact duplicate. With --json each match
-    is a line {"id", "distance", "exact"}. With --confirm it also has "similarity".
+    The output is a table: id, distance in bits, the similarity if texts decide, and whether the document is an exact
+    duplicate. With --json each match is a line {"id", "distance", "exact", "similarity"}.
 
     \b
     es-simhash similar "市气象台今晨发布暴雨橙色预警…"
-    es-simhash similar --id news-17 --confirm 0.8 --json
+    es-simhash similar --id news-17 --json
     es-simhash similar --file article.txt --store http://localhost:9200/news
     es-simhash similar --file a.txt --time 2024-05-01 --within 7d --time-field day
     """

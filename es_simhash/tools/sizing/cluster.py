@@ -15,12 +15,14 @@ from es_simhash.tools.sizing.costs import (
     GROUP_MEMORY,
     HELD,
     INGEST,
+    INGEST_BY_TEXTS,
     INGEST_MEGABYTES,
     LINK,
     LINKED,
     ROUND_TRIP,
     WORKER_MEGABYTES,
     WRITE,
+    WRITE_KEYS,
     core_us,
     look_up_us,
 )
@@ -128,7 +130,8 @@ def size_of(
     core = core_us(look_up, lucene, shards=shards)
     copies = 1 + replicas
     disk, cache = collection.documents * document * copies, collection.documents * cached_bytes(fields) * copies
-    a_document = core + WRITE * copies
+    write = (WRITE_KEYS if confirm else WRITE) * copies
+    a_document = core + write
     nodes_for = {
         "disk": ceil(disk / (DISK * FULL)),
         "memory": ceil(cache / (MEMORY * FILE_CACHE)),
@@ -151,7 +154,7 @@ def size_of(
         look_ups=nodes * CORES * BUSY / core * 1e6,
         nodes=nodes,
         nodes_for=nodes_for,
-        load_seconds=_load_seconds(collection, way, shards, document, copies, nodes * CORES),
+        load_seconds=_load_seconds(collection, way, shards, document, write, nodes * CORES),
         group_seconds=collection.documents * (GROUP + LINKED * LINK + keys_us) / 1e6,
         ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held(collection, way) * collection.bits / 2,
         group_bytes=collection.documents * (GROUP_MEMORY + pairs),
@@ -202,9 +205,10 @@ def _held(collection: Collection, way: Way) -> int:
     return min(collection.documents, most_held(MEMORY, collection.bits))
 
 
-def _load_seconds(collection: Collection, way: Way, shards: int, document: float, copies: int, cores: int) -> float:
+def _load_seconds(collection: Collection, way: Way, shards: int, document: float, write: float, cores: int) -> float:
     """Return the seconds of a load by one process: it waits for its own work, for the look-ups or for the servers."""
     seconds = 0.0
+    client = INGEST_BY_TEXTS if way == "shingles" else INGEST
     held = _held(collection, way)
     for step in range(STEPS):
         so_far = max(1, int(collection.documents * (step + 0.5) / STEPS))
@@ -215,5 +219,5 @@ def _load_seconds(collection: Collection, way: Way, shards: int, document: float
             core = core_us(look_up, lucene_segments(so_far / shards * document), shards=shards)
             at_once = min(cores, max(1, INGESTED_AT_ONCE // look_up.together) * shards)
             waits = ROUND_TRIP / INGESTED_AT_ONCE + core / at_once
-        seconds += max(INGEST, waits, (core + WRITE * copies) / cores) * collection.documents / STEPS / 1e6
+        seconds += max(client, waits, (core + write) / cores) * collection.documents / STEPS / 1e6
     return seconds

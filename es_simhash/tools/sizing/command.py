@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from es_simhash.console.help import Command
-from es_simhash.console.options import json_option
+from es_simhash.console.options import KEYS_CHOICE, json_option, kinds_of
 from es_simhash.console.output import count_of, echo, number, print_json
 from es_simhash.fingerprinting.encoding import segment_count
 from es_simhash.search.blocks import LARGEST_DISTANCE
-from es_simhash.search.keys import BLOCKS, KINDS, LONGEST_WITH_GRAMS, SHINGLES
+from es_simhash.search.keys import BLOCKS, LONGEST_WITH_GRAMS, SHINGLES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 from es_simhash.tools.sizing.chances import TEXTS
 from es_simhash.tools.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
@@ -87,9 +87,12 @@ def _rate(context: click.Context, parameter: click.Parameter, value: float) -> f
 )
 @click.option(
     "--keys",
-    type=click.Choice(KINDS),
+    type=KEYS_CHOICE,
     multiple=True,
-    help="Kinds of keys of the index. With shingles the texts confirm. Repeat the option for both.",
+    default=[SHINGLES],
+    show_default=True,
+    help="Kinds of keys of the index. With shingles the texts decide, as --rule copy does; else the fingerprints. "
+    "Repeat the option for both. none: no keys.",
 )
 @click.option("--bits", type=click.Choice(["64", "128"]), default="64", show_default=True, help="Fingerprint width.")
 @click.option(
@@ -147,6 +150,7 @@ def size(
     es-simhash size --documents 5e7 --rate 500 --keys blocks
     es-simhash size --documents 8e9 --max-distance 3 --keys blocks --json
     """
+    keys = kinds_of(keys)
     width = int(bits)
     if max_distance >= 2 * segment_count(width):
         raise click.BadParameter(
@@ -228,11 +232,14 @@ def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     replicas = count_of(arguments["replicas"], "replica")
     yield f"max_distance {arguments['max_distance']}, keys: {', '.join(keys) or 'none'}, {replicas}"
     if SHINGLES in keys:
-        yield f"texts confirm: all have more than {LONGEST_WITH_GRAMS} characters; the time to compare them is left out"
+        yield (
+            f"texts decide: all have more than {LONGEST_WITH_GRAMS} characters; the ingest compares articles, and the "
+            "time of group to compare texts is left out"
+        )
     if BLOCKS in keys and arguments["max_distance"] > LARGEST_DISTANCE:
         yield f"block keys are not used, because max_distance is above {LARGEST_DISTANCE}"
     yield f"{arguments['source_bytes']:,} bytes of your own fields, and ids of few characters"
-    confirm = "with the false candidates" if SHINGLES in keys else "without --confirm"
+    confirm = "with the false candidates" if SHINGLES in keys else "without texts"
     yield f"memory of group: as measured with ids of 13 characters and 64 bits, {confirm}"
     yield f"a node: {CORES} cores, half of them busy at the rate; {_bytes(MEMORY)} of memory, half of it for files"
     yield f"  and {_bytes(DISK)} of disk, {FULL:.0%} full at most"

@@ -32,6 +32,12 @@ WRITE = 130.0
 INGEST = 55.0
 """µs of the main process of an ingest for a document: docs/measurements.md, "A large load". It is the bound of one
 process, however many worker processes it has."""
+WRITE_KEYS = 590.0
+"""The same with keys of the text: 3,371 short documents a second on two cores, so it is at most 2 s / 3,371
+(docs/measurements.md, "Short texts")."""
+INGEST_BY_TEXTS = 1_000.0
+"""µs of the client of an ingest by the rule ``copy`` for a document, with its keys and the comparison of texts: 850 of
+40 characters, 1,050 of 720 (docs/measurements.md, "What each rule costs")."""
 HELD = 7.3e-7
 """µs of an ingest to compare a fingerprint with each that it holds in memory: 7.3 µs with ten million."""
 GROUP, LINK = 33.0, 200.0

@@ -38,7 +38,7 @@ _TEXT_FIELD = text_field_option("Column with the text.", "text", DUPLICATES)
     section=DUPLICATES,
     type=click.Choice([SHINGLES]),
     multiple=True,
-    help="Candidates come from the keys of the texts, as in a store with these keys. Needs --confirm.",
+    help="Candidates come from the keys of the texts, as in a store with these keys, for a rule by which texts decide.",
 )
 @click.option(
     "--head",
@@ -82,8 +82,8 @@ def group(
 
     \b
     es-simhash export --fields text,written,version,scheme > documents.jsonl
-    python -m es_simhash.tools.spark documents.jsonl links.parquet --confirm 0.8
-    es-simhash group --from links.parquet --confirm 0.8
+    python -m es_simhash.tools.spark documents.jsonl links.parquet --keys shingles
+    es-simhash group --from links.parquet
 
     Exit code 3: some pairs of documents were not compared, because very many share keys or are near each other.
     """

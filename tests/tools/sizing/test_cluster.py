@@ -56,6 +56,24 @@ def test_twice_the_rate_needs_about_twice_the_nodes_for_it() -> None:
     assert once > 10
 
 
+def test_an_ingest_whose_texts_decide_takes_the_time_that_was_measured_for_one() -> None:
+    collection = Collection(10**6, texts=TEXTS["newswire"])
+    alone, keys = size_of(collection, 100), size_of(collection, 100, ("shingles",))
+    assert alone.load_seconds * 10 < keys.load_seconds
+    assert 10**6 / keys.load_seconds <= 1_000
+
+
+def test_the_default_is_that_of_a_new_store_and_none_stands_for_no_keys() -> None:
+    def found(*arguments: str) -> str:
+        done = CliRunner().invoke(cli, ["size", "--documents", "1e6", *arguments])
+        assert done.exit_code == 0
+        return done.output
+
+    assert found() == found("--keys", "shingles")
+    assert "look-up by keys of shingles" in found()
+    assert "keys: none" in found("--keys", "none")
+
+
 def test_group_asks_the_store_for_each_document_if_the_index_has_shingles() -> None:
     collection = Collection(10**7, texts=TEXTS["newswire"])
     alone, keys = size_of(collection, 100), size_of(collection, 100, ("shingles",))
@@ -90,7 +108,8 @@ def test_a_hot_segment_makes_the_mean_look_up_dearer() -> None:
         (["--documents", "10", "--rate", "0"], "0 is not a number of documents a second: use a number above 0, up to"),
         (["--documents", "10", "--rate", "nan"], "nan is not a number of documents a second"),
         (["--documents", "10", "--rate", "inf"], "inf is not a number of documents a second"),
-        (["--documents", "10", "--keys", "bands"], "'bands' is not one of 'shingles', 'blocks'"),
+        (["--documents", "10", "--keys", "bands"], "'bands' is not one of 'shingles', 'blocks', 'none'"),
+        (["--documents", "10", "--keys", "none", "--keys", "blocks"], "--keys none goes with no other --keys"),
         ([], "Missing option '--documents'"),
     ],
 )
