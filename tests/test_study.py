@@ -30,7 +30,9 @@ pytestmark = pytest.mark.slow
 STUDY = Path(__file__).parents[1] / "scripts" / "study"
 
 sys.path.append(str(STUDY))  # its modules import each other by name
-truth, near, cases, million = map(import_module, ("truth", "near", "cases", "million"))
+truth, near, cases, million, provenance, revisions = map(
+    import_module, ("truth", "near", "cases", "million", "provenance", "revisions")
+)
 
 STORM = "气象今晨发布暴雨橙色预警城区部分路段已经出现积水交警提醒市民提前规划路线注意出行安全"
 WORDS = [STORM[start : start + 2] for start in range(0, len(STORM), 2)]
@@ -127,6 +129,40 @@ def test_a_kind_of_copies_differs_from_its_original_as_its_name_says() -> None:
     assert text in made["in a frame that is 20 % of the page"]
     assert sorted(made["sentences shuffled"]) == sorted(text)
     assert re.sub("[0-9三十五]", "", made["**other numbers: another day's notice**"]) == re.sub("[0-9]", "", text)
+
+
+def test_revisions_are_pairs_of_one_name_or_of_one_place() -> None:
+    assert provenance.by_name({"a": "1", "b": "2"}, {"b": "3", "c": "4"}) == [("2", "3")]
+    one, other = ["head", "same", "old", "foot"], ["head", "same", "new", "foot"]
+    assert list(provenance.of_paragraphs([[one, other]])) == [
+        ("old", "new"),
+        ("head\nsame\nold\nfoot", "head\nsame\nnew\nfoot"),
+    ]
+    assert provenance.articles_of("第三条之一 不得停车。\n\n 第四条 不得鸣笛。") == ["不得停车。", "不得鸣笛。"]
+
+
+def test_poems_of_two_editions_are_matched_by_author_and_title_and_titles_by_the_words() -> None:
+    lines = ["小山重叠金明灭，鬓云欲度香腮雪。", "懒起画蛾眉，弄妆梳洗迟。"]
+    poem = {"author": "温庭筠", "title": "菩萨蛮", "paragraphs": lines}
+    twice = [poem, {**poem, "paragraphs": lines[:1]}]
+    assert provenance.bodies([poem]) == {("温庭筠", "菩萨蛮"): "\n".join(lines)}
+    assert provenance.bodies(twice) == {}
+    assert provenance.titles([poem]) == {_words("".join(lines)): "菩萨蛮"}
+
+
+def test_notices_of_other_days_have_one_form_and_other_facts() -> None:
+    pairs = provenance.notices(50, 1)
+    assert len(pairs) == 50
+    assert all(one != other for one, other in pairs)
+    assert provenance.notices(50, 1) == pairs
+
+
+def test_a_revision_is_in_the_cell_of_its_length_and_share_of_edits() -> None:
+    text = STORM * 2
+    edited, numbers = text[:40] + "囗" * 4 + text[44:], "本办法第三条" + text
+    pairs = [(text, edited), (numbers, numbers.replace("三", "五")), (text, f"{text}。"), (text, STORM[::-1] * 9)]
+    found = revisions.cells(pairs, 10, random.Random(1))
+    assert found == {("61-150", "< 5 %"): [pairs[0]], ("", "other numbers"): [pairs[1]]}
 
 
 @pytest.fixture

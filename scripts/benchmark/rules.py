@@ -43,7 +43,9 @@ def rules(bench: Bench) -> None:
     tasks = {name: lambda n=name: measured(bench, documents, n, facts) for name in SETTINGS}
     values = interleaved(tasks, bench.rounds)
     characters = sum(len(document["text"]) for document in documents) // len(documents)
-    title = f"{bench.where}: {len(documents):,} documents of {characters:,} characters, {bench.workers} worker processes"
+    title = (
+        f"{bench.where}: {len(documents):,} documents of {characters:,} characters, {bench.workers} worker processes"
+    )
     bench.report.add(Table(title, "µs of the client to ingest one", values, "fingerprint, without keys", facts))
 
 
