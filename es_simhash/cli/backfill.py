@@ -79,8 +79,8 @@ def backfill(
     es-simhash backfill --text-field body --filter '{"term": {"lang": "zh"}}'
 
     \f
-    By --rule copy and contained, an index that gets our fields now has keys too. After `es-simhash init --keys`, run it with --again:
-    it adds the keys to documents that have a fingerprint.
+    By --rule copy and contained, an index that gets our fields now has keys too. After `es-simhash init --keys`, run it
+    with --again: it adds the keys to documents that have a fingerprint.
     """
     counts = Counts()
     with open_documents(**store) as documents, Interruptible() as interruptible:

@@ -60,7 +60,8 @@ def remove(
     original itself.
 
     --duplicates removes each member of a group that is a duplicate of the head of its group. The head stays. In a chain
-    of small changes, a member that is far from the head stays too. First run group with the same rule. Do not run group at the same time.
+    of small changes, a member that is far from the head stays too. First run group with the same rule. Do not run group
+    at the same time.
 
     Ids that no document has are named on standard error. Then the exit code is 3, or 1 if no document has any of them.
 
