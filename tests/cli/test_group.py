@@ -49,7 +49,9 @@ def test_an_export_with_fields_is_written_back_by_group_from(tmp_path: Path) -> 
     store = f"sqlite:///{tmp_path}/news.db"
     texts = ["市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水", "地铁三号线今日开通试运营，线路全长三十一公里"]
     with Documents(store) as documents:
-        documents.add_many([{"id": f"d{n}", "body": text} for n, text in enumerate(texts)], text_field="body", rule="fingerprint")
+        documents.add_many(
+            [{"id": f"d{n}", "body": text} for n, text in enumerate(texts)], text_field="body", rule="fingerprint"
+        )
     fields = ("--fields", "text, written,version,scheme", "--text-field", "body", "--store", store)
     exported = lines(run("export", *fields))
     assert [each["text"] for each in exported] == texts

@@ -12,6 +12,7 @@ from es_simhash.errors import (
 )
 from es_simhash.stores.elasticsearch.failures import (
     NoDocument,
+    check_count,
     check_items,
     error_from_body,
     item_fault,
@@ -157,6 +158,7 @@ def bulk(operations: Sequence[Any], index: Index, *, tolerant: bool = False) -> 
     :raises StoreError: if a document was not changed for another reason.
     """
     body = index.send(index.request("POST", "_bulk", operations))
+    check_count(body["items"], [line for line in operations if "doc" not in line], index.name)
     check_items(body["items"], index)
     results = [result for item in body["items"] for result in item.values()]
     for result in results:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from elastic_transport import ConnectionError as TransportConnectionError
-from elastic_transport import SerializationError, TlsError
+from elastic_transport import SerializationError, TlsError, Urllib3HttpNode
 from elasticsearch import ApiError, ConnectionTimeout, JsonSerializer, TransportError, UnsupportedProductError
 
 from es_simhash.errors import InputError, SimhashError, StoreError, WrongServer
@@ -24,8 +24,10 @@ from es_simhash.stores.elasticsearch.failures import (
 )
 from es_simhash.stores.elasticsearch.index import Dialect, PointsInTime, Request
 from es_simhash.stores.elasticsearch.products import wrong_server
+from es_simhash.stores.elasticsearch.responses import bound_responses
 
 if TYPE_CHECKING:
+    from elastic_transport import NodeConfig
     from elasticsearch import AsyncElasticsearch, Elasticsearch
 
     from es_simhash.stores.elasticsearch.index import Index
@@ -58,11 +60,21 @@ class _ExactNumbers(JsonSerializer):
         return loads(data)
 
 
+class _Node(Urllib3HttpNode):
+    """Sends requests whose responses end."""
+
+    def __init__(self, config: NodeConfig) -> None:
+        super().__init__(config)
+        bound_responses(self.pool)
+
+
 def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
     """Return the options of a client, sync or async.
 
     :raises InputError: for an invalid API key, which the client would reject only at its first request.
     """
+    if not is_async:
+        options = {"node_class": _Node, **options}
     if not options.keys() & {"serializer", "serializers"}:
         options = {"serializers": {"application/json": _ExactNumbers()}, **options}
     if not isinstance(key := options.get("api_key"), str):

@@ -11,7 +11,14 @@ from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import TooLarge
 from es_simhash.exact_json import dumps
 from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, indices_of, stored_documents
-from es_simhash.stores.elasticsearch.failures import check_complete, check_items, item_fault, item_reason, passes
+from es_simhash.stores.elasticsearch.failures import (
+    check_complete,
+    check_count,
+    check_items,
+    item_fault,
+    item_reason,
+    passes,
+)
 from es_simhash.stores.elasticsearch.keys_state import KEY
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
 from es_simhash.stores.elasticsearch.rollover import make_alias, make_template
@@ -125,6 +132,7 @@ def _written(
         body = index.send(index.request("POST", "_bulk", lines, filter_path=filter_path, **options))
     except TooLarge as error:
         return _written_in_halves(operations, index, error, options)
+    check_count(body["items"], operations, index.name)
     if body.get("errors") is False:
         return Written({}, searchable=False)
     check_items(body["items"], index)

@@ -28,6 +28,8 @@ from es_simhash.errors import (
     StoreUnavailable,
     StoreUnreachable,
     TooLarge,
+    WrongServer,
+    count_of,
     set_up_by,
 )
 
@@ -249,6 +251,27 @@ def error_from_body(body: Any, status: int, name: str) -> SimhashError:
     if "no handler found for uri" in reason(body):
         return UnknownRequest(f"{name} does not know this request")
     return StoreError(f"{name} refused with HTTP {status}: {reason(body)}")
+
+
+def is_error(body: Mapping[str, Any]) -> bool:
+    """Return whether a body is that of an error. A proxy may send it with the HTTP status 200.
+
+    The body that describes indices has their names as keys, and ``error`` may be one of them.
+    """
+    error = body.get("error")
+    return isinstance(error, str) or (isinstance(error, dict) and "type" in error)
+
+
+def check_count(found: Sequence[Any], asked: Sequence[Any], name: str) -> None:
+    """Check that a response has one item for each that was asked for, in their order.
+
+    :raises WrongServer: if not. The server may have done a part of the request.
+    """
+    if len(found) != len(asked):
+        raise WrongServer(
+            f"{name} answered {len(found):,} of {count_of(len(asked), 'item')} of a request: check the proxies between "
+            "this program and the server, and repeat the run"
+        )
 
 
 def index_fault_of(body: Any, status: int, name: str) -> SimhashError | None:

@@ -17,6 +17,7 @@ from es_simhash.stores.elasticsearch.mapping import (
     SEEN,
     check_source,
 )
+from es_simhash.stores.elasticsearch.responses import readable
 from es_simhash.stores.elasticsearch.routing import check_routing_not_required
 from es_simhash.stores.elasticsearch.set_up import check_routing, check_source_mode, read_mappings
 
@@ -237,33 +238,36 @@ def _is_true(value: Any) -> bool:
 def examine(index: Index) -> tuple[Check, ...]:
     first = _attempt("server", _server, index)
     try:
-        mappings = read_mappings(index)
+        with readable(index.name):
+            mappings = read_mappings(index)
     except SimhashError as error:
         fault = Check("server" if first.status == "problem" else "index", "problem", str(error))
         return (*([first] if first.status != "problem" else []), fault, *_not_tried(str(error), _NAMES))
     if mappings is None:
         missing = _missing(index)
-        template = _attempt("template", _template_of, index.index, index)
+        template = _attempt("template", _template_of, index, index.index)
         disk = _attempt("disk", _disk, index)
         left = [name for name in _NAMES if name not in ("index", "template", "disk")]
         return (first, missing, template, disk, *_not_tried("there is no index", left))
     checks = [first]
     try:
-        found = _Found(mappings, (_settings(index)))
+        with readable(index.name):
+            found = _Found(mappings, _settings(index))
     except SimhashError as error:
         found = _Found(mappings, {})
         checks.append(Check("settings", "not tried", str(error)))
     for name, look in _CHECKS.items():
-        checks.append(_attempt(name, look, found, index))
+        checks.append(_attempt(name, look, index, found))
     for name, look_everywhere in _EVERYWHERE.items():
         checks.append(_attempt(name, look_everywhere, index))
     return tuple(checks)
 
 
-def _attempt(name: str, look: Callable[..., Check], *arguments: Any) -> Check:
-    """Return the Check of a function. An error that it raises is a problem; a missing privilege is not."""
+def _attempt(name: str, look: Callable[..., Check], index: Index, *more: Any) -> Check:
+    """Return the Check of a function of the index. An error that it raises is a problem; a missing privilege is not."""
     try:
-        return look(*arguments)
+        with readable(index.name):
+            return look(*more, index)
     except AccessDenied as error:
         return Check(name, "not tried", str(error))
     except SimhashError as error:

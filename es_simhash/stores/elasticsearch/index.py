@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from es_simhash.portal import in_event_loop
+from es_simhash.stores.elasticsearch.failures import error_from_body, is_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -206,9 +207,12 @@ class Index:
         """
         try:
             response = self.dialect.send(self.client, request)
-            return self.dialect.body(in_event_loop(response) if self.is_async else response)
+            body = self.dialect.body(in_event_loop(response) if self.is_async else response)
         except self.dialect.failures as error:
             raise self.dialect.translate(error, self.name) from error
+        if isinstance(body, dict) and is_error(body):
+            raise error_from_body(body, body.get("status", 200), self.name)
+        return body
 
     def close(self) -> None:
         """Close the client."""

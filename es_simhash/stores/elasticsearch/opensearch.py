@@ -39,6 +39,7 @@ from es_simhash.stores.elasticsearch.failures import (
 )
 from es_simhash.stores.elasticsearch.index import Dialect, PointsInTime, Request
 from es_simhash.stores.elasticsearch.products import is_opensearch, version_of, wrong_server
+from es_simhash.stores.elasticsearch.responses import bound_responses
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch, OpenSearch
@@ -80,6 +81,14 @@ class _ExactNumbers(JSONSerializer):
             raise SerializationError(s, error) from error
 
 
+class _Connection(Urllib3HttpConnection):
+    """Sends requests whose responses end."""
+
+    def _create_urllib3_pool(self) -> None:
+        super()._create_urllib3_pool()
+        bound_responses(self.pool)
+
+
 def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]:
     """Return the options of an OpenSearch client for those of :func:`es_simhash.stores.address.open_store`.
 
@@ -100,6 +109,8 @@ def client_options(options: dict[str, Any], *, is_async: bool) -> dict[str, Any]
         options["headers"] = {**options.get("headers", {}), "authorization": f"Basic {auth}"}
     elif auth is not None:
         options["http_auth"] = auth
+    if not is_async:
+        options = {"connection_class": _Connection, **options}
     if is_async and callable(options.get("http_auth")):
         from opensearchpy import AsyncHttpConnection  # the default class takes no signer
 

@@ -13,7 +13,7 @@ from es_simhash.fingerprinting.encoding import hex_segments
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
-from es_simhash.stores.elasticsearch.failures import check_complete, error_from_body
+from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
 from es_simhash.stores.elasticsearch.index import WHOLE
 from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
@@ -386,6 +386,7 @@ def multi_search(searches: Iterable[Search], index: Index) -> list[dict[str, Any
     lines = [line for header, body in searches for line in ({**whole, **header}, body)]
     response = index.send(index.request("POST", "_msearch", lines))
     bodies: list[dict[str, Any]] = response["responses"]
+    check_count(bodies, lines[::2], index.name)
     for body in bodies:
         if "error" in body:
             raise error_from_body(body, body["status"], index.name)

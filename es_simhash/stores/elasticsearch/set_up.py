@@ -115,10 +115,14 @@ def read_mappings(index: Index) -> dict[str, Any] | None:
         return None
     except WrongServer as error:
         raise _identified(error, index) from error
-    if not isinstance(body, dict) or not all(isinstance(each, dict) and "mappings" in each for each in body.values()):
+    if not isinstance(body, dict) or not all(map(_has_mappings, body.values())):
         raise WrongServer(f"the server at {index.name} is not {index.dialect.product}: check the address")
     index.members.set(body)
     return {existing: each["mappings"] for existing, each in body.items()}
+
+
+def _has_mappings(body: Any) -> bool:
+    return isinstance(body, dict) and isinstance(body.get("mappings"), dict)
 
 
 def _identified(error: WrongServer, index: Index) -> WrongServer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract.store import NO_VERSIONS
-from es_simhash.retries import Retrying, retried
+from es_simhash.retries import Retrying
 from es_simhash.stores.elasticsearch import (
     aliases,
     documents,
@@ -19,6 +19,7 @@ from es_simhash.stores.elasticsearch import (
 from es_simhash.stores.elasticsearch import scan as scans
 from es_simhash.stores.elasticsearch import users as users_of
 from es_simhash.stores.elasticsearch.index import Index
+from es_simhash.stores.elasticsearch.responses import requested
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,85 +86,85 @@ class IndexStore(Retrying):
 
     # --- set up ----------------------------------------------------------------------------------------------------
 
-    @retried
+    @requested
     def describe(self) -> Scheme | None:
         return documents.describe(self._index)
 
-    @retried
+    @requested
     def set_up(self, scheme: Scheme, keys: tuple[str, ...] = (), template: bool = False) -> str:
         return documents.set_up(self._index, scheme, keys, template)
 
-    @retried
+    @requested
     def describe_keys(self) -> KeysState:
         return keys_state.describe_keys(self._index)
 
-    @retried
+    @requested
     def set_up_keys(self, kinds: tuple[str, ...]) -> str:
         return keys_state.set_up_keys(self._index, kinds)
 
-    @retried
+    @requested
     def complete_keys(self) -> None:
         keys_state.complete_keys(self._index)
 
-    @retried
+    @requested
     def describe_rule(self) -> StoredRule:
         return stored_rule.describe_rule(self._index)
 
-    @retried
+    @requested
     def keep_rule(self, rule: StoredRule, replace: bool = False) -> None:
         stored_rule.keep_rule(self._index, rule, replace)
 
-    @retried
+    @requested
     def check_time_field(self, field: str) -> None:
         times.check_time_field(self._index, field)
 
-    @retried
+    @requested
     def switch_alias(self, alias: str, to: str, check: bool = False) -> None:
         aliases.switch_alias(self._index, alias, to, check)
 
     # --- read documents --------------------------------------------------------------------------------------------
 
-    @retried
+    @requested
     def fetch(self, ids: tuple[str, ...], time_field: str | None = None) -> dict[str, Row]:
         return documents.fetch(self._index, ids, time_field)
 
-    @retried
+    @requested
     def fetch_fields(self, ids: tuple[str, ...], fields: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
         return documents.fetch_fields(self._index, ids, fields)
 
-    @retried
+    @requested
     def fetch_whole(self, ids: tuple[str, ...]) -> dict[str, str]:
         return documents.fetch_whole(self._index, ids)
 
-    @retried
+    @requested
     def candidates(self, query: Candidates) -> Found:
         return search.candidates(query, self._index)
 
-    @retried
+    @requested
     def dependents(self, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:
         return search.dependents(self._index, originals, heads)
 
-    @retried
+    @requested
     def scan(self, scan: Scan) -> ScanPage:
         return scans.scan(scan, self._index)
 
-    @retried
+    @requested
     def count(self, scan: Scan) -> int:
         return scans.count(self._index, scan)
 
-    @retried
+    @requested
     def read_fingerprints(
         self, after: Any = None, own: int | None = None, most: int | None = None
     ) -> FingerprintPage | None:
         return fingerprints.read_fingerprints(self._index, after, own, most)
 
-    @retried
+    @requested
     def refresh(self) -> None:
         documents.refresh(self._index)
 
     # --- write documents -------------------------------------------------------------------------------------------
 
-    @retried
+    @requested
     def write(
         self,
         entries: tuple[Entry, ...],
@@ -172,62 +173,62 @@ class IndexStore(Retrying):
     ) -> Written:
         return documents.write(self._index, entries, bits, pipeline)
 
-    @retried
+    @requested
     def restore(self, whole: Mapping[str, str]) -> Written:
         return documents.restore(self._index, whole)
 
-    @retried
+    @requested
     def annotate(self, rows: tuple[Row, ...], bits: int) -> Written:
         return documents.annotate(self._index, rows, bits)
 
-    @retried
+    @requested
     def relink(self, links: Mapping[str, Link]) -> set[str]:
         return documents.relink(self._index, links)
 
-    @retried
+    @requested
     def remove(self, ids: tuple[str, ...], versions: Mapping[str, Any] = NO_VERSIONS) -> set[str]:
         return documents.remove(self._index, ids, versions)
 
     # --- the store itself ------------------------------------------------------------------------------------------
 
-    @retried
+    @requested
     def locate(self) -> Location:
         return health.locate(self._index)
 
-    @retried
+    @requested
     def examine(self) -> tuple[Check, ...]:
         return health.examine(self._index)
 
-    @retried
+    @requested
     def measure_space(self) -> Space:
         return health.measure_space(self._index)
 
-    @retried
+    @requested
     def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
         return health.count_keys(self._index, most)
 
     # --- the items that users have seen ----------------------------------------------------------------------------
 
-    @retried
+    @requested
     def describe_seen(self) -> SeenConfig | None:
         return users_of.describe_seen(self._index)
 
-    @retried
+    @requested
     def set_up_seen(self, config: SeenConfig) -> str:
         return users_of.set_up_seen(self._index, config)
 
-    @retried
+    @requested
     def fetch_users(self, users: tuple[str, ...]) -> dict[str, UserState]:
         return users_of.fetch_users(self._index, users)
 
-    @retried
+    @requested
     def change_users(self, states: Mapping[str, UserState]) -> Changed:
         return users_of.change_users(self._index, states)
 
-    @retried
+    @requested
     def remove_users(self, users: tuple[str, ...]) -> set[str]:
         return users_of.remove_users(self._index, users)
 
-    @retried
+    @requested
     def list_users(self, before: int, without: tuple[str, ...] = ()) -> list[str]:
         return users_of.list_users(self._index, before, without)

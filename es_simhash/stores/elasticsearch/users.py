@@ -15,7 +15,7 @@ from es_simhash.contract import Changed, UserState
 from es_simhash.errors import ConflictError
 from es_simhash.retries import Waits
 from es_simhash.stores.elasticsearch.by_id import CONFLICT, bulk, if_version, stored_documents, version_of, with_ids
-from es_simhash.stores.elasticsearch.failures import check_complete, check_items, item_reason, passes
+from es_simhash.stores.elasticsearch.failures import check_complete, check_count, check_items, item_reason, passes
 from es_simhash.stores.elasticsearch.index import WHOLE
 from es_simhash.stores.elasticsearch.mapping import SEEN
 from es_simhash.stores.elasticsearch.set_up import describe_part, set_up_part
@@ -55,6 +55,7 @@ def change_users(index: Index, states: Mapping[str, UserState]) -> Changed:
     for some in _by_bytes(states):
         operations = [line for user, state in some.items() for line in _operation(user, state, index)]
         body = index.send(index.request("POST", "_bulk", operations))
+        check_count(body["items"], list(some), index.name)
         check_items(body["items"], index)
         for item in body["items"]:
             (result,) = item.values()

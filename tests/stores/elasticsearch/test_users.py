@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from es_simhash.contract import Link
 from es_simhash.errors import ConflictError, StoreUnavailable
 from es_simhash.stores.elasticsearch.documents import relink, remove
 from es_simhash.stores.elasticsearch.users import fetch_users, remove_users
@@ -84,7 +85,11 @@ def test_no_users_take_no_call(method: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     ("method", "argument", "kind"),
-    [(remove, ("a", "b"), "delete"), (relink, {}, "update"), (remove_users, ("a", "b"), "delete")],
+    [
+        (remove, ("a", "b"), "delete"),
+        (relink, dict.fromkeys("ab", Link("a", None, None)), "update"),
+        (remove_users, ("a", "b"), "delete"),
+    ],
 )
 def test_a_server_that_is_too_busy_is_a_retryable_error(method: Callable[..., Any], argument: Any, kind: str) -> None:
     response = {**found("a", "b", seen={"newest": 1}), **done(kind, a=200, b=503)}

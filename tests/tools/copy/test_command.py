@@ -136,7 +136,9 @@ def test_the_new_store_keeps_the_rule_and_the_fields_of_the_old_one(tmp_path: Pa
 
 
 def test_dead_letters_are_ingested_into_a_store_that_has_another_id_field(tmp_path: Path) -> None:
-    stdin = b"".join(json.dumps({"url": id, "text": text}).encode() + b"\n" for id, text in (("a", STORM), ("b", "x" * 400)))
+    stdin = b"".join(
+        json.dumps({"url": id, "text": text}).encode() + b"\n" for id, text in (("a", STORM), ("b", "x" * 400))
+    )
     assert es_simhash("ingest", "--id-field", "url", "--store", OLD, cwd=tmp_path, stdin=stdin).code == 0
     done = es_simhash(
         "copy", "--from", OLD, "--to", NEW, "--max-text", "300", "--dead-letter", "x.dead", "--json", cwd=tmp_path
