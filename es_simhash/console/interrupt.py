@@ -1,4 +1,8 @@
-"""Ctrl-C and SIGTERM end the input, and the program finishes what it has read. A second signal stops it at once."""
+"""Ctrl-C and SIGTERM end the input, and the program finishes what it has read. A second signal stops it at once.
+
+Who sends SIGTERM kills the program some 10 s later. So after SIGTERM the program stops by itself before that: first it
+ends the run and prints the counts. Then it ends, even if a request of another thread has no answer yet.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+FINISH = 7.0
+"""Seconds after SIGTERM in which what was read is finished."""
+CLOSE = 2.0
+"""Seconds after that in which the counts are printed and the store is closed."""
+_HAS_TIMER = hasattr(signal, "setitimer")  # not on Windows
 
 
 class _EndOfInput(BaseException):
@@ -41,6 +50,7 @@ class Interruptible:
         self.signal: int | None = None
         """Number of the first signal; None if there was none."""
         self._waiting = False
+        self._stopped = False
         self._former_handlers: dict[int, Any] = {}
 
     @property
@@ -66,19 +76,38 @@ class Interruptible:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
+            self._stopped = True
             raise Stopped(number)
         self.signal = number
+        if number == signal.SIGTERM and _HAS_TIMER:
+            signal.setitimer(signal.ITIMER_REAL, FINISH, CLOSE)
         # os.write instead of print: the signal may interrupt a print, and a print inside a print raises.
         with suppress(OSError):  # standard error may be full or closed
             os.write(2, b"es-simhash: finishing the documents that are already read; a second signal stops at once\n")
         if self._waiting:
             raise _EndOfInput
 
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        """Stop the run, the first time; and the second time the process."""
+        assert self.signal is not None
+        if self._stopped:
+            os._exit(_exit_code(self.signal))
+        self._stopped = True
+        with suppress(OSError):
+            os.write(2, f"es-simhash: not all that was read is finished after {FINISH:g} s\n".encode())
+        raise Stopped(self.signal)
+
     def __enter__(self) -> Self:
         self._former_handlers = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+        if _HAS_TIMER:
+            self._former_handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, self._end)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
+        if self.signal == signal.SIGTERM and _HAS_TIMER:
+            if self._stopped:
+                return  # the program ends now, and that takes no longer, either
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._former_handlers.items():
             signal.signal(number, handler)
 

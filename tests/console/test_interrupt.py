@@ -19,6 +19,7 @@ from es_simhash import Documents
 from es_simhash.console.interrupt import Interruptible
 from es_simhash.deciding.outcome import OUTCOMES
 from tests.cli import COMMAND, environment, es_simhash, line
+from tests.stores.elasticsearch.test_odd_servers import server, usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,3 +247,27 @@ def test_signals_are_honoured_inside_one_long_text(tmp_path: Path) -> None:
     assert (returned, err.strip()) == (130, b"es-simhash: interrupted")
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     assert used - at_signal < 2, "one second for each signal"
+
+
+def test_sigterm_ends_a_run_on_a_slow_server_within_ten_seconds_and_the_counts_are_printed(tmp_path: Path) -> None:
+    slow = False
+
+    def answer(last: str, handler: Any) -> Any:
+        if slow and last in ("_msearch", "_bulk"):
+            time.sleep(8)
+        if last == "_bulk":
+            return {"errors": False, "items": [{"index": {"status": 201}}] * (len(handler.lines) // 2)}
+        return usual(last, handler)
+
+    with server(answer) as address, running(tmp_path, "--store", address, "--workers", "1") as process:
+        process.stdin.write(news(600))
+        process.stdout.readline()
+        slow = True
+        started = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        code, lines, err = ended(process)
+        seconds = time.monotonic() - started
+    assert code == 143
+    assert err.startswith(FINISHING + b"es-simhash: not all that was read is finished after 7 s\n")
+    assert 0 < sum_of(lines[-1]) < 600
+    assert seconds < 20  # 9 s, and a busy machine
