@@ -98,7 +98,8 @@ def ingest(
 
     \f
     Ctrl-C or SIGTERM: finishes the documents that are already read, prints the counts and exits. A second signal stops
-    at once. After SIGTERM it finishes for 7 s at most. With --resume nothing is lost or stored twice, not even after a crash.
+    at once. After SIGTERM it finishes for 7 s at most. With --resume nothing is lost or stored twice, not even after a
+    crash.
 
     Without --json it prints the duplicates, then the counts. With --json it prints one line for each document: {"id",
     "outcome", "duplicate_of", "distance", "stored", "fingerprinted", "place"}. A rejected or failed document also has
