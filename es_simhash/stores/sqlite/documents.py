@@ -323,16 +323,14 @@ def _insert_keys(rows: Sequence[Row], written: Sequence[int], connection: Connec
 def _insert_new(entries: Sequence[Entry], bits: int, connection: Connection) -> list[int] | None:
     """Write documents without their keys, in one statement; return their write orders.
 
-    :returns: None, and nothing is written, if one of the ids or of the write orders is taken, or if a Row has none.
+    :returns: None, and nothing is written, if one of them replaces another, or if a write order is taken or missing.
     """
     orders = [entry.row.written for entry in entries]
-    if not all(orders) or len(set(orders)) < len(orders):
+    if not all(orders) or len(set(orders)) < len(orders) or any(entry.row.version is not None for entry in entries):
         return None
-    ids = [entry.row.id for entry in entries]
-    for column, values in (("id", ids), ("written", orders)):
-        sql = f"SELECT 1 FROM documents WHERE {column} IN (SELECT value FROM json_each(?)) LIMIT 1"
-        if connection.execute(sql, [json.dumps(values)]).fetchone():
-            return None
+    sql = "SELECT 1 FROM documents WHERE written IN (SELECT value FROM json_each(?)) LIMIT 1"
+    if connection.execute(sql, [json.dumps(orders)]).fetchone():
+        return None
     rows = (_row_values(entry.row.written, entry.row, entry.source, bits) for entry in entries)
     connection.executemany(_insert_statement(bits), rows)
     return orders
