@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     help="What to do with a new duplicate. index: store it with a link to its original. skip: do not store it. "
     "fail: stop.",
 )
+@click.option(
+    "--keep-fields",
+    is_flag=True,
+    help="Leave a stored document with the same text as it is, even if its other fields have changed.",
+)
 @filter_option("Only documents that match this query clause can be originals.")
 @click.option(
     "--dead-letter",
@@ -74,6 +79,7 @@ def ingest(
     id_field: str | None,
     rule: RuleOptions,
     on_duplicate: Any,
+    keep_fields: bool,
     filter: dict[str, Any] | None,
     dead_letter: str | None,
     resume: str | None,
@@ -86,8 +92,8 @@ def ingest(
     """Store documents and report which are duplicates.
 
     Reads files or standard input: JSON lines such as {"id": "news-1", "text": "…"}, a JSON array, CSV, TSV or Parquet;
-    also compressed. A bad line is reported with its place and skipped. If the id is already stored, a different text
-    updates the document, and the same text changes nothing.
+    also compressed. A bad line is reported with its place and skipped. If the id is already stored, a document
+    with another text or other fields replaces the stored one, and an equal one changes nothing.
 
     \b
     es-simhash ingest news.jsonl
@@ -129,6 +135,7 @@ def ingest(
             interruptible.until_interrupted(source.lines(progress, check)),
             id_field=id_field,
             on_duplicate=on_duplicate,
+            keep_fields=keep_fields,
             filter=filter,
             checkpoint=checkpoint,
             **rule,

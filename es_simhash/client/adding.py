@@ -66,6 +66,7 @@ class AddRequest:
     refresh: RefreshOption
     pipeline: str | None
     max_text: int
+    keep_fields: bool
 
     def __post_init__(self) -> None:
         if self.on_duplicate not in ON_DUPLICATE:
@@ -138,6 +139,7 @@ class Adding:
             request.max_text,
             opened.keys.kinds,
             time_field=request.rule.time_field,
+            keep_fields=request.keep_fields,
         )
         items = reader.read_all(lines)
         documents = [item for item in items if isinstance(item, Document)]

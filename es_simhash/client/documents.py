@@ -210,6 +210,7 @@ class Documents(SyncClient):
         refresh: RefreshOption = False,
         pipeline: str | None = None,
         max_text: int = MAX_TEXT,
+        keep_fields: bool = False,
         **rule: Unpack[RuleOptions],
     ) -> Outcome:
         """Store one document, and return whether it is new or what it duplicates.
@@ -224,14 +225,15 @@ class Documents(SyncClient):
         :param refresh: as in Elasticsearch: with False the call does not wait for search to find the document; with
             ``"wait_for"`` it waits for the next refresh; with True it refreshes the index, which is slow.
         :param pipeline: name of an ingest pipeline of Elasticsearch. The fingerprint is that of the text before it.
-        :param rule: this, ``id_field``, ``on_duplicate``, ``filter`` and ``max_text`` as for :meth:`ingest`.
+        :param rule: this, ``id_field``, ``on_duplicate``, ``filter``, ``max_text`` and ``keep_fields`` as for
+            :meth:`ingest`.
         :returns: its Outcome. A document that cannot be used is ``rejected``, one that the store refuses has
             ``failed``, both with the reason.
         :raises DuplicateFound: under ``fail``, if it is a duplicate. It is not stored.
         :raises NotSetUp: if the index has no fingerprint fields.
         :raises StoreError: if the store fails for longer than the deadline. Add the document again then.
         """
-        request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text)
+        request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text, keep_fields)
         [outcome] = self._adding.add([line_of(document, "the document")], request)
         if on_duplicate == "fail":
             raise_for_duplicate(outcome)
@@ -247,6 +249,7 @@ class Documents(SyncClient):
         refresh: RefreshOption = False,
         pipeline: str | None = None,
         max_text: int = MAX_TEXT,
+        keep_fields: bool = False,
         **rule: Unpack[RuleOptions],
     ) -> list[Outcome]:
         """:meth:`add` for some documents: the outcomes are those of one call after the other, in a few requests.
@@ -260,7 +263,7 @@ class Documents(SyncClient):
         if on_duplicate not in ("index", "skip"):
             raise InputError(f"on_duplicate is {on_duplicate!r}: use 'index' or 'skip', or add(), which takes 'fail'")
         source = Source(documents)
-        request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text)
+        request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text, keep_fields)
         outcomes: list[Outcome] = []
         while lines := source.take():
             try:
@@ -281,6 +284,7 @@ class Documents(SyncClient):
         filter: Mapping[str, Any] | None = None,
         batch_size: int = BATCH,
         max_text: int = MAX_TEXT,
+        keep_fields: bool = False,
         workers: int = 0,
         checkpoint: str | Checkpoint | None = None,
         **rule: Unpack[RuleOptions],
@@ -288,7 +292,8 @@ class Documents(SyncClient):
         """Store documents, and return for each whether it is new or what it duplicates.
 
         The work is done while you iterate, so iterate to the end. Memory does not grow with the number of documents.
-        A document whose text has not changed is ``unchanged`` and not written, even if its other fields have changed.
+        A document that has not changed is ``unchanged`` and not written. If only its other fields have changed, it is
+        ``updated``: it is written with the new fields, and keeps its links.
         At the end of the iteration search finds everything that was written. (In Elasticsearch, if you stop earlier,
         after the next refresh.) An SQLite file is set up if necessary; it has keys then, if texts decide.
 
@@ -304,6 +309,8 @@ class Documents(SyncClient):
         :param filter: only documents that match this filter can be the original of a new one.
         :param batch_size: the most documents in one request.
         :param max_text: the most characters of a text. A document with a longer one is rejected.
+        :param keep_fields: a stored document with the same text stays as it is and is ``unchanged``, even if its other
+            fields have changed.
         :param workers: processes that fingerprint while the store is asked and written to. With 0 this process does
             it, and each batch has its outcomes before the next one is read. The processes do not run your script again.
         :param checkpoint: a file that records the progress; it is made if it does not exist. After an interruption, a
@@ -327,6 +334,7 @@ class Documents(SyncClient):
             filter=filter,
             batch_size=batch_size,
             max_text=max_text,
+            keep_fields=keep_fields,
             workers=workers,
             checkpoint=checkpoint,
         )
@@ -387,6 +395,7 @@ class Documents(SyncClient):
             filter=filter,
             batch_size=batch_size,
             max_text=max_text,
+            keep_fields=True,
             workers=workers,
         )
         check_optional_filter(filter)
@@ -796,6 +805,7 @@ class Documents(SyncClient):
         refresh: RefreshOption,
         pipeline: str | None,
         max_text: int,
+        keep_fields: bool,
     ) -> AddRequest:
         check_ingest_filter(filter)
         if pipeline is not None and self._store.embedded:
@@ -808,6 +818,7 @@ class Documents(SyncClient):
             refresh=refresh,
             pipeline=pipeline,
             max_text=max_text,
+            keep_fields=keep_fields,
         )
 
 

@@ -31,6 +31,8 @@ class Row:
         wrong with which document, and what to do. Only Fetch, and Scan with fields, return such a Row.
     :param time: of the document, in milliseconds since 1970. None if the request names no field with the time, and if
         the document has no time or several (:func:`~es_simhash.search.times.time_or_none`). It is not written.
+    :param content: of the document as it was given (:mod:`es_simhash.deciding.content`); None if it is not known, as
+        after a backfill. Only Fetch returns it. ``annotate`` leaves it as it is.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Row:
     length: int | None = field(default=None, compare=False)
     damaged: str | None = field(default=None, compare=False)
     time: int | None = field(default=None, compare=False)
+    content: int | None = field(default=None, compare=False)
 
 
 @value

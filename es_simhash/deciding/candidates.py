@@ -6,11 +6,13 @@ holds for, and the candidates are those that remain without these states.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Candidates, Row
+from es_simhash.deciding.content import content_of
 from es_simhash.deciding.memory import candidates_without_stale
 from es_simhash.deciding.outcome import Document, Outcome, failed
 from es_simhash.errors import TooLarge, TooManyCandidates
@@ -86,7 +88,9 @@ class BatchLookUp:
         :param hidden: by id, the former state that search may still find.
         """
         documents = [item for item in items if isinstance(item, Document)]
-        stored = self.store.fetch(tuple(document.id for document in documents), self.rule.time_field)
+        stored = self._with_contents(
+            self.store.fetch(tuple(document.id for document in documents), self.rule.time_field), documents
+        )
         changed = [d for d in documents if d.id not in stored or differs(d, stored[d.id])]
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
@@ -98,6 +102,25 @@ class BatchLookUp:
         if problems:
             items = [failed(item, problems[item.id or ""]) if item.id in problems else item for item in items]
         return LookedUp(items, stored, rows, memory, found.left_out)
+
+    def _with_contents(self, stored: Mapping[str, Row], documents: Sequence[Document]) -> Mapping[str, Row]:
+        """Return Rows with the contents that documents with the same text are compared with.
+
+        A store does not know the content of a document that only a backfill has fingerprinted. It is read then.
+        """
+        unknown = [
+            document.id
+            for document in documents
+            if document.content is not None
+            and (row := stored.get(document.id)) is not None
+            and row.content is None
+            and not differs(document, row)
+        ]
+        if not unknown:
+            return stored
+        sources = self.store.fetch_fields(tuple(unknown), None)
+        contents = {id: content_of(json.dumps(source)) for id, source in sources.items()}
+        return {**stored, **{id: replace(stored[id], content=content) for id, content in contents.items()}}
 
     def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row]) -> _Candidates:
         """Return the candidates for documents. If there are too many for one request, each half is asked for alone."""
@@ -137,7 +160,8 @@ def candidates_query(documents: Sequence[Document], rule: ResolvedRule, filter: 
 
 
 def differs(document: Document, stored: Row) -> bool:
-    """Return whether a document must be written: its text changed, or the stored document lacks its keys."""
+    """Return whether a document must be decided: its text or its time changed, or the stored one lacks its keys."""
     lacks_keys = document.keys is not None and stored.length is None
     lacks_keys |= not set(stored.keys).issuperset(document.block_keys)
-    return stored.digest != document.fingerprint.digest or lacks_keys
+    moved = document.content is not None and document.time != stored.time
+    return stored.digest != document.fingerprint.digest or lacks_keys or moved

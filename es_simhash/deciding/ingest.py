@@ -209,7 +209,10 @@ class Ingest:
             return Decision(failed(document, before.damaged))
         if before is not None and not differs(document, before):
             about |= {"duplicate_of": before.duplicate_of, "stored": True}
-            return Decision(Outcome(document.id, "unchanged", **about))
+            if document.content in (None, known.stored[document.id].content):
+                return Decision(Outcome(document.id, "unchanged", **about))
+            updated = Outcome(document.id, "updated", **about)
+            return Decision(updated, before.group, before.duplicate_of, before.written)
         kept = self._kept_write_order(document, before)
         try:
             found = known.neighbours.original_of(self._store, document.id, decided_rows, kept, known.outside)
@@ -320,7 +323,7 @@ class Ingest:
                 for id, decision in pending.items()
                 if decision.group
             }
-            new = self._with_new_versions(new, sent)
+            new = self._with_new_versions(new, {**self._relinked(batch), **sent})
             sent |= new
             rows |= new
             refused, lost = self.writer.write(list(new.values()), documents)
@@ -351,14 +354,26 @@ class Ingest:
             version = None if stored is None else stored.version
         return _row_of(document, digest, decision.group, decision.duplicate_of, decision.write_order, version)
 
-    def _with_new_versions(self, rows: dict[str, Row], sent: Mapping[str, Row]) -> dict[str, Row]:
-        """Return the Rows with the versions that this run's own writes gave to those that were sent before."""
-        again = tuple(sorted(rows.keys() & sent.keys()))
+    def _relinked(self, batch: LookedUp) -> dict[str, Row]:
+        """Return the Rows of a batch whose links this run has changed since the look-up."""
+        known = {id: self.memory.get(id) or batch.memory.get(id) for id in batch.stored}
+        return {
+            id: row
+            for id, row in known.items()
+            if row and (row.group, row.duplicate_of) != (batch.stored[id].group, batch.stored[id].duplicate_of)
+        }
+
+    def _with_new_versions(self, rows: dict[str, Row], own: Mapping[str, Row]) -> dict[str, Row]:
+        """Return the Rows with the versions that this run's own writes gave them.
+
+        :param own: what it wrote, by id.
+        """
+        again = tuple(sorted(rows.keys() & own.keys()))
         if not again:
             return rows
         stored = self._store.fetch(again)
         # A store may move the write order of a Row, so it is not compared.
-        ours = {id: row.version for id, row in stored.items() if replace(row, written=sent[id].written) == sent[id]}
+        ours = {id: row.version for id, row in stored.items() if replace(row, written=own[id].written) == own[id]}
         return {id: replace(row, version=ours.get(id, row.version)) for id, row in rows.items()}
 
     def _undecided(
@@ -415,7 +430,10 @@ class Ingest:
             for id in batch.replaced - rows.keys():  # not written after all; search results leave it out
                 if id not in conflicts or id in present:
                     memory.keep(present.get(id, batch.stored[id]))
-        changed = [id for id in rows if id in batch.stored and batch.stored[id].digest]
+        before = batch.stored
+        changed = [
+            id for id in rows if id in before and before[id].digest and (resumed or differs(documents[id], before[id]))
+        ]
         changed += conflicts  # others of the batch may have been linked to the text that it had
         if changed:
             # A head that stays a head keeps its members. After a resume the former state is unknown.
@@ -471,4 +489,17 @@ def _row_of(
         keys, length = text_keys.values + keys, text_keys.length
     # By position: there are two Rows for each document, and names take a quarter more time.
     value, time = document.fingerprint.value, document.time
-    return Row(document.id, value, digest, group, duplicate_of, write_order, version, keys, length, None, time)
+    return Row(
+        document.id,
+        value,
+        digest,
+        group,
+        duplicate_of,
+        write_order,
+        version,
+        keys,
+        length,
+        None,
+        time,
+        document.content,
+    )

@@ -28,6 +28,8 @@ class Document:
     :param keys: keyword keys of the text; None if the store has no such keys.
     :param block_keys: keyword keys of the fingerprint; empty if the store has no such keys.
     :param time: of the document, in milliseconds since 1970; None if the rule has no window.
+    :param content: all its fields (:mod:`es_simhash.deciding.content`); None if a stored document with the same text
+        stays as it is.
     """
 
     id: str
@@ -37,6 +39,7 @@ class Document:
     keys: TextKeys | None = None
     block_keys: tuple[str, ...] = ()
     time: int | None = None
+    content: int | None = None
 
 
 @value
@@ -54,9 +57,9 @@ class Outcome:
     """What happened to one document.
 
     :param id: None if it could not be read.
-    :param outcome: ``new``, ``updated`` (the id was stored with another text), ``unchanged`` (the same text; nothing
-        was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the document is at fault) or ``failed``
-        (the store did not take it).
+    :param outcome: ``new``, ``updated`` (the id was stored with another text or other fields), ``unchanged`` (the same
+        document; nothing was written), ``exact_duplicate``, ``near_duplicate``, ``rejected`` (the document is at fault)
+        or ``failed`` (the store did not take it).
     :param duplicate_of: id of the original that it duplicates; also for an updated document.
     :param distance: Hamming distance from the original in bits.
     :param similarity: to the original, where texts confirm; else None.

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from es_simhash.deciding.content import content_of
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.normalisation import (
@@ -46,7 +47,7 @@ _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 SIMHASH_FIELDS = frozenset(
     {
         *(f"s{segment}" for segment in range(8)),
-        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "blocks", "length"),
+        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "blocks", "length", "content"),
     }
 )
 """Our fields in the object ``simhash``."""
@@ -57,6 +58,7 @@ class _Checked:
     """A document that can be used, and is not fingerprinted yet.
 
     :param normalised: its text.
+    :param content: None if it makes no difference.
     """
 
     line: Line
@@ -64,6 +66,7 @@ class _Checked:
     source: str
     normalised: str
     time: int | None
+    content: int | None
 
 
 class Reader:
@@ -75,6 +78,7 @@ class Reader:
     :param kinds: the kinds of keyword keys that documents get.
     :param time_field: name of the field with the time; None if times do not count.
     :param max_source: the most characters of a document as JSON.
+    :param keep_fields: a stored document with the same text stays as it is, whatever its other fields.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class Reader:
         *,
         time_field: str | None = None,
         max_source: int = MAX_SOURCE,
+        keep_fields: bool = False,
     ) -> None:
         self._fingerprinter = fingerprinter
         self._id_field = id_field
@@ -95,6 +100,7 @@ class Reader:
         self._kinds = kinds
         self._time_field = time_field
         self._max_source = max_source
+        self._keep_fields = keep_fields
 
     def read_all(self, lines: Sequence[Line]) -> list[Document | Outcome]:
         """Return for each line, in order, its Document or a rejected Outcome."""
@@ -111,7 +117,8 @@ class Reader:
     def _document(
         self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None, block_keys: tuple[str, ...]
     ) -> Document:
-        return Document(checked.id, fingerprint, checked.source, checked.line.place, keys, block_keys, checked.time)
+        place, time, content = checked.line.place, checked.time, checked.content
+        return Document(checked.id, fingerprint, checked.source, place, keys, block_keys, time, content)
 
     def _block_keys(self, fingerprints: Sequence[Fingerprint]) -> Iterable[tuple[str, ...]]:
         """Return the block keys of each fingerprint: none if the store has no such keys, or there is no fingerprint."""
@@ -144,7 +151,8 @@ class Reader:
         self._check_length(len(text))
         time = None if self._time_field is None else time_of(document, self._time_field)
         source = self._source(document)
-        return _Checked(line, id, source, self._normalised(text), time)
+        content = None if self._keep_fields else content_of(source)
+        return _Checked(line, id, source, self._normalised(text), time, content)
 
     def _normalised(self, text: str) -> str:
         """Return the normalised text of a document.

@@ -49,6 +49,7 @@ class RunOptions:
     filter: Mapping[str, Any] | None = None
     batch_size: int = BATCH
     max_text: int = MAX_TEXT
+    keep_fields: bool = False
     workers: int = 0
     checkpoint: str | Checkpoint | None = None
 
@@ -145,7 +146,13 @@ def backfill(
 def _reader(kind: type[R], fingerprinter: Fingerprinter, options: RunOptions, keys: KeysState) -> R:
     rule = options.rule
     return kind(
-        fingerprinter, options.id_field, rule.text_fields, options.max_text, keys.kinds, time_field=rule.time_field
+        fingerprinter,
+        options.id_field,
+        rule.text_fields,
+        options.max_text,
+        keys.kinds,
+        time_field=rule.time_field,
+        keep_fields=options.keep_fields,
     )
 
 
@@ -194,6 +201,7 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
                 "on_duplicate": options.on_duplicate,
                 "filter": options.filter,
                 "max_text": options.max_text,
+                "keep_fields": options.keep_fields,
                 **decisions,
             }
         )

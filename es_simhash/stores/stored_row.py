@@ -29,19 +29,19 @@ _FIX = "remove the document and ingest it again, or run `es-simhash backfill --a
 def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | None = None) -> Row:
     """Return the Row of a document.
 
-    :param values: ``fp``, ``fp1``, ``digest``, ``group``, ``duplicate_of``, ``written``, ``keys`` and ``length`` as the
-        store holds them. Each may be missing or None.
+    :param values: ``fp``, ``fp1``, ``digest``, ``group``, ``duplicate_of``, ``written``, ``keys``, ``length`` and
+        ``content`` as the store holds them. Each may be missing or None.
     :returns: if the values are not what this library writes: a Row that is like that of a document which was never
         fingerprinted, and says why in ``damaged``.
     """
     get = values.get
     fp, fp1, digest, group, duplicate_of = map(get, (*LONGS, "digest", "group", "duplicate_of"))
-    written, keys, length = get("written") or 0, get("keys") or (), get("length")
+    written, keys, length, content = get("written") or 0, get("keys") or (), get("length"), get("content")
     if isinstance(keys, str):  # an index with synthetic _source returns a list of one value as the value
         keys = (keys,)
     if not keys and length is None:
         longs = (fp,) if fp1 is None else (fp, fp1)
-        if (row := usual_row(id, longs, digest, group, duplicate_of, written, version, time)) is not None:
+        if (row := usual_row(id, longs, digest, group, duplicate_of, written, version, time, content)) is not None:
             return row
     problem = (
         _not_a_string("an id", id)
@@ -52,6 +52,7 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
         or _not_a_string("duplicate_of", duplicate_of)
         or _not_a_long("written", written)
         or _not_a_long("length", length)
+        or _not_a_long("content", content)
     )
     if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
         problem = "keys that are not a list of strings"
@@ -73,11 +74,20 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
         length,
         None,
         time,
+        content,
     )
 
 
 def usual_row(
-    id: Any, longs: tuple[Any, ...], digest: Any, group: Any, duplicate_of: Any, written: Any, version: Any, time: Any
+    id: Any,
+    longs: tuple[Any, ...],
+    digest: Any,
+    group: Any,
+    duplicate_of: Any,
+    written: Any,
+    version: Any,
+    time: Any,
+    content: Any = None,
 ) -> Row | None:
     """Return the :func:`stored_row` of a usual document, in a quarter of the time.
 
@@ -96,9 +106,10 @@ def usual_row(
         and (duplicate_of is None or (type(duplicate_of) is str and duplicate_of != id))
         and type(written) is int
         and _LEAST <= written <= _MOST
+        and (content is None or type(content) is int)
     ):
         group = id if group == id else group
-        return Row(id, fingerprint, digest, group, duplicate_of, written, version, (), None, None, time)
+        return Row(id, fingerprint, digest, group, duplicate_of, written, version, (), None, None, time, content)
     return None
 
 

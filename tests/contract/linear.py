@@ -195,7 +195,8 @@ class LinearStore:
         conflicts = set()
         for row in rows:
             if self._has_version(row.id, row.version):
-                self._put(row, self.rows[row.id][1])
+                stored, source = self.rows[row.id]
+                self._put(replace(row, content=stored.content), source)
             else:
                 conflicts.add(row.id)
         return Written({}, searchable=not self.lagging, conflicts=frozenset(conflicts))

@@ -159,6 +159,8 @@ def _simhash(row: Row, bits: int) -> str:
             text += f',"{name}":{long}'
         for number, segment in enumerate(hex_segments(row.fingerprint, bits)):
             text += f',"s{number}":"{segment}"'
+    if row.content is not None:
+        text += f',"content":{row.content}'
     if row.length is not None:
         text += f',"length":{row.length}'
     if row.keys:

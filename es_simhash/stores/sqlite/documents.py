@@ -296,7 +296,7 @@ def restore(database: Database, whole: Mapping[str, str]) -> Written:
 
 def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
     conflicts: set[str] = set()
-    sql = f"SELECT source FROM documents WHERE id = ? AND {SAME_VERSION}"
+    sql = f"SELECT source, content FROM documents WHERE id = ? AND {SAME_VERSION}"
     changed: list[Row] = []
     written: list[int] = []
     with database.transaction() as connection:
@@ -305,8 +305,9 @@ def annotate(database: Database, rows: tuple[Row, ...], bits: int) -> Written:
             if found is None:
                 conflicts.add(row.id)
             else:
+                source, content = found
                 changed.append(row)
-                written.append(_insert(row, found[0], bits, connection))
+                written.append(_insert(replace(row, content=content), source, bits, connection))
         _insert_keys(changed, written, connection)
     return Written(refused={}, searchable=True, conflicts=frozenset(conflicts))
 
@@ -353,7 +354,7 @@ def _insert_statement(bits: int) -> str:
 def _columns(bits: int, *, quoted: bool = True) -> tuple[str, ...]:
     """Return the columns of a row in the order of :func:`_row_values`, as SQL names them or without quotes."""
     group = '"group"' if quoted else "group"
-    return ("written", "id", "digest", group, "duplicate_of", "length", "keys", "source", *long_columns(bits))
+    return ("written", "id", "digest", group, "duplicate_of", "length", "content", "keys", "source", *long_columns(bits))
 
 
 def _row_values(order: int | None, row: Row, source: str, bits: int) -> tuple[Any, ...]:
@@ -362,7 +363,8 @@ def _row_values(order: int | None, row: Row, source: str, bits: int) -> tuple[An
     keys = None
     if row.length is not None or row.keys:
         keys = json.dumps(row.keys, ensure_ascii=False, separators=(",", ":"))
-    return order, row.id, row.digest, row.group, row.duplicate_of, row.length, keys, marked(source), *longs
+    values = order, row.id, row.digest, row.group, row.duplicate_of, row.length, row.content
+    return *values, keys, marked(source), *longs
 
 
 def _free_write_order(written: int, connection: Connection) -> int | None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "1"
 """The format of the table of documents, in the table ``meta``."""
 
-SAME_VERSION = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ? AND length IS ?'
+SAME_VERSION = 'written = ? AND digest = ? AND "group" = ? AND duplicate_of IS ? AND length IS ? AND content IS ?'
 """The condition that a row still has a version. A version is all values of a row that we ever change. The keys change
 only together with the digest or the length."""
 _KEYS = [
@@ -78,6 +78,7 @@ def tables(bits: int) -> list[str]:
         "group" TEXT NOT NULL,
         duplicate_of TEXT,
         length INTEGER,
+        content INTEGER,
         keys TEXT,
         source TEXT NOT NULL
     )""",
@@ -101,7 +102,7 @@ def row_columns(bits: int, *, keys: bool = False, time_field: str | None = None)
     """
     longs = ", ".join(long_columns(bits))
     time = "NULL" if time_field is None else time_expression(time_field)
-    return f'id, digest, "group", duplicate_of, written, length, {"keys" if keys else "NULL"}, {time}, {longs}'
+    return f'id, digest, "group", duplicate_of, written, length, content, {"keys" if keys else "NULL"}, {time}, {longs}'
 
 
 def time_expression(field: str) -> str:
@@ -116,10 +117,10 @@ WRITTEN = 4
 
 def to_row(values: Sequence[Any]) -> Row:
     """Return the Row of the values of :func:`row_columns`."""
-    id, digest, group, duplicate_of, written, length, keys, time, *longs = values
-    version = (written, digest, group, duplicate_of, length)
+    id, digest, group, duplicate_of, written, length, content, keys, time, *longs = values
+    version = (written, digest, group, duplicate_of, length, content)
     if keys is None:
-        row = usual_row(id, tuple(longs), digest, group, duplicate_of, written, version, time)
+        row = usual_row(id, tuple(longs), digest, group, duplicate_of, written, version, time, content)
         if row is not None:
             return row
     stored = {
@@ -127,6 +128,7 @@ def to_row(values: Sequence[Any]) -> Row:
         "group": group,
         "duplicate_of": duplicate_of,
         "written": written,
+        "content": content,
         **dict(zip(LONGS, longs, strict=False)),
     }
     if keys is not None:
