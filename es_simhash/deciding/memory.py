@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from es_simhash.contract import Candidates, Found, Probe
 from es_simhash.search.near_index import NearIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from es_simhash.contract import Row, Store
     from es_simhash.deciding.rule import ResolvedRule
@@ -36,10 +37,12 @@ class Memory:
         self.outside: set[str] = set()
         self.relinked: dict[str, Row] = {}
         self._new: list[Row] = []
-        self._of_digest: defaultdict[str, list[str]] = defaultdict(list)
+        # Very many documents may have one text. So fingerprints and keys are known by digest, and lead to each once.
+        self._of_digest: dict[str, list[tuple[int, str]]] = {}
+        """By digest, the write orders and ids of the documents that were written with it, in this order."""
         self._of_key: defaultdict[str, list[str]] = defaultdict(list)
         self._indexes: dict[int, NearIndex] = {}
-        self._ids: list[str] = []
+        self._digests: list[str] = []
         self._fingerprints: list[int | None] = []
 
     def __len__(self) -> int:
@@ -88,28 +91,45 @@ class Memory:
         return {id: row for id, row in rows.items() if id not in self.outside}
 
     def _like(self, batch: Sequence[Row], rule: ResolvedRule, queries: Sequence[Sequence[KeyQuery]]) -> Collection[str]:
-        """Return the ids of the Rows that were written and may be duplicates of one of the batch."""
+        """Return the ids of the Rows that were written and may be duplicates of one of the batch.
+
+        Of the Rows with one digest these are the first written that can be an original, unless times count.
+        """
         if not self.rows:
             return ()
         self._index_new()
-        same = [id for row in batch if row.digest in self._of_digest for id in self._of_digest[row.digest]]
+        digests = {row.digest for row in batch if row.digest in self._of_digest}
         if rule.keys:
             keys = {key for some in queries for query in some for key in query.keys}
-            return {*same, *(id for key in keys if key in self._of_key for id in self._of_key[key])}
-        if (index := self._indexes.get(rule.max_distance)) is None:  # ``add`` may change the rule
-            index = self._indexes[rule.max_distance] = NearIndex(rule.bits, rule.max_distance)
-        index.add(self._fingerprints[len(index) :])
-        near = index.near_any([row.fingerprint for row in batch]).tolist()
-        return {*same, *(self._ids[position] for position in near)}
+            digests.update(digest for key in keys if key in self._of_key for digest in self._of_key[key])
+        else:
+            if (index := self._indexes.get(rule.max_distance)) is None:  # ``add`` may change the rule
+                index = self._indexes[rule.max_distance] = NearIndex(rule.bits, rule.max_distance)
+            index.add(self._fingerprints[len(index) :])
+            near = index.near_any([row.fingerprint for row in batch]).tolist()
+            digests.update(self._digests[position] for position in near)
+        if rule.window is not None:
+            return [id for digest in digests for _, id in self._of_digest[digest]]
+        in_batch = {row.id for row in batch}
+        return [id for digest in digests for id in self._first(digest, in_batch)]
+
+    def _first(self, digest: str, in_batch: Collection[str]) -> Iterator[str]:
+        """Yield the ids of the Rows with a digest until the first that counts, whatever happens to the batch."""
+        for _, id in self._of_digest[digest]:
+            yield id
+            if id not in in_batch and self.rows[id].digest == digest and id not in self.outside:
+                return
 
     def _index_new(self) -> None:
         """Make the Rows that were written since the last time known to :meth:`_like`."""
         for row in self._new:
-            self._of_digest[row.digest].append(row.id)
-            for key in row.keys:
-                self._of_key[key].append(row.id)
-        self._ids += [row.id for row in self._new]
-        self._fingerprints += [row.fingerprint for row in self._new]
+            if row.digest not in self._of_digest:
+                self._of_digest[row.digest] = []
+                for key in row.keys:
+                    self._of_key[key].append(row.digest)
+                self._digests.append(row.digest)
+                self._fingerprints.append(row.fingerprint)
+            insort(self._of_digest[row.digest], (row.written, row.id))
         self._new = []
 
 
