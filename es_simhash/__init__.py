@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         StoreError,
         StoreUnavailable,
         TooLarge,
-        TooManyCandidates,
         Unsupported,
         WrongServer,
     )
@@ -106,7 +105,6 @@ __all__ = [
     "StoreUnavailable",
     "TextDecision",
     "TooLarge",
-    "TooManyCandidates",
     "Unsupported",
     "WrongServer",
     "candidates_clause",
@@ -142,7 +140,6 @@ _MODULES = {
         "StoreError",
         "StoreUnavailable",
         "TooLarge",
-        "TooManyCandidates",
         "Unsupported",
         "WrongServer",
     ],

@@ -87,18 +87,11 @@ class WrongServer(StoreError):
 
 
 class IncompleteAnswer(StoreError):
-    """The reply may lack matches (time-out, failed shards, too many candidates). So no reply is returned."""
+    """The reply may lack matches (time-out, failed shards). So no reply is returned."""
 
     def __init__(self, message: str, *, retryable: bool = True) -> None:
         super().__init__(message)
         self.retryable = retryable
-
-
-class TooManyCandidates(IncompleteAnswer):
-    """A query has more candidates than one reply may hold. The same query fails again."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, retryable=False)
 
 
 class Unsupported(StoreError):

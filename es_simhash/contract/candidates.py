@@ -6,15 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.search.hamming import hamming_distance
+from es_simhash.search.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from es_simhash.contract.rows import Probe, Row
     from es_simhash.search.keys import KeyQuery
+    from es_simhash.search.nearest import Crowd, Nearest
 
     KeySearches = dict[tuple[tuple[KeyQuery, ...], tuple[int, int] | None, int], list[int]]
     """By the queries of a Probe, its times, and the most documents: the indices of the Probes that have these."""
+
+_ANY_NUMBER = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class Found:
     """What ``candidates`` found.
 
     :param rows: no document comes twice.
-    :param left_out: for the index of a Probe, how many documents were left out, because ``most`` or
+    :param left_out: for the index of a Probe, how many documents were left out, because ``most``, ``nearest`` or
         ``per_fingerprint`` others come before them. Probes without such documents are not named. A store may count
         documents that the filter or ``one_per_digest`` excludes, and it may stop counting at 500.
     :param ids: those of the request's ``ids`` that a document has.
@@ -58,6 +62,9 @@ class Candidates:
     :param per_fingerprint: of the documents with one fingerprint, return at most so many that only their fingerprint
         finds: those written first. None for all. ``left_out`` counts the others, unless it is 1: then the first stands
         for all of them. Digests are not limited. None if Probes have times.
+    :param nearest: of the documents near one Probe's fingerprint, return the nearest so many; those of one distance by
+        their write order. Documents with one fingerprint count as at most ``per_fingerprint``, as one if
+        ``one_per_digest``. None for all. ``left_out`` counts the others. A store may return more.
     :param time_field: the field with the time, for Rows with their times. A Probe with times needs it.
     :param ids: say which of these ids a document has. Its filter and fingerprint do not matter. As a search, this does
         not see what was just written.
@@ -72,6 +79,7 @@ class Candidates:
     one_per_digest: bool = False
     most: int = 20
     per_fingerprint: int | None = None
+    nearest: int | None = None
     time_field: str | None = None
     ids: tuple[str, ...] = ()
 
@@ -79,12 +87,28 @@ class Candidates:
         """Return the fingerprints to look for, of some of the Probes."""
         return [p.fingerprint for p in probes if p.fingerprint is not None and self.max_distance >= 0]
 
-    def left_out_of(self, crowds: Mapping[int | None, int]) -> dict[int, int]:
+    def nearest_of(self, crowds: Mapping[int, Crowd], probes: Sequence[Probe]) -> Nearest:
+        """Return the fingerprints near some of the Probes whose documents are read.
+
+        :param crowds: by fingerprint, its documents.
+        """
+        asked = list(dict.fromkeys(self.fingerprints(probes)))
+        counts_as = 1 if self.one_per_digest else self.per_fingerprint or _ANY_NUMBER
+        return nearest(asked, crowds, self.max_distance, self.bits, self.nearest, counts_as)
+
+    def left_out_of(self, crowds: Mapping[int, int], far: Mapping[int, int]) -> dict[int, int]:
         """Return how many documents were left out, by the index of the Probe.
 
         :param crowds: by fingerprint, how many documents were left out because ``per_fingerprint`` others have it.
+        :param far: by the fingerprint of a Probe, how many were left out because ``nearest`` others are nearer.
         """
-        left_out: dict[int, int] = {}
+        left_out = {
+            n: far[p.fingerprint]
+            for n, p in enumerate(self.probes)
+            if p.fingerprint is not None and p.fingerprint in far
+        }
+        if self.per_fingerprint == 1:
+            return left_out
         for fingerprint, count in crowds.items():
             for index, probe in enumerate(self.probes):
                 distance = hamming_distance(fingerprint, probe.fingerprint)

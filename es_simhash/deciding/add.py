@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import Candidates, Probe
 from es_simhash.deciding.candidates import LookedUp, candidates_query
 from es_simhash.deciding.ingest import Ingest
-from es_simhash.errors import StoreError, TooLarge, TooManyCandidates
+from es_simhash.errors import StoreError, TooLarge
 from es_simhash.retries import pause
 from es_simhash.search.filters import matches
 
@@ -108,14 +108,15 @@ class Adder:
         if self._ingest.writer.searchable or self.is_refresh_due(options):
             return [None] * len(documents)
         memory = self._ingest.memory
-        query = candidates_query(documents, options.rule, options.filter)
+        query = candidates_query(documents, options.rule, options.filter, new=True)
         try:
             found = store.candidates(replace(query, ids=tuple(document.id for document in documents)))
-        except (TooManyCandidates, TooLarge):  # perhaps because of one of them
+        except TooLarge:  # perhaps because of one of them
             return [None] * len(documents)
         rows = {row.id: row for row in found.rows}
+        left_out = found.left_out if options.rule.texts is not None else {}
         return [
-            None if document.id in found.ids else Searched(memory, rows, found.left_out.get(index, 0))
+            None if document.id in found.ids else Searched(memory, rows, left_out.get(index, 0))
             for index, document in enumerate(documents)
         ]
 

@@ -15,7 +15,7 @@ from es_simhash.contract import Candidates, Row
 from es_simhash.deciding.content import content_of
 from es_simhash.deciding.memory import candidates_without_stale
 from es_simhash.deciding.outcome import Document, Outcome, failed
-from es_simhash.errors import TooLarge, TooManyCandidates
+from es_simhash.errors import TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,13 +95,15 @@ class BatchLookUp:
         # Search results for these ids become stale during this batch. Both states are known here.
         before = [stored[document.id] for document in changed if document.id in stored]
         asked = changed if self.fingerprints is None else self.fingerprints.to_look_up(changed)
-        found = self._candidates(asked, {**hidden, **{row.id: row for row in before}})
-        rows, problems = found.rows, found.problems
+        hidden = {**hidden, **{row.id: row for row in before}}
+        new = self._candidates([document for document in asked if document.id not in stored], hidden, new=True)
+        changes = self._candidates([document for document in asked if document.id in stored], hidden, new=False)
+        rows, problems = [*new.rows, *changes.rows], {**new.problems, **changes.problems}
         if self.filter is None:
             rows = [*rows, *before]  # with a filter only the store knows whether they match it
         if problems:
             items = [failed(item, problems[item.id or ""]) if item.id in problems else item for item in items]
-        return LookedUp(items, stored, rows, memory, found.left_out)
+        return LookedUp(items, stored, rows, memory, {**new.left_out, **changes.left_out})
 
     def _with_contents(self, stored: Mapping[str, Row], documents: Sequence[Document]) -> Mapping[str, Row]:
         """Return Rows with the contents that documents with the same text are compared with.
@@ -122,28 +124,35 @@ class BatchLookUp:
         contents = {id: content_of(json.dumps(source)) for id, source in sources.items()}
         return {**stored, **{id: replace(stored[id], content=content) for id, content in contents.items()}}
 
-    def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row]) -> _Candidates:
+    def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row], *, new: bool) -> _Candidates:
         """Return the candidates for documents. If there are too many for one request, each half is asked for alone."""
         if not documents:
             return _Candidates([], {}, {})
-        query = candidates_query(documents, self.rule, self.filter)
+        query = candidates_query(documents, self.rule, self.filter, new=new)
         # With a filter, Rows with a known newer state are needed too: if they are found, they match the filter.
         keep_stale = self.filter is not None
         try:
             found = candidates_without_stale(self.store, query, hidden, keep_stale=keep_stale)
-            return _Candidates(found.rows, {documents[index].id: n for index, n in found.left_out.items()}, {})
-        except (TooManyCandidates, TooLarge) as error:
+            left_out = {documents[index].id: n for index, n in found.left_out.items()}
+            # Where no text confirms, the nearest is the original, so nothing is lost with the others.
+            return _Candidates(found.rows, left_out if self.rule.texts is not None else {}, {})
+        except TooLarge as error:
             if len(documents) == 1:
                 return _Candidates([], {}, {documents[0].id: str(error)})
         # One document without an answer must not stop the others.
         middle = len(documents) // 2
-        one = self._candidates(documents[:middle], hidden)
-        two = self._candidates(documents[middle:], hidden)
+        one = self._candidates(documents[:middle], hidden, new=new)
+        two = self._candidates(documents[middle:], hidden, new=new)
         return _Candidates([*one.rows, *two.rows], {**one.left_out, **two.left_out}, {**one.problems, **two.problems})
 
 
-def candidates_query(documents: Sequence[Document], rule: ResolvedRule, filter: Mapping[str, Any] | None) -> Candidates:
-    """Return the query for what may be near documents."""
+def candidates_query(
+    documents: Sequence[Document], rule: ResolvedRule, filter: Mapping[str, Any] | None, *, new: bool
+) -> Candidates:
+    """Return the query for what may be near documents.
+
+    :param new: they are not stored.
+    """
     probes = tuple(
         rule.probe(each.fingerprint.value, each.fingerprint.copy_digest, each.keys, each.time) for each in documents
     )
@@ -154,6 +163,7 @@ def candidates_query(documents: Sequence[Document], rule: ResolvedRule, filter: 
         filter,
         one_per_digest=True,
         per_fingerprint=rule.per_fingerprint,
+        nearest=rule.nearest(new=new),
         time_field=rule.time_field,
         blocks=rule.blocks,
     )

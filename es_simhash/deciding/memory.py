@@ -180,7 +180,7 @@ def candidates_without_stale(
     fingerprints = {row.fingerprint for row in stale} if request.per_fingerprint is not None else set()
     probes = [Probe(None, digest) for digest in sorted(digests)]
     probes += [Probe(fingerprint, None) for fingerprint in fingerprints if fingerprint is not None]
-    of_same = replace(request, probes=tuple(probes), max_distance=0 if fingerprints else -1)
+    of_same = replace(request, probes=tuple(probes), max_distance=0 if fingerprints else -1, nearest=None)
     without = {row.id for row in stale}
     others = {id for id, row in hidden.items() if row.digest in digests or row.fingerprint in fingerprints} - without
     kept = stale if keep_stale else []
@@ -192,7 +192,8 @@ def candidates_without_stale(
         kept = [*stale, *(store.candidates(every)).rows]
     without |= others
     excluded = (*request.without, *sorted(without))
-    if any(probe.queries or probe.times for probe in request.probes):
+    limited = request.nearest is not None and found.left_out
+    if limited or any(probe.queries or probe.times for probe in request.probes):
         # The stale documents may have kept others out of the limited number, too, or stood for others in the times of
         # some Probes. So everything is asked again.
         again = candidates_without_stale(store, replace(request, without=excluded), hidden, keep_stale=keep_stale)

@@ -155,6 +155,7 @@ class _Plan:
                 rule.blocks,
                 one_per_digest=True,
                 per_fingerprint=rule.per_fingerprint,
+                nearest=rule.nearest(new=False),
                 time_field=rule.time_field,
             )
             candidates = candidates_without_stale(self.store, request, self.memory.hidden).rows

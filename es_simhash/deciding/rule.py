@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from es_simhash.similarity.rule import DuplicateRule
 
 NO_KEYS = KeysState()
+MOST_NEAR = 1_000
+"""Documents near one, by fingerprint, that are looked at if not only the nearest can matter."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,16 @@ class ResolvedRule:
         """
         if self.keys or self.window is not None:
             return None
+        return 1 if self.texts is None else MOST_TEXTS
+
+    def nearest(self, *, new: bool) -> int:
+        """Return how many of the documents near one by fingerprint can matter to it: the nearest.
+
+        A new document duplicates the nearest, or the first of the nearest with a similar text. A stored document
+        duplicates only those that were written before it, and a window leaves some out, so more are looked at.
+        """
+        if not new or self.window is not None:
+            return MOST_NEAR
         return 1 if self.texts is None else MOST_TEXTS
 
     def queries(self, keys: TextKeys | None) -> tuple[KeyQuery, ...]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MOST_MATCHES = 1_000
-"""The largest number of Matches with one fingerprint, besides exact duplicates."""
+"""The largest number of Matches by fingerprints, besides exact duplicates: the nearest."""
 
 
 class Matches(list["Match"]):
@@ -180,6 +180,7 @@ def _near(
         filter,
         without,
         rule.blocks,
+        nearest=MOST_MATCHES,
         per_fingerprint=None if rule.keys or rule.window is not None else MOST_MATCHES,
         time_field=rule.time_field,
     )

@@ -155,10 +155,11 @@ def excluding_damaged(request: Candidates, found: Found) -> Candidates | None:
     documents, the request that is returned asks for all documents of each digest and fingerprint.
     """
     damaged = [row.id for row in found.rows if row.damaged is not None]
-    if not damaged or not (request.one_per_digest or request.per_fingerprint is not None):
+    limits = request.per_fingerprint, request.nearest
+    if not damaged or not (request.one_per_digest or limits != (None, None)):
         return None
     if len(damaged) > MANY:
-        return replace(request, one_per_digest=False, per_fingerprint=None)
+        return replace(request, one_per_digest=False, per_fingerprint=None, nearest=None)
     return replace(request, without=(*request.without, *damaged))
 
 

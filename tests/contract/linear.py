@@ -308,7 +308,9 @@ class LinearStore:
         most = query.per_fingerprint
         if most is None or most == 1:
             return found, {}
-        return found, query.left_out_of({value: count - most for value, count in crowds.items() if count > most})
+        return found, query.left_out_of(
+            {v: count - most for v, count in crowds.items() if count > most and v is not None}, {}
+        )
 
     @_locked
     def dependents(self, originals: tuple[str, ...], heads: tuple[str, ...]) -> set[str]:

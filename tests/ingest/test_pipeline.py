@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
-from es_simhash.errors import DuplicateFound, InputError, StoreError, TooManyCandidates
+from es_simhash.errors import DuplicateFound, InputError, StoreError, TooLarge
 from es_simhash.ingest import run as client_runs
 from es_simhash.ingest.checkpoint import Checkpoint
 from tests.contract import LinearStore
@@ -218,7 +218,7 @@ class Unanswerable(WatchedStore):
         if op.method == "candidates":
             self.asked += 1
             if self._probe in [probe.fingerprint for probe in op.probes]:
-                raise TooManyCandidates("on a hot segment")
+                raise TooLarge("more than the server accepts")
         return super().perform(op)
 
 
@@ -227,7 +227,7 @@ def test_a_document_that_can_not_be_looked_up_has_failed_and_the_others_have_not
     store = Unanswerable(given[17]["text"])
     outcomes = list(Documents(store).ingest(given, batch_size=20, rule="fingerprint"))
     assert [outcome.id for outcome in outcomes if not outcome.stored] == ["17"]
-    assert (outcomes[17].outcome, outcomes[17].reason) == ("failed", "document 18: on a hot segment")
+    assert (outcomes[17].outcome, outcomes[17].reason) == ("failed", "document 18: more than the server accepts")
     assert outcomes[17].document == given[17]
     assert store.asked <= 2 + 2 * 5
 

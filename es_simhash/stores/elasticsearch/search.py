@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from es_simhash.contract import Candidates, Found
-from es_simhash.errors import SimhashError, StoreError, TooManyCandidates
-from es_simhash.fingerprinting.encoding import hex_segments
+from es_simhash.errors import SimhashError, StoreError
+from es_simhash.fingerprinting.encoding import from_longs, hex_segments, to_array
 from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
+from es_simhash.search.hamming import near_of_all
 from es_simhash.search.look_up import LookUp, choose
+from es_simhash.search.nearest import Crowd
 from es_simhash.stores.elasticsearch.by_id import chunks, with_ids
 from es_simhash.stores.elasticsearch.failures import check_complete, check_count, error_from_body
 from es_simhash.stores.elasticsearch.index import WHOLE
 from es_simhash.stores.elasticsearch.keys import sharing_clause
 from es_simhash.stores.elasticsearch.point_in_time import close_point_in_time, open_point_in_time, read_page
-from es_simhash.stores.elasticsearch.rows import KEY_FIELDS, ROW_FIELDS, ROW_OPTIONS, hit_rows, to_row, usable_rows
+from es_simhash.stores.elasticsearch.rows import (
+    FINGERPRINT_FIELDS,
+    KEY_FIELDS,
+    ROW_FIELDS,
+    ROW_OPTIONS,
+    hit_rows,
+    usable_rows,
+)
 from es_simhash.stores.elasticsearch.times import Ranges, by_times, ranges_of, with_time
 from es_simhash.stores.stored_row import excluding_damaged, without_damaged
 
@@ -25,28 +35,26 @@ if TYPE_CHECKING:
     Search = tuple[dict[str, Any], dict[str, Any]]
     """The header and the body of one search. A header may name an index, in place of the index of the store."""
 
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from es_simhash.contract import Probe, Row
     from es_simhash.search.keys import KeyQuery
     from es_simhash.stores.elasticsearch.index import Index
 
 PAGE = 1_000
-"""Hits of one search. If a search returns a full page, all pages of its query are read."""
-MAX_CANDIDATES = 200_000
-"""Largest number of hits of one query. A query with more hits contains a segment that very many documents share."""
-READ_AT_ONCE = 10_000
-"""Up to this number all hits of a query are read, if they have very many fingerprints."""
-WORTH_DIVIDING = 0.75
-"""A query is divided again if it has at most this part of the hits of the query that was divided."""
+"""Hits of one search. If a search returns a full page, the server counts the fingerprints of its query."""
+MOST_HITS = 200_000
+"""Largest number of hits of one query that are read, where times or damaged documents make it necessary to read all."""
+KINDS = 10_000
+"""Fingerprints in one page, if they are counted. A server allows at most 65,536 buckets in a response, some 10,000."""
 DIGESTS = 100
-"""Largest number of digests in one query without fingerprints."""
+"""Largest number of digests in one query without fingerprints, and of fingerprints in one query for exactly these."""
 COUNTED = 10_000
 """Up to this number the documents that fulfil the queries of a Probe are counted."""
 SEARCHES = 100
 """Searches in one multi-search. A request may have 100 MB."""
-LARGEST_GROUP = 100
-"""Hits of documents with one high half of 128 bits."""
+HITS = 20_000
+"""Hits that the searches of one multi-search may ask for: at most some 12 MB, or 30 MB with keys."""
 KEEP_ALIVE = "2m"
 """How long a point in time lives after each page of Candidates."""
 TERMS = 10_000
@@ -78,40 +86,77 @@ def candidates(request: Candidates, index: Index) -> Found:
     return Found(without_damaged(found.rows), found.left_out, found.ids)
 
 
+@dataclass(frozen=True)
+class _Look:
+    """A search for candidates.
+
+    :param probes: whose digests and fingerprints it looks for.
+    :param ranges: its clauses for the times of the documents.
+    :param sharing: the indices of the Probes whose keys it looks for; None if it looks for no keys.
+    :param ids: it only looks for ids.
+    """
+
+    search: dict[str, Any]
+    probes: Sequence[Probe] = ()
+    ranges: tuple[dict[str, Any], ...] = ()
+    sharing: Sequence[int] | None = None
+    ids: bool = False
+
+    @property
+    def hits(self) -> int:
+        """The most hits that it returns."""
+        size: int = self.search["size"]
+        return size
+
+
 def _find(request: Candidates, index: Index) -> Found:
     """Return the reply to Candidates, with the Rows of damaged documents."""
     rows: dict[str, Row] = {}
     ids: set[str] = set()
     left_out: Counter[int] = Counter()
-    crowds: dict[int | None, int] = {}
+    crowded: list[_Look] = []
     look_up, batches = _probe_batches(request, index)
     ranges = ranges_of(request, index)
-    asked: list[tuple[dict[str, Any], Sequence[Probe] | None, Sequence[int] | None]]
-    asked = [(search, probes, ()) for probes in batches for search in _searches(request, probes, ranges, look_up)]
+    page = min(PAGE, max(1, HITS // max(1, min(SEARCHES, len(batches)))))
+    looks = [look for probes in batches for look in _searches(request, probes, ranges, look_up, page)]
     by_keys = request.key_searches().items()
-    asked += [(_key_search(request, *some, ranges), None, numbers) for some, numbers in by_keys]
-    asked += [(_search_of_ids(some), None, None) for some in chunks(request.ids, TERMS)]
-    for some in chunks(asked, SEARCHES):
-        bodies = _multi_search([search for search, _, _ in some], index)
-        for (search, probes, sharing), body in zip(some, bodies, strict=True):
+    looks += [_Look(_key_search(request, *some, ranges), sharing=numbers) for some, numbers in by_keys]
+    looks += [_Look(_search_of_ids(some), ids=True) for some in chunks(request.ids, TERMS)]
+    for together in _together(looks):
+        bodies = _multi_search([look.search for look in together], index)
+        for look, body in zip(together, bodies, strict=True):
             hits = body["hits"]["hits"]
-            if sharing is None:
+            if look.ids:
                 ids.update(hit["_id"] for hit in hits)
                 continue
-            if probes is None:
-                most = search["size"] - 1
+            if look.sharing is not None:
+                most = look.hits - 1
                 if len(hits) > most:
-                    left_out.update(dict.fromkeys(sharing, body["hits"]["total"]["value"] - most))
+                    left_out.update(dict.fromkeys(look.sharing, body["hits"]["total"]["value"] - most))
                 hits = hits[:most]
-            elif len(hits) == search["size"]:
-                if request.per_fingerprint is None or ranges is not None:
-                    hits = _all_hits(search["query"], index, _row_options(request))
-                else:
-                    hits, some_crowds = _crowded(request, probes, look_up, index)
-                    crowds |= some_crowds  # two searches may find one fingerprint
+            elif len(hits) == look.hits:
+                crowded.append(look)
+                continue
             rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
-    left_out.update(request.left_out_of(crowds))
+    for probes, clauses in _crowds(crowded):
+        hits, left = _nearest_hits(request, probes, clauses, look_up, index)
+        left_out.update(left)
+        rows |= {row.id: row for row in hit_rows(hits, index, request.time_field)}
     return Found(list(rows.values()), dict(left_out), frozenset(ids))
+
+
+def _together(looks: Sequence[_Look]) -> Iterator[list[_Look]]:
+    """Yield the searches of each multi-search. Neither its request nor its response is too large."""
+    some: list[_Look] = []
+    hits = 0
+    for look in looks:
+        hits += look.hits
+        if some and (len(some) == SEARCHES or hits > HITS):
+            yield some
+            some, hits = [], look.hits
+        some.append(look)
+    if some:
+        yield some
 
 
 def _search_of_ids(ids: Sequence[str]) -> dict[str, Any]:
@@ -119,86 +164,140 @@ def _search_of_ids(ids: Sequence[str]) -> dict[str, Any]:
     return {"query": with_ids(ids), "size": len(ids), "_source": False, "sort": ["_doc"], "track_total_hits": False}
 
 
-def _crowded(
-    request: Candidates, probes: Sequence[Probe], look_up: LookUp, index: Index
-) -> tuple[list[dict[str, Any]], dict[int | None, int]]:
-    """Return the hits of Probes of which some find very many documents, ``per_fingerprint`` of each fingerprint.
+def _crowds(looks: Sequence[_Look]) -> Iterator[tuple[Sequence[Probe], tuple[dict[str, Any], ...]]]:
+    """Yield the Probes of searches that find very many documents, and the clauses for their times.
 
-    The second value is by fingerprint how many hits were left out; empty if ``per_fingerprint`` is 1.
+    Such searches find much the same documents, so Probes without times are looked for together.
     """
-    most = request.per_fingerprint or 1
-    digests = replace(request, max_distance=-1)
-    asked = [some for some in chunks(probes, DIGESTS) if any(p.digest is not None for p in some)]
-    by_digest = [_search(digests, some, look_up) for some in asked]
+    if probes := [probe for look in looks if not look.ranges for probe in look.probes]:
+        yield probes, ()
+    yield from ((look.probes, look.ranges) for look in looks if look.ranges)
+
+
+def _nearest_hits(
+    request: Candidates,
+    probes: Sequence[Probe],
+    ranges: tuple[dict[str, Any], ...],
+    look_up: LookUp,
+    index: Index,
+) -> tuple[list[dict[str, Any]], dict[int, int]]:
+    """Return the hits of Probes of which some find very many documents, and how many are left out by the Probe's index.
+
+    The server counts the documents of each fingerprint. Only the nearest documents are read.
+    """
     hits: list[dict[str, Any]] = []
-    for search, body in zip(by_digest, (_multi_search(by_digest, index)) if by_digest else (), strict=True):
-        found = body["hits"]["hits"]
-        if len(found) == search["size"]:  # many copies: with one for each digest there are no more than Probes
-            found = _all_hits(search["query"], index, _row_options(request))
-        hits += found
-    crowds: dict[int | None, int] = {}
-    pending = [([probe for probe in probes if probe.fingerprint is not None], math.inf)]
-    while pending:
-        some, before = pending.pop()
-        if not some:
-            continue
-        search = _search_of_fingerprints(request, some, look_up)
-        [body] = _multi_search([search], index)
-        heads = body["hits"]["hits"]
-        total = body["hits"]["total"]["value"]
-        # Very many fingerprints are found. Half of the Probes may find half of the documents, or, in a chain, the same.
-        if len(heads) == PAGE and len(some) > 1 and READ_AT_ONCE < total <= WORTH_DIVIDING * before:
-            middle = len(some) // 2
-            pending += [(some[:middle], total), (some[middle:], total)]
-            continue
-        if len(heads) == PAGE or any(to_row(head).damaged for head in heads):
-            hits += _all_hits(search["query"], index, _row_options(request))
-            continue
-        groups: list[dict[str, Any]] = [{"hits": [head]} for head in heads]
-        if most > 1 or request.bits > 64:
-            groups = []
-            same = [_search_of_group(request, to_row(head), most) for head in heads]
-            for part in chunks(same, SEARCHES):
-                groups += [body["hits"] for body in (_multi_search(part, index))]
-        if any(_is_mixed(group["hits"]) for group in groups):
-            hits += _all_hits(search["query"], index, _row_options(request))
-            continue
-        for group in groups:
-            hits += group["hits"]
-            if most > 1 and group["total"]["value"] > most:
-                crowds[to_row(group["hits"][0]).fingerprint] = group["total"]["value"] - most
-    return hits, crowds
+    digests = replace(request, max_distance=-1)
+    for some in chunks([probe for probe in probes if probe.digest is not None], DIGESTS):
+        hits += _every_hit(request, _search(digests, some, look_up, ranges, collapse=False if ranges else None), index)
+    if not request.fingerprints(probes):
+        return hits, {}
+    counted = _count_fingerprints(request, probes, ranges, look_up, index)
+    found = request.nearest_of(counted, probes)
+    more, crowds = _hits_of_fingerprints(request, {each: counted[each] for each in found.fingerprints}, ranges, index)
+    return hits + more, request.left_out_of(crowds, found.left_out)
 
 
-def _search_of_fingerprints(request: Candidates, probes: Sequence[Probe], look_up: LookUp) -> dict[str, Any]:
-    """Return the body of a search by the fingerprints of some Probes: the first document of each fingerprint.
-
-    At 128 bits it returns the first document of each high half.
-    """
-    without_digests = [replace(probe, digest=None) for probe in probes]
-    search = _search(replace(request, one_per_digest=False), without_digests, look_up)
-    return search | {"collapse": {"field": "simhash.fp"}, "sort": [_FIRST_WRITTEN], "track_total_hits": True}
-
-
-def _search_of_group(request: Candidates, head: Row, most: int) -> dict[str, Any]:
-    """Return the body of a search for documents with the fingerprint of another one; at 128 bits with its high half."""
-    assert head.fingerprint is not None
-    segments = hex_segments(head.fingerprint, request.bits)[:4]
-    terms = [{"term": {f"simhash.s{number}": segment}} for number, segment in enumerate(segments)]
+def _count_fingerprints(
+    request: Candidates,
+    probes: Sequence[Probe],
+    ranges: tuple[dict[str, Any], ...],
+    look_up: LookUp,
+    index: Index,
+) -> dict[int, Crowd]:
+    """Return the fingerprints near those of some Probes, each with its documents that match the request."""
+    asked = list(dict.fromkeys(request.fingerprints(probes)))
+    every = to_array(asked, request.bits)
+    names = FINGERPRINT_FIELDS[: request.bits // 64]
+    kinds: dict[str, Any] = {"size": KINDS, "sources": [{name: {"terms": {"field": name}}} for name in names]}
     search = {
-        "query": _restricted(request, {"filter": terms}),
-        "size": most if request.bits == 64 else LARGEST_GROUP,
+        "query": _restricted(request, {"filter": [_near(asked, request, look_up), *ranges]}),
+        "size": 0,
+        "track_total_hits": False,
+        "aggs": {"kinds": {"composite": kinds, "aggs": {"first": {"min": {"field": "simhash.written"}}}}},
+    }
+    crowds: dict[int, Crowd] = {}
+    while True:
+        [body] = multi_search([({}, search)], index)
+        page = body["aggregations"]["kinds"]
+        buckets = page["buckets"]
+        values = [from_longs([bucket["key"][name] for name in names]) for bucket in buckets]
+        near = np.zeros(len(values), dtype=np.bool_)
+        for _, positions, _ in near_of_all(every, to_array(values, request.bits), request.max_distance):
+            near[positions] = True
+        for position in np.flatnonzero(near).tolist():
+            bucket = buckets[position]
+            crowds[values[position]] = Crowd(bucket["doc_count"], int(bucket["first"]["value"] or 0))
+        if len(buckets) < KINDS:
+            return crowds
+        kinds["after"] = page["after_key"]
+
+
+def _hits_of_fingerprints(
+    request: Candidates, crowds: Mapping[int, Crowd], ranges: tuple[dict[str, Any], ...], index: Index
+) -> tuple[list[dict[str, Any]], dict[int, int]]:
+    """Return the hits with some fingerprints, ``per_fingerprint`` of each, and how many others each of them has."""
+    most = request.per_fingerprint
+    if most is None:
+        every: list[dict[str, Any]] = []
+        not_read: dict[int, int] = {}
+        for some in chunks(list(crowds), DIGESTS):
+            found = _every_hit(request, _search_of_fingerprints(request, some, PAGE, ranges), index)
+            if len(found) >= MOST_HITS:
+                not_read[some[-1]] = sum(crowds[value].count for value in some) - len(found)
+            every += found
+        return every, not_read
+    if most == 1 and request.bits == 64:
+        first = {"collapse": {"field": "simhash.fp"}}
+        looks = [
+            _Look(_search_of_fingerprints(request, some, len(some)) | first) for some in chunks(list(crowds), DIGESTS)
+        ]
+        return [hit for body in _bodies(looks, index) for hit in body["hits"]["hits"]], {}
+    left_out = {value: crowd.count - most for value, crowd in crowds.items() if crowd.count > most}
+    looks = [_Look(_search_of_fingerprints(request, [value], most)) for value in left_out]
+    hits = [hit for body in _bodies(looks, index) for hit in body["hits"]["hits"]]
+    few: list[int] = []
+    count = 0
+    for value, crowd in crowds.items():
+        if value in left_out:
+            continue
+        count += crowd.count
+        if len(few) == DIGESTS or count >= PAGE:
+            hits += _every_hit(request, _search_of_fingerprints(request, few, PAGE), index)
+            few, count = [], crowd.count
+        few.append(value)
+    if few:
+        hits += _every_hit(request, _search_of_fingerprints(request, few, PAGE), index)
+    return hits, left_out
+
+
+def _bodies(looks: Sequence[_Look], index: Index) -> Iterator[dict[str, Any]]:
+    for together in _together(looks):
+        yield from _multi_search([look.search for look in together], index)
+
+
+def _search_of_fingerprints(
+    request: Candidates, fingerprints: Sequence[int], size: int, ranges: tuple[dict[str, Any], ...] = ()
+) -> dict[str, Any]:
+    """Return the body of a search for the documents with exactly these fingerprints, the first written first."""
+    same = []
+    for value in fingerprints:
+        segments = enumerate(hex_segments(value, request.bits))
+        same.append({"bool": {"filter": [{"term": {f"simhash.s{number}": segment}} for number, segment in segments]}})
+    search = {
+        "query": _restricted(request, {"filter": [_any_of(same), *ranges]}),
+        "size": size,
         "sort": [_FIRST_WRITTEN],
         "_source": False,
         **_row_options(request),
-        "track_total_hits": COUNTED,
     }
-    return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest else search
+    return search | {"collapse": {"field": "simhash.digest"}} if request.one_per_digest and not ranges else search
 
 
-def _is_mixed(hits: Sequence[dict[str, Any]]) -> bool:
-    """Return whether hits are not all of their group, and have several fingerprints."""
-    return len(hits) == LARGEST_GROUP and len({to_row(hit).fingerprint for hit in hits}) > 1
+def _every_hit(request: Candidates, search: dict[str, Any], index: Index) -> list[dict[str, Any]]:
+    """Return the hits of a search; all hits of its query, if it may have more."""
+    [body] = _multi_search([search], index)
+    hits: list[dict[str, Any]] = body["hits"]["hits"]
+    return hits if len(hits) < search["size"] else _all_hits(search["query"], index, _row_options(request), MOST_HITS)
 
 
 def _multi_search(searches: Sequence[dict[str, Any]], index: Index) -> list[dict[str, Any]]:
@@ -235,26 +334,29 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
 
 
 def _searches(
-    request: Candidates, probes: Sequence[Probe], ranges: Ranges | None, look_up: LookUp
-) -> Iterator[dict[str, Any]]:
-    """Yield the bodies of the searches by the digests and the fingerprints of some of the Probes.
+    request: Candidates, probes: Sequence[Probe], ranges: Ranges | None, look_up: LookUp, page: int
+) -> Iterator[_Look]:
+    """Yield the searches by the digests and the fingerprints of some of the Probes.
 
     One search is enough, unless one document stands for all with its digest and the Probes have different times. Then
     a document outside the times that all Probes have in common stands for itself alone.
 
     :param probes: all with times, or all without.
+    :param page: the most hits of each search.
     """
     times = [probe.times for probe in probes if probe.times is not None]
     if ranges is None or not times:
-        yield _search(request, probes, look_up)
-    elif not request.one_per_digest:
-        yield _search(request, probes, look_up, [ranges.outer(times)], collapse=False)
+        yield _Look(_search(request, probes, look_up) | {"size": page}, probes)
+        return
+    if not request.one_per_digest:
+        parts = [(ranges.outer(times), False)]
     else:
         common, others = ranges.split(times)
-        if common is not None:
-            yield _search(request, probes, look_up, [common], collapse=True)
-        if others:
-            yield _search(request, probes, look_up, [_any_of(others)], collapse=False)
+        parts = [] if common is None else [(common, True)]
+        parts += [(_any_of(others), False)] if others else []
+    for part, collapse in parts:
+        search = _search(request, probes, look_up, [part], collapse=collapse)
+        yield _Look(search | {"size": page}, probes, (part,))
 
 
 def _search(
@@ -341,7 +443,7 @@ def dependents(index: Index, originals: tuple[str, ...], heads: tuple[str, ...])
         check_complete(body, index.name)
         hits = body["hits"]["hits"]
         if len(hits) == PAGE:  # all copies of an error page are linked to the first one, however many they are
-            hits = _all_hits(query, index, ROW_OPTIONS, limited=False)
+            hits = _all_hits(query, index, ROW_OPTIONS)
         for row in usable_rows(hits, index):
             if row.duplicate_of in named or (row.group in led and row.group != row.id):
                 found.add(row.id)
@@ -353,26 +455,20 @@ def _any_of(clauses: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _all_hits(
-    query: dict[str, Any], index: Index, row_options: dict[str, Any], *, limited: bool = True
+    query: dict[str, Any], index: Index, row_options: dict[str, Any], most: int | None = None
 ) -> list[dict[str, Any]]:
     """Return all hits of a query, page by page from one point in time.
 
     :param row_options: ROW_OPTIONS or _KEYED_ROW_OPTIONS.
-    :param limited: False if every hit is needed, however many there are.
-    :raises TooManyCandidates: if there are more than MAX_CANDIDATES, and ``limited``.
+    :param most: about so many hits are enough; None for all.
     """
     reading = open_point_in_time(index, KEEP_ALIVE)
     hits: list[dict[str, Any]] = []
     options = {**row_options, "_source": False}
     try:
-        while not reading.finished:
+        while not reading.finished and (most is None or len(hits) < most):
             page, reading = read_page(query, reading, PAGE, options, index)
             hits += page
-            if limited and len(hits) > MAX_CANDIDATES and not reading.finished:
-                raise TooManyCandidates(
-                    f"{index.name}: more than {MAX_CANDIDATES:,} candidates: very many documents share a segment; "
-                    "use a smaller max_distance or a narrower filter"
-                )
     except SimhashError:
         close_point_in_time(reading, index)
         raise

@@ -16,14 +16,14 @@ and how many documents each of them has. There may be very many of one: only the
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from es_simhash.fingerprinting.encoding import segment_count, to_array
+from es_simhash.fingerprinting.encoding import from_longs, segment_count, to_array
 from es_simhash.search.blocks import block_keys
 from es_simhash.search.hamming import near_of_all
+from es_simhash.search.nearest import Crowd
 from es_simhash.search.pair_plan import pair_ranges, pairs
 from es_simhash.stores.sqlite.schema import long_columns, pair_expressions
 
@@ -46,18 +46,6 @@ _FEW = 20
 For fewer, this costs more than it saves."""
 
 
-@dataclass(frozen=True)
-class Crowd:
-    """The documents with one fingerprint.
-
-    :param count: how many there are.
-    :param first: the smallest write order.
-    """
-
-    count: int
-    first: int
-
-
 def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
     """Return the fingerprints that may be near those of the Probes, as signed longs, each with its documents."""
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
@@ -74,6 +62,20 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
             near = _within(some, batch, request)
             crowds |= {tuple(longs): Crowd(count, first) for count, first, *longs in near}
     return crowds
+
+
+def nearest_crowds(
+    crowds: dict[Longs, Crowd], request: Candidates, database: Database
+) -> tuple[dict[Longs, Crowd], dict[int, int]]:
+    """Return the fingerprints whose documents are read, and how many documents the others have by that of the Probe."""
+    # The indexes know nothing of the filter and of the ids to leave out, so then all are read.
+    if request.nearest is None or request.filter is not None or request.without or request.time_field is not None:
+        return crowds, {}
+    if not all(type(value) is int for longs in crowds for value in longs):  # one is damaged
+        return crowds, {}
+    values = {from_longs(longs): longs for longs in crowds}
+    found = request.nearest_of({value: crowds[longs] for value, longs in values.items()}, request.probes)
+    return {values[value]: crowds[values[value]] for value in found.fingerprints}, found.left_out
 
 
 def same_fingerprint(longs: Longs, bits: int) -> tuple[str, list[Any]]:

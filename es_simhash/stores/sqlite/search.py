@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Found
 from es_simhash.search.times import TimeRanges
-from es_simhash.stores.sqlite.fingerprints import near_crowds, same_fingerprint
+from es_simhash.stores.sqlite.fingerprints import near_crowds, nearest_crowds, same_fingerprint
 from es_simhash.stores.sqlite.key_search import KeySearch, condition_of
 from es_simhash.stores.sqlite.schema import row_columns, stored_ids, to_row
 from es_simhash.stores.stored_row import excluding_damaged, without_damaged
@@ -62,21 +62,21 @@ def _near(request: Candidates, database: Database) -> tuple[list[Row], dict[int,
     rows = _with_digests(request, database)
     if not request.fingerprints(request.probes):
         return rows, {}
-    crowds = near_crowds(request, database)
+    crowds, far = nearest_crowds(near_crowds(request, database), request, database)
     singles = [crowd.first for crowd in crowds.values() if crowd.count == 1]
     several = {longs: crowd for longs, crowd in crowds.items() if crowd.count > 1}
     most = request.per_fingerprint
     if most is None:
         orders = [order for longs in several for order in _write_orders(longs, request, database)]
-        return rows + _of_write_orders(singles + orders, request, database), {}
+        return rows + _of_write_orders(singles + orders, request, database), request.left_out_of({}, far)
     rows += _of_write_orders(singles, request, database)
-    left_out: dict[int | None, int] = {}
+    left_out: dict[int, int] = {}
     for longs, crowd in several.items():
         some = _first_written(longs, most + 1, request, database)
-        if len(some) > most > 1:
-            left_out[some[0].fingerprint] = crowd.count - most
+        if len(some) > most > 1 and (value := some[0].fingerprint) is not None:
+            left_out[value] = crowd.count - most
         rows += some[:most]
-    return rows, request.left_out_of(left_out)
+    return rows, request.left_out_of(left_out, far)
 
 
 def _with_digests(request: Candidates, database: Database) -> list[Row]:

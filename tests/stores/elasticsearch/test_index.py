@@ -17,7 +17,7 @@ from es_simhash.errors import IncompleteAnswer, InputError, NotSetUp, SchemeMism
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch import search
 from es_simhash.stores.elasticsearch.failures import check_complete
-from tests.contract.documents import candidates, entry, find_by_keys, flip, near, write
+from tests.contract.documents import entry, find_by_keys, flip, near, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,18 +204,11 @@ def test_no_point_in_time_is_left_open(documents: Documents, client: Elasticsear
     assert statistics["total"]["search"]["open_contexts"] == 0
 
 
-def test_more_candidates_than_the_limit_are_an_error(documents: Documents, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MAX_CANDIDATES", 2_000)
-    write(documents._store, *(entry(f"id{n}", 42) for n in range(4_000)))
-    with pytest.raises(IncompleteAnswer, match="more than 2,000 candidates"):
-        candidates(documents._store, [], 3) or near(documents._store, 42, 3)
-
-
 def test_an_original_with_more_copies_than_the_limit_is_updated_and_removed(
     documents: Documents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "PAGE", 20)
-    monkeypatch.setattr(search, "MAX_CANDIDATES", 20)
+    monkeypatch.setattr(search, "MOST_HITS", 20)
     ingest(documents, *({"id": f"{n:02}", "text": NEWS} for n in range(60)))
     assert [each.outcome for each in ingest(documents, {"id": "00", "text": "another page"})] == ["updated"]
     assert documents.remove(["01"], rule="fingerprint") == {"01"}

@@ -17,27 +17,44 @@ from tests.stores.elasticsearch.answered import SHARDS, index_with
 NOTHING = {"timed_out": False, "_shards": SHARDS, "hits": {"hits": []}}
 
 
-def test_a_query_is_not_divided_again_if_each_half_finds_as_many_documents() -> None:
-    def page(count: int, total: int) -> dict[str, Any]:
-        hit = {"_index": "news", "_seq_no": 1, "_primary_term": 1, "fields": {}}
-        hits = [{"_id": f"d{n}", **hit, "sort": [n]} for n in range(count)]
-        return {
-            "timed_out": False,
-            "_shards": SHARDS,
-            "pit_id": "pit",
-            "hits": {"hits": hits, "total": {"value": total}},
-        }
+def test_very_many_hits_are_counted_by_fingerprint_and_only_the_nearest_documents_are_read() -> None:
+    def hit(id: str, value: int) -> dict[str, Any]:
+        fields = {"simhash.fp": [value], "simhash.digest": [id], "simhash.group": [id], "simhash.written": [1]}
+        return {"_index": "news", "_id": id, "_seq_no": 1, "_primary_term": 1, "fields": fields}
 
-    def several(body: dict[str, Any]) -> dict[str, Any]:
-        return {"responses": [body | {"status": 200}]}
+    def found(hits: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"timed_out": False, "_shards": SHARDS, "status": 200, "hits": {"hits": hits}}
 
-    every, half = several(page(1_000, 50_000)), several(page(1_000, 49_000))
-    query = Candidates(tuple(Probe(n, None) for n in range(64)), 3, 64, per_fingerprint=1)
-    of_half = [half, {"id": "pit"}, page(3, 3), {}]
-    index = index_with({"count": 50_000}, every, every, *of_half, *of_half)
-    found = candidates(query, index)
-    assert [call.path for call in index.client.calls].count("/news/_msearch") == 4
-    assert {row.id for row in found.rows} == {"d0", "d1", "d2"}
+    def bucket(value: int, count: int, first: int) -> dict[str, Any]:
+        return {"key": {"simhash.fp": value}, "doc_count": count, "first": {"value": float(first)}}
+
+    buckets = [bucket(0b1, 5, 20), bucket(0b10, 7, 10), bucket(0b111, 9, 1), bucket(0b11111, 90, 1)]
+    counted = found([]) | {"aggregations": {"kinds": {"buckets": buckets}}}
+    full = found([hit(f"d{n}", 0b11111) for n in range(1_000)])
+    index = index_with({"responses": [full]}, {"responses": [counted]}, {"responses": [found([hit("first", 0b10)])]})
+    query = Candidates((Probe(0, None),), 3, 64, one_per_digest=True, per_fingerprint=1, nearest=1)
+    reply = candidates(query, index)
+    assert [row.id for row in reply.rows] == ["first"], "of the two at one bit the first written"
+    assert reply.left_out == {0: 5 + 9}
+    [_, search] = index.client.calls[2].body
+    [same] = search["query"]["bool"]["filter"][0]["bool"]["should"]
+    segments = [{"term": {f"simhash.s{n}": "0002" if n == 3 else "0000"}} for n in range(4)]
+    assert same == {"bool": {"filter": segments}}
+
+
+def test_a_multi_search_asks_for_a_limited_number_of_hits() -> None:
+    index = index_with(StoreError("the searches are what this test needs"))
+    index.count.set(10_000_000)
+    with pytest.raises(StoreError):
+        candidates(Candidates(tuple(Probe(value, None) for value in range(100)), 7, 64), index)
+    bodies = index.client.calls[0].body[1::2]
+    assert len(bodies) == 100
+    assert sum(body["size"] for body in bodies) <= 20_000
+    query = tuple(Probe(None, None, (KeyQuery((f"m{n}",), 1),), most=1_000) for n in range(100))
+    index = index_with(StoreError("the searches are what this test needs"))
+    with pytest.raises(StoreError):
+        candidates(Candidates(query, -1, 64), index)
+    assert sum(body["size"] for body in index.client.calls[0].body[1::2]) <= 20_000
 
 
 def test_equal_queries_of_several_probes_take_one_search() -> None:
