@@ -354,7 +354,8 @@ def _insert_statement(bits: int) -> str:
 def _columns(bits: int, *, quoted: bool = True) -> tuple[str, ...]:
     """Return the columns of a row in the order of :func:`_row_values`, as SQL names them or without quotes."""
     group = '"group"' if quoted else "group"
-    return ("written", "id", "digest", group, "duplicate_of", "length", "content", "keys", "source", *long_columns(bits))
+    after = ("length", "content", "keys", "source")
+    return ("written", "id", "digest", group, "duplicate_of", *after, *long_columns(bits))
 
 
 def _row_values(order: int | None, row: Row, source: str, bits: int) -> tuple[Any, ...]:
