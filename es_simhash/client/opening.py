@@ -347,17 +347,18 @@ def _kept_id(id_field: str | None) -> str | None:
 
 def _init_options(stored: StoredRule) -> str:
     """Return the options of ``es-simhash init`` that let a store keep this."""
-    options: dict[str, Any] = {"--text-field": stored.text_field and ",".join(stored.text_field)}
-    options["--id-field"] = stored.id_field
+    options: dict[str, Any] = {"text-field": stored.text_field and ",".join(stored.text_field)}
+    options["id-field"] = stored.id_field
     flags = []
     if (rule := stored.rule) is not None:
         own = DuplicateRule(rule=rule.rule)  # what the rule has by itself needs no option
-        options |= {"--rule": rule.rule, "--max-distance": rule.max_distance, "--time-field": rule.time_field}
-        options["--confirm"] = None if rule.confirm == own.confirm else rule.confirm
-        options["--similarity"] = None if rule.measure == own.measure else rule.measure
-        options["--within"] = rule.within and f"{rule.within / timedelta(hours=1):g}h"
-        flags = ["--any-numbers"] if rule.numbers_agree is False else []
-    return " ".join([*(f"{option} {value}" for option, value in options.items() if value is not None), *flags])
+        options |= {"rule": rule.rule, "max-distance": rule.max_distance, "time-field": rule.time_field}
+        options["confirm"] = None if rule.confirm == own.confirm else rule.confirm
+        options["similarity"] = None if rule.measure == own.measure else rule.measure
+        options["within"] = rule.within and f"{rule.within / timedelta(hours=1):g}h"
+        flags = ["any-numbers"] if rule.numbers_agree is False else []
+    given = [f"{option} {value}" for option, value in options.items() if value is not None]
+    return " ".join(f"--{each}" for each in [*given, *flags])
 
 
 def set_up_existing(store: Store, scheme: Scheme, name: str, *, embedded: bool, keys: tuple[str, ...] = ()) -> None:

@@ -226,6 +226,8 @@ def test_another_input_is_refused(path: Path, other: list[Any]) -> None:
 def test_another_option_is_refused(path: Path, option: dict[str, Any]) -> None:
     store = set_up(LinearStore())
     ingest(store, path)
+    if option.keys() & {"max_distance", "text_field"}:
+        Documents(store).setup(rule="fingerprint", **option)
     with pytest.raises(InputError, match=f"was created with {next(iter(option))} .*: run again with the same options"):
         ingest(store, path, **option)
 
@@ -236,8 +238,10 @@ def test_another_window_is_refused(path: Path) -> None:
     window: dict[str, Any] = {"within": timedelta(days=7), "time_field": "date"}
     ingest(store, path, dated, **window)
     for other in ({"within": timedelta(days=8)}, {"time_field": "day"}):
+        Documents(store).setup(rule="fingerprint", **{**window, **other})
         with pytest.raises(InputError, match=f"was created with {next(iter(other))} '(7 days, 0:00:00|date)', not"):
             ingest(store, path, dated, **{**window, **other})
+    Documents(store).setup(rule="fingerprint")
     with pytest.raises(InputError, match=r"was created with (within|time_field) .* not None"):
         ingest(store, path, dated)
 

@@ -180,7 +180,7 @@ def test_the_verdicts_are_those_of_a_store(
     for keys, verdict in (([], made.verdict), (["shingles"], made.verdict_with_keys)):
         with Documents(LinearStore()) as documents:
             documents.setup(keys=keys)
-            list(documents.ingest([{"id": 1, "text": a}]))
+            list(documents.ingest([{"id": 1, "text": a}], rule=rule))
             [outcome] = documents.ingest([{"id": 2, "text": b}], rule=rule)
         assert ("different" if outcome.outcome == "new" else outcome.outcome) == verdict
 

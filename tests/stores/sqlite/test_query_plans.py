@@ -49,7 +49,7 @@ def test_a_search_never_reads_all_documents(
             assert len(documents.similar(PAGES[0], confirm=confirm, max_distance=max_distance)) >= 2
         assert documents.similar_to("1-0", confirm=confirm)
         list(documents.ingest([{"id": "more", "text": PAGES[5]}, {"id": "2-0", "text": PAGES[9]}], confirm=confirm))
-        documents.remove(["3-0"], rule="fingerprint")
+        documents.remove(["3-0"], confirm=confirm)
     assert len(plans) > 3
     plans.pop("SELECT count(*) FROM documents", None)  # how rare a key is
     whole = {sql: plan for sql, plan in plans.items() if any(step.startswith("SCAN documents") for step in plan)}

@@ -194,8 +194,8 @@ def test_a_program_copies_in_the_same_way(tmp_path: Path, reference: list[Any]) 
         Documents(f"sqlite:///{tmp_path}/new.db", scheme=Scheme(bits=128)) as new,
     ):
         with pytest.raises(InputError, match="the keys 'words' are unknown"):
-            setup_for_copy(new, keys=["words"])
-        setup_for_copy(new, keys=["shingles"])
+            setup_for_copy(new, old, keys=["words"])
+        setup_for_copy(new, old, keys=["shingles"])
         assert list(new.ingest(whole_documents(old), id_field="_id", rule="fingerprint"))
     assert written(tmp_path, "new") == reference
 

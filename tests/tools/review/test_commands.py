@@ -131,6 +131,7 @@ def test_duplicates_that_were_removed_can_be_restored(address: str, tmp_path: Pa
         es_simhash("ingest", "--rule", "fingerprint", "--max-distance", "7", *store, cwd=tmp_path, stdin=NEWS).code == 0
     )
     before = sources(address)
+    assert es_simhash("init", "--rule", "fingerprint", "--max-distance", "3", *store, cwd=tmp_path).code == 0
     command = ("remove", "--duplicates", "--rule", "fingerprint", "--max-distance", "3", *store)
     shown = es_simhash(*command, "--dry-run", cwd=tmp_path)
     assert sorted(shown.out.splitlines()[:2]) == ["b  exact duplicate of a", "c  near-duplicate of a, 1 bit"]
