@@ -76,6 +76,7 @@ class Opening:
         self._checked_until = 0.0
         self._keys: KeysState | None = None
         self._stored_rule: StoredRule | None = None
+        self._rule_until = 0.0
         self._warned = False
 
     @property
@@ -124,13 +125,13 @@ class Opening:
 
     def _forget_what_is_old(self) -> None:
         if self._checked and time.monotonic() > self._checked_until:
-            self._checked, self._keys, self._stored_rule = False, None, None
+            self._checked, self._keys = False, None
 
     def stored_rule(self) -> StoredRule:
-        """Return the rule and the names of fields that the store keeps."""
-        self._forget_what_is_old()
-        if self._stored_rule is None:
+        """Return the rule and the names of fields that the store keeps. It is asked again after ``KNOWN`` seconds."""
+        if self._stored_rule is None or time.monotonic() > self._rule_until:
             self._stored_rule = self._store.describe_rule()
+            self._rule_until = time.monotonic() + KNOWN
         return self._stored_rule
 
     def rule(self, given: RuleOptions | MatchOptions) -> DuplicateRule:

@@ -135,9 +135,9 @@ def test_a_search_of_ones_own_finds_what_similar_finds(elasticsearch_url: str, i
             for rule in (
                 {"rule": "fingerprint"},
                 {"rule": "fingerprint", "max_distance": 7},
-                {"confirm": 0.9},
-                {"max_distance": 7},
-                {},
+                {"rule": "copy", "confirm": 0.9},
+                {"rule": "copy", "max_distance": 7},
+                {"rule": "copy"},
             ):
                 right = documents.similar(asked, **rule)  # type: ignore[arg-type]
                 query = documents.near_query(asked, **rule)  # type: ignore[arg-type]

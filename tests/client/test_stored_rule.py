@@ -86,6 +86,25 @@ def test_a_rule_without_texts_is_that_of_a_fingerprint_too(documents: Documents)
     assert documents.near_query(5).clause != documents.near_query(5, max_distance=3).clause
 
 
+def test_a_program_that_runs_for_long_learns_of_another_rule(
+    documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("es_simhash.client.opening.KNOWN", 0.0)
+    documents.setup(rule="exact")
+    assert documents.rule().rule == "exact"
+    with Documents(f"sqlite:///{tmp_path}/rule.db") as other:
+        other.setup(rule="contained", id_field="url")
+    assert (documents.rule().rule, documents.id_field()) == ("contained", "url")
+
+
+def test_duplicates_reads_the_rule_when_it_is_iterated(documents: Documents) -> None:
+    documents.setup(rule="exact")
+    found = documents.duplicates()
+    documents.setup(rule="contained")
+    ingested(documents, {"id": 1, "text": TEXT}, {"id": 2, "text": TEXT + "更多内容"})
+    assert [each.id for each in found] == ["2"]
+
+
 def test_a_field_of_the_text_that_nobody_named_is_an_error_of_backfill(documents: Documents) -> None:
     documents.setup()
     with pytest.raises(InputError, match=r"does not know the field with the text: name it \(text_field\)"):

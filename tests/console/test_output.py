@@ -64,7 +64,8 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /
 def folder(tmp_path: Path) -> Path:
     """A folder with a store of a document and its near-duplicate, and of a user."""
     with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
-        list(documents.ingest([{"id": "a", "text": STORM}, {"id": "farther", "text": STORM_FARTHER}], rule="fingerprint"))
+        items = [{"id": "a", "text": STORM}, {"id": "farther", "text": STORM_FARTHER}]
+        list(documents.ingest(items, rule="fingerprint"))
     with SeenItems(f"sqlite:///{tmp_path}/es-simhash.db") as seen:
         seen.add("ann", [1])
     return tmp_path

@@ -374,6 +374,7 @@ def test_times_that_date_nanos_cannot_hold_are_outside_and_do_no_harm(
             assert sorted(m.id for m in opened.similar(TEXTS[0], time=time, rule=rule)) == ids
         old = {"id": 4, "text": TEXTS[0], "day": "1950-01-01"}
         rule = DuplicateRule(within=timedelta(days=7), time_field="day")
+        opened.setup(rule=rule)
         list(opened.ingest([old], rule=rule))
         assert [m.id for m in opened.similar(TEXTS[0], time="1949-12-25", rule=rule)] == ["4"]
 

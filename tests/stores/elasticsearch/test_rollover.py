@@ -83,14 +83,16 @@ def test_an_older_index_that_takes_no_writes_refuses_only_its_own_documents(
     client: Elasticsearch, documents: Documents, index_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     old = [{"id": id, "text": text} for id, text in (("a", STORM), ("m", METRO), ("n", METRO))]
-    outcomes(documents, *old)
+    outcomes(documents, *old, rule="fingerprint")
     client.indices.rollover(alias=index_name)
-    outcomes(documents, {"id": "b", "text": STORM + "夜间雨势减弱。"}, {"id": "c", "text": METRO + "票价二元起。"})
+    later = {"b": STORM + "夜间雨势减弱。", "c": METRO + "票价二元起。"}
+    outcomes(documents, *({"id": id, "text": text} for id, text in later.items()), rule="fingerprint")
     client.indices.put_settings(index=f"{index_name}-000001", settings={"index.blocks.write": True})
     for new in ([{"id": "d", "text": NOTICE}], []):  # with a document of the newest index, and alone
         found = [*documents.ingest([*new, {"id": "m", "text": STORM}], rule="fingerprint")]
         assert [(each.id, each.outcome) for each in found] == [*[("d", "new") for _ in new], ("m", "failed")]
         assert f'PUT {index_name}-000001/_settings {{"index.blocks.write": null}}' in str(found[-1].reason)
+    documents.setup(rule="fingerprint", max_distance=7)
     assert documents.group(head="latest", rule="fingerprint", max_distance=7).conflicts
     assert {row.id: row.group for row in documents.export()}.items() >= {"a": "a", "m": "m", "n": "m"}.items()
     assert [record.message.count(f"{index_name}-000001 is blocked") for record in caplog.records] == [1]
