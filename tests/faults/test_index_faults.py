@@ -93,6 +93,8 @@ def test_a_fault_of_the_index_is_said_once_and_what_is_not_stored_is_kept(
     server: Server, direct: str, tmp_path: Path, fault: str
 ) -> None:
     begin, end, reason, remedy = FAULTS[fault]
+    with Documents(direct) as documents:  # otherwise the first ingest does this, before it reads a document
+        documents.setup(rule="fingerprint", max_distance=MAX_DISTANCE, text_field="text", id_field="id")
     (tmp_path / "news.jsonl").write_bytes(lines(NEWS[:25]))
     begin(server)
     command = ["ingest", "--rule", "fingerprint", "news.jsonl", "--dead-letter", "dead", "--store", direct, *OPTIONS]
@@ -139,7 +141,7 @@ def test_a_run_with_a_checkpoint_continues_after_the_fault(
     if fault != "strict mapping":  # that one is noticed at the start of a run only
         with Documents(direct) as documents:
             list(documents.ingest(NEWS[:10], rule="fingerprint", max_distance=MAX_DISTANCE, checkpoint=None))
-            documents.remove([document["id"] for document in NEWS[:10]], rule="fingerprint")
+            documents.remove([document["id"] for document in NEWS[:10]], rule="fingerprint", max_distance=MAX_DISTANCE)
     begin(server)
     done = es_simhash(*command, cwd=tmp_path)
     assert (done.code, reason in done.err.splitlines()[-1]) == (1, True)
@@ -174,13 +176,14 @@ def test_every_other_verb_names_the_fault(server: Server, direct: str, fault: st
         before = contents(direct)
         calls: list[Callable[[], Any]] = [
             lambda: documents.group(rule="fingerprint", max_distance=MAX_DISTANCE),
-            lambda: documents.remove(["0", "1"], rule="fingerprint"),
+            lambda: documents.remove(["0", "1"], rule="fingerprint", max_distance=MAX_DISTANCE),
             lambda: seen.add("ann", [2]),
             lambda: seen.add("bob", [2]),
             lambda: seen.forget("ann", [1]),
             lambda: seen.remove("ann"),
-            lambda: list(documents.backfill("text", rule="fingerprint", max_distance=0)),
+            lambda: list(documents.backfill("text", rule="fingerprint", max_distance=MAX_DISTANCE)),
         ]
+        documents.setup(rule="fingerprint", max_distance=MAX_DISTANCE)  # so that group has links to write
         begin(server)
         for call in calls:
             with pytest.raises(kind) as raised:
@@ -203,7 +206,7 @@ def test_an_index_that_requires_routing_is_refused_once(elasticsearch_url: str, 
 def test_an_index_that_is_deleted_during_a_backfill_ends_it(
     server: Server, direct: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ingest(direct, NEWS)
+    ingest(direct, NEWS, rule="fingerprint")
     with Documents(direct) as documents:
         outcomes = documents.backfill(
             "text", again=True, batch_size=BATCH, rule="fingerprint", max_distance=MAX_DISTANCE

@@ -85,6 +85,8 @@ def test_groups_are_complete_when_a_call_comes_to_its_end(
             ingest(direct, documents, rule="fingerprint", max_distance=0)
         before = contents_of(reference)
         assert contents(direct) == before
+        for client in (reference, library):
+            client.setup(rule="fingerprint", max_distance=MAX_DISTANCE)
         reference.group(rule="fingerprint", max_distance=MAX_DISTANCE)
         after = contents_of(reference)
     assert sum(before[id] != after[id] for id in before) > 8
@@ -98,7 +100,7 @@ def test_removed_documents_are_gone_and_so_are_the_links_to_them(
 ) -> None:
     with Documents("sqlite:///:memory:") as reference:
         list(reference.ingest(NEWS, rule="fingerprint", max_distance=MAX_DISTANCE))
-        ingest(direct, NEWS)
+        ingest(direct, NEWS, rule="fingerprint")
         assert any(row[3] in GONE for row in contents(direct).values())
         reference.remove(GONE, rule="fingerprint", max_distance=MAX_DISTANCE)
         after = contents_of(reference)
@@ -112,7 +114,7 @@ def test_what_matches_is_removed_when_a_call_comes_to_its_end(
 ) -> None:
     monkeypatch.setattr("es_simhash.deciding.remove.BATCH", 5)
     clause = {"ids": {"values": GONE}}
-    ingest(direct, NEWS)
+    ingest(direct, NEWS, rule="fingerprint")
     assert (
         until_done(proxy, fault, lambda: library.remove_matching(clause, rule="fingerprint", max_distance=MAX_DISTANCE))
         > 3
@@ -230,7 +232,7 @@ def result_of(kind: str, address: str, verb: Callable[[Any], Any], classes: tupl
 def test_every_verb_retries_a_request_until_the_deadline(
     proxy: Proxy, address: str, direct: str, verb: str, kind: str
 ) -> None:
-    ingest(direct, NEWS)
+    ingest(direct, NEWS, rule="fingerprint")
     proxy.rule = now_and_then(Answer(503))
     found = result_of(kind, address, LOOK_UPS[verb], (Documents, AsyncDocuments))
     assert len(proxy.faults) >= TURNS

@@ -67,12 +67,13 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     replies: list[Any] = [documents.setup(keys=["shingles", "blocks"])]
     replies += documents.ingest(first, **RULE)
     replies += documents.ingest(later(first, seed=5), **RULE)
+    documents.setup(rule="fingerprint", max_distance=3)
     replies += [
         documents.add(copy[0], refresh=True, rule="fingerprint"),
         documents.add_many(copy, on_duplicate="skip", refresh="wait_for", rule="fingerprint"),
     ]
     replies += [
-        documents.similar(first[0]["text"], confirm=0.5),
+        documents.similar(first[0]["text"], rule="copy", confirm=0.5),
         documents.similar_to("7", max_distance=7, rule="fingerprint"),
     ]
     replies += [
