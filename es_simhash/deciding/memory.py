@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Candidates, Found, Probe
+from es_simhash.errors import StoreError
 from es_simhash.search.near_index import NearIndex
 
 if TYPE_CHECKING:
@@ -171,11 +172,17 @@ def candidates_without_stale(
 
     :param hidden: by id, the former state.
     :param keep_stale: return the stale documents too.
+    :raises StoreError: if search finds a document that the request excludes. Otherwise this would never end.
     """
     found = store.candidates(request)
     stale = [row for row in found.rows if row.id in hidden]
     if not stale:
         return found
+    if ignored := {row.id for row in stale}.intersection(request.without):
+        raise StoreError(
+            f"{store.name}: search finds document {min(ignored)!r}, which the query excludes: use the address of the "
+            "server itself, not that of a proxy that changes queries"
+        )
     digests = {row.digest for row in stale}
     fingerprints = {row.fingerprint for row in stale} if request.per_fingerprint is not None else set()
     probes = [Probe(None, digest) for digest in sorted(digests)]

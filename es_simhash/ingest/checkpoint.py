@@ -152,7 +152,6 @@ class Checkpoint:
         """
         values = json.dumps({id: _values(decision) for id, decision in decisions.items()})
         with self._transaction():
-            self._db.execute("DELETE FROM batches WHERE decisions IS NOT NULL")  # the same batch again
             self._db.execute(
                 "INSERT INTO batches (documents, mark, claims, decisions) VALUES (?, ?, ?, ?)",
                 [documents, mark, json.dumps(claims), values],
