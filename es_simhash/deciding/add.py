@@ -228,6 +228,10 @@ class _Outside(set[str]):
         self._sources = sources
         self._filter = filter
 
+    def __bool__(self) -> bool:
+        """Each of them may be outside."""
+        return bool(self._sources)
+
     def __contains__(self, id: object) -> bool:
         source = self._sources.get(id) if isinstance(id, str) else None
         return source is not None and not matches(json.loads(source), str(id), self._filter)

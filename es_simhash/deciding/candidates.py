@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from es_simhash.contract import Candidates, Row
+from es_simhash.contract import Candidates, Probe, Row
 from es_simhash.deciding.content import content_of
 from es_simhash.deciding.memory import candidates_without_stale
 from es_simhash.deciding.outcome import Document, Outcome, failed
@@ -96,9 +96,11 @@ class BatchLookUp:
         before = [stored[document.id] for document in changed if document.id in stored]
         asked = changed if self.fingerprints is None else self.fingerprints.to_look_up(changed)
         hidden = {**hidden, **{row.id: row for row in before}}
-        new = self._candidates([document for document in asked if document.id not in stored], hidden, new=True)
+        unknown = [document for document in asked if document.id not in stored]
+        named, unknown = self._named(unknown, hidden)
+        new = self._candidates(unknown, hidden, new=True)
         changes = self._candidates([document for document in asked if document.id in stored], hidden, new=False)
-        rows, problems = [*new.rows, *changes.rows], {**new.problems, **changes.problems}
+        rows, problems = [*named, *new.rows, *changes.rows], {**new.problems, **changes.problems}
         if self.filter is None:
             rows = [*rows, *before]  # with a filter only the store knows whether they match it
         if problems:
@@ -123,6 +125,41 @@ class BatchLookUp:
         sources = self.store.fetch_fields(tuple(unknown), None)
         contents = {id: content_of(json.dumps(source)) for id, source in sources.items()}
         return {**stored, **{id: replace(stored[id], content=content) for id, content in contents.items()}}
+
+    def _named(self, documents: Sequence[Document], hidden: Mapping[str, Row]) -> tuple[list[Row], list[Document]]:
+        """Look up the nearest fingerprints by name, where memory knows them and only the nearest matter.
+
+        Among near-equal documents a search by segments finds most of the store.
+
+        :param documents: that are not stored.
+        :returns: Rows, and the documents that must be looked up by segments all the same.
+        """
+        values = [each.fingerprint.value for each in documents if each.fingerprint.value is not None]
+        if not values or self.fingerprints is None or self.rule.nearest(new=True) != 1:
+            return [], list(documents)
+        nearest = self.fingerprints.nearest(values)
+        if nearest is None:
+            return [], list(documents)
+        names = iter(nearest)
+        of_document = [() if each.fingerprint.value is None else next(names) for each in documents]
+        digests = [each.fingerprint.copy_digest for each in documents if each.fingerprint.copy_digest]
+        probes = [Probe(value, None) for value in dict.fromkeys(value for some in of_document for value in some)]
+        probes += [Probe(None, digest) for digest in dict.fromkeys(digests)]
+        query = candidates_query((), self.rule, self.filter, new=True)
+        query = replace(query, probes=tuple(probes), max_distance=0, nearest=None)
+        try:
+            rows = candidates_without_stale(self.store, query, hidden, keep_stale=self.filter is not None).rows
+        except TooLarge:
+            return [], list(documents)
+        there = {row.fingerprint for row in rows if row.id not in hidden}
+        copies = {row.digest for row in rows if row.id not in hidden}
+        # What memory knows may have been removed, changed, or excluded by the filter. Then the next ones are needed.
+        missing = [
+            each
+            for each, some in zip(documents, of_document, strict=True)
+            if some and each.fingerprint.copy_digest not in copies and there.isdisjoint(some)
+        ]
+        return rows, missing
 
     def _candidates(self, documents: Sequence[Document], hidden: Mapping[str, Row], *, new: bool) -> _Candidates:
         """Return the candidates for documents. If there are too many for one request, each half is asked for alone."""

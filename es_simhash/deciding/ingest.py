@@ -447,6 +447,8 @@ class Ingest:
             relink(self._store, changed, memory, self.rule, gone, heads, self.filter)
         if not self.writer.unrefreshed:
             self._forget()  # search finds at once what is written
+            if self._fingerprints is not None:
+                self._fingerprints.drop()
         elif len(memory) >= WINDOW:
             writes = self.writer.writes
             self.refresh()

@@ -107,8 +107,14 @@ class Memory:
             if (index := self._indexes.get(rule.max_distance)) is None:  # ``add`` may change the rule
                 index = self._indexes[rule.max_distance] = NearIndex(rule.bits, rule.max_distance)
             index.add(self._fingerprints[len(index) :])
-            near = index.near_any([row.fingerprint for row in batch]).tolist()
-            digests.update(self._digests[position] for position in near)
+            asked = [row.fingerprint for row in batch]
+            # A new document duplicates the nearest, unless that one has changed or the filter excludes it.
+            only_nearest = rule.nearest(new=True) == 1 and not self.hidden and not self.outside
+            if only_nearest and self.rows.keys().isdisjoint(row.id for row in batch):
+                near = index.nearest_any(asked)
+            else:
+                near = index.near_any(asked)
+            digests.update(self._digests[position] for position in near.tolist())
         if rule.window is not None:
             return [id for digest in digests for _, id in self._of_digest[digest]]
         in_batch = {row.id for row in batch}

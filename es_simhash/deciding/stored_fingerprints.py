@@ -1,20 +1,25 @@
 """The fingerprints of a store in the memory of an ingest: it looks up only documents that are near one of them.
 
 A look-up costs more, the larger the index. In a large ingest nearly all look-ups find nothing. So an ingest reads the
-fingerprints of the store, 32 bytes of memory for each, once it has looked up many documents in comparison with those
-that are stored. Until then, and in a small ingest, each document is looked up in the store.
+fingerprints of the store, 32 bytes of memory for each: before its first batch if the store is small, else once it has
+looked up many documents in comparison with those that are stored. Until then, and in a small ingest, each document is
+looked up in the store.
 
 If they would take more than a quarter of the free memory, each document is looked up in the store again.
 
 Nothing is missed that search found at the last refresh of the ingest: a document near a fingerprint here, or without a
 fingerprint, is still looked up. What the ingest has written since then is in its Memory, and is added at the next
-refresh. What other programs have written is read at the next refresh; until then it is not found. If they write a lot,
-each document is looked up in the store from then on.
+refresh. What other programs have written is read at the next refresh, or after ``FRESH`` seconds; until then it is not
+found. If they write a lot, each document is looked up in the store from then on.
+
+Among near-equal documents nearly every one is near another, and a search by segments finds most of the store. So the
+nearest fingerprints are found here, and only their documents are looked up.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("es_simhash")
 
+FIRST = 100
+"""Documents in the first batch of an ingest that is not small. Before it the fingerprints of a small store are read."""
 WORTHWHILE = 8
 """Fingerprints are read if the store has at most so many documents for each document that was looked up. To read one
 takes less than an eighth of the time of a look-up."""
@@ -41,7 +48,11 @@ OTHERS = 0.1
 """Writes of other programs for each write of this one. If there are more, each document is looked up, so that theirs
 are found as soon as search finds them."""
 FRESH = 30.0
-"""Seconds. If the last refresh was longer ago, other programs may have written, so each document is looked up."""
+"""Seconds. If the last reading was longer ago, what other programs have written is read."""
+
+
+NAMED = 2_000_000
+"""Up to so many fingerprints in memory, the nearest to a document is found there: it takes 1 ms of the processor."""
 
 
 class StoredFingerprints:
@@ -61,16 +72,34 @@ class StoredFingerprints:
         self._most = MOST if free is None else most_held(free, rule.bits)
         self._looked_up = 0
         self._read_at = 0.0
+        self._began = False
+        self._counts = True
+        """Nothing was read since the last refresh, so writes of other programs can be told from those of this one."""
+        self._lock = threading.Lock()
 
     def to_look_up(self, documents: Sequence[Document]) -> Sequence[Document]:
         """Return the documents that may have a duplicate that search found at the last refresh."""
         self._looked_up += len(documents)
+        with self._lock:
+            if not self._began and self._usable and len(documents) >= FIRST:
+                self._read_more((), None)
+            elif self._table is not None and time.monotonic() - self._read_at > FRESH:
+                self._counts = False
+                self._read_more((), None)
+            self._began = True
         table = self._table
-        if table is None or time.monotonic() - self._read_at > FRESH:
+        if table is None:
             return documents
         values = [document.fingerprint.value for document in documents]
         near = iter(table.may_be_near([value for value in values if value is not None]).tolist())
         return [each for each, value in zip(documents, values, strict=True) if value is None or next(near)]
+
+    def nearest(self, fingerprints: Sequence[int]) -> list[list[int]] | None:
+        """Return for each fingerprint the stored ones that are nearest to it; None if this is not known."""
+        table = self._table
+        if table is None or len(table) > NAMED:
+            return None
+        return table.nearest(fingerprints)
 
     def refreshed(self, rows: Iterable[Row], writes: int) -> None:
         """Add what search finds since a refresh.
@@ -80,6 +109,19 @@ class StoredFingerprints:
         """
         if not self._usable:
             return
+        with self._lock:
+            self._read_more(*((rows, writes) if self._counts else ((), None)))
+            self._counts = True
+
+    def drop(self) -> None:
+        """Look each document up from now on: search finds at once what is written."""
+        self._table, self._usable = None, False
+
+    def _read_more(self, rows: Iterable[Row], writes: int | None) -> None:
+        """Read what search finds since the last time.
+
+        :param writes: see :meth:`refreshed`; None if it is not known how many of the writes are its own.
+        """
         table, self._table = self._table, None
         if table is None:
             after, own, most = None, None, min(self._most, WORTHWHILE * self._looked_up)
@@ -93,7 +135,7 @@ class StoredFingerprints:
         began = time.monotonic()
         try:
             page = self._store.read_fingerprints(after, own, most)
-            if page is not None and page.others > OTHERS * writes:
+            if page is not None and writes is not None and page.others > OTHERS * writes:
                 self._usable = False
                 return
             if page is not None and after is None:

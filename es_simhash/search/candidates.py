@@ -72,6 +72,20 @@ def candidates_clause(
     return {"bool": {"should": should, "minimum_should_match": 1}}
 
 
+def same_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simhash") -> dict[str, Any]:
+    """Return a clause for every document with one of these fingerprints, and no other.
+
+    :param fingerprints: unsigned.
+    :param bits: the fingerprint width, 64 or 128.
+    :param field: the object field that holds the segments.
+    """
+    same = []
+    for value in fingerprints:
+        segments = enumerate(hex_segments(value, bits))
+        same.append({"bool": {"filter": [{"term": {f"{field}.s{number}": segment}} for number, segment in segments]}})
+    return {"bool": {"should": same, "minimum_should_match": 1}}
+
+
 def blocks_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simhash") -> dict[str, Any]:
     """Return a clause for every document within 3 bits of a fingerprint, and almost no other, by block keys.
 

@@ -16,7 +16,7 @@ is compared with each: this reads memory in order, so it is fast.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -25,10 +25,11 @@ from es_simhash.search.hamming import near_of_all, paired_distances
 from es_simhash.search.runs import run_positions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+_Other = TypeVar("_Other", np.int64, np.uint64)
 CROWDED = 10_000
 """Comparisons for one fingerprint in a level. If more would be needed, ``may_be_near`` says that it may be near."""
 TAIL = 768
@@ -170,6 +171,33 @@ class NearIndex:
             found[numbers] = True
         return found
 
+    def nearest_any(self, fingerprints: Sequence[int | None]) -> NDArray[np.int64]:
+        """Return the positions of what is nearest to at least one of these, within ``max_distance``, ascending."""
+        asked = self._values_of(fingerprints)[1]
+        found = np.zeros(self._count, dtype=np.bool_)
+        for _, positions in _nearest(self._near(asked), len(asked)):
+            found[positions] = True
+        return np.flatnonzero(found)
+
+    def nearest(self, fingerprints: Sequence[int]) -> list[list[int]]:
+        """Return for each fingerprint the different ones of the index that are nearest to it, within ``max_distance``.
+
+        :param fingerprints: unsigned, of the width of the index.
+        """
+        asked = to_array(fingerprints, self._bits)
+        levels, tail = self._parts
+        every = (
+            (numbers, values[others], distances)
+            for values in (*(level.fingerprints for level in levels), tail.values)
+            for numbers, others, distances in near_of_all(asked, values, self._max_distance)
+        )
+        nearest: list[set[int]] = [set() for _ in fingerprints]
+        for numbers, values in _nearest(every, len(asked)):
+            words = [column.tolist() for column in columns(values)]
+            for number, value in zip(numbers.tolist(), zip(*words, strict=True), strict=True):
+                nearest[number].add(value[0] if len(value) == 1 else value[0] << 64 | value[1])
+        return [sorted(some) for some in nearest]
+
     def _values_of(self, fingerprints: Sequence[int | None]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the positions of those that are not None, and their values."""
         if None not in fingerprints:
@@ -282,6 +310,24 @@ class _Level:
         keys = _beginnings(asked, self.segments, self.beginning) + (np.arange(self.segments) << self.beginning)
         starts = self.starts[keys]
         return starts, self.starts[keys + 1] - starts
+
+
+def _nearest(
+    pairs: Iterable[tuple[NDArray[np.int64], NDArray[_Other], NDArray[np.uint8]]], count: int
+) -> list[tuple[NDArray[np.int64], NDArray[_Other]]]:
+    """Return the nearest of near pairs: arrays of positions in the question, and of what is nearest to these.
+
+    :param pairs: with their distances.
+    :param count: of what is asked.
+    """
+    best = np.full(count, 255, dtype=np.uint8)
+    found = []
+    for numbers, others, distances in pairs:
+        np.minimum.at(best, numbers, distances)
+        kept = distances == best[numbers]
+        found.append((numbers[kept], others[kept], distances[kept]))
+    nearest = [(numbers, others, distances == best[numbers]) for numbers, others, distances in found]
+    return [(numbers[kept], others[kept]) for numbers, others, kept in nearest]
 
 
 def _pieces(

@@ -116,8 +116,7 @@ def test_what_another_program_writes_is_found(
 
         recording.looked_up = []
         assert ingested(documents, range(40), before) == {f"d{n}": "other" if n == 31 else None for n in range(40)}
-        few = fresh > 0 and others > 1
-        assert (len(recording.looked_up) < 20) == few
+        assert (len(recording.looked_up) < 20) == (others > 1)
 
 
 class Refusing(Recording):

@@ -68,7 +68,18 @@ def test_what_is_near_is_what_a_comparison_of_each_with_each_finds(
             positions, distances = index.within(one)
             alone = sorted((position, distance) for each, position, distance in expected if each == number)
             assert list(zip(positions.tolist(), distances.tolist(), strict=True)) == alone
+        best = {number: min(bits for each, _, bits in expected if each == number) for number, _, _ in expected}
+        nearest = {(number, position) for number, position, bits in expected if bits == best[number]}
+        assert index.nearest_any(asked).tolist() == sorted({position for _, position in nearest})
         values = [one for one in asked if one is not None]
+        named = [
+            sorted(
+                {value for number, position in nearest if number == each and (value := stored[position]) is not None}
+            )
+            for each, one in enumerate(asked)
+            if one is not None
+        ]
+        assert index.nearest(values) == without_positions.nearest(values) == named
         near = [count > 0 for count, one in zip(counts, asked, strict=True) if one is not None]
         assert index.may_be_near(values).tolist() == near
         assert without_positions.may_be_near(values).tolist() == near

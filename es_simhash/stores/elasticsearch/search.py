@@ -10,8 +10,8 @@ import numpy as np
 
 from es_simhash.contract import Candidates, Found
 from es_simhash.errors import SimhashError, StoreError
-from es_simhash.fingerprinting.encoding import from_longs, hex_segments, to_array
-from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
+from es_simhash.fingerprinting.encoding import from_longs, to_array
+from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause, same_clause
 from es_simhash.search.hamming import near_of_all
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
@@ -279,12 +279,8 @@ def _search_of_fingerprints(
     request: Candidates, fingerprints: Sequence[int], size: int, ranges: tuple[dict[str, Any], ...] = ()
 ) -> dict[str, Any]:
     """Return the body of a search for the documents with exactly these fingerprints, the first written first."""
-    same = []
-    for value in fingerprints:
-        segments = enumerate(hex_segments(value, request.bits))
-        same.append({"bool": {"filter": [{"term": {f"simhash.s{number}": segment}} for number, segment in segments]}})
     search = {
-        "query": _restricted(request, {"filter": [_any_of(same), *ranges]}),
+        "query": _restricted(request, {"filter": [same_clause(fingerprints, request.bits), *ranges]}),
         "size": size,
         "sort": [_FIRST_WRITTEN],
         "_source": False,
@@ -386,6 +382,8 @@ def _search(
 
 def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> dict[str, Any]:
     """Return the clause that looks fingerprints up."""
+    if request.max_distance == 0 and len(fingerprints) > 1:  # segments of different ones would find others
+        return same_clause(fingerprints, request.bits)
     if look_up.clause == "blocks":
         return blocks_clause(fingerprints, request.bits)
     if look_up.clause == "plain":
