@@ -49,7 +49,7 @@ def compare(texts: tuple[str, ...], files: tuple[str, ...], rule: DuplicateRule,
     \b
     es-simhash compare "市气象台发布暴雨橙色预警" "市气象台发布暴雨红色预警"
     es-simhash compare --file old.txt --file new.txt --bits 128
-    es-simhash compare --file old.txt --file new.txt --confirm 0.8 --numbers-agree
+    es-simhash compare --file old.txt --file new.txt --rule contained
     es-simhash compare "市气象台发布暴雨橙色预警" --file new.txt --json
 
     \f

@@ -88,8 +88,8 @@ def evaluate(
 
     For each rule, and for each max_distance k of fingerprints, it prints precision and recall with their intervals, and
     F1. It says if the answers are too few to choose, and lists duplicates that are not found. --rule and what refines
-    it add another rule to the four. PAIRS are JSON lines, or the rows of a table. A line names two texts or two stored
-    documents:
+    it, or else the rule that the store keeps, is compared with the four. PAIRS are JSON lines, or the rows of a table.
+    A line names two texts or two stored documents:
 
     \b
     {"a": "TEXT", "b": "TEXT", "duplicate": true}
@@ -132,6 +132,8 @@ def evaluate(
             _print_sample(documents, sample, text_field, filter, seed)
             return
         fingerprinter = documents.fingerprinter() if documents else make_fingerprinter(**choices)
+        if documents is not None and rule == DuplicateRule():
+            rule = documents.rule()
         reader = PairReader(fingerprinter, truth, rule, documents.fetch if documents else None)
         paths = input_paths(files, "name a file of labelled pairs, or pipe them in")
         pairs = _Pairs(reader, Input(paths, **reading))

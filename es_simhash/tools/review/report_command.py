@@ -72,7 +72,7 @@ def report(
 
     \b
     es-simhash report --store http://localhost:9200/news --out report.html
-    es-simhash report --confirm 0.8 --groups 1000 --title-field title
+    es-simhash report --groups 1000 --title-field title
     """
     with open_documents(**store) as documents:
         with tqdm(unit=" documents", disable=None, leave=False) as bar:

@@ -265,6 +265,17 @@ def test_ids_are_looked_up_in_the_store(store: str, tmp_path: Path) -> None:
     assert "holds fingerprints of Scheme" in said
 
 
+def test_the_rule_that_the_store_keeps_is_compared_with_the_four(tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path / 'news.db'}") as documents:
+        documents.setup(rule="copy", confirm=0.9)
+    address = f"sqlite:///{tmp_path / 'news.db'}"
+    [shown] = es_simhash("evaluate", "--store", address, "--json", cwd=tmp_path, stdin=lines(*PAIRS)).json
+    assert list(shown["rules"])[-1] == "copy, confirm 0.9"
+    some = ["evaluate", "--store", address, "--confirm", "0.7", "--json"]
+    [shown] = es_simhash(*some, cwd=tmp_path, stdin=lines(*PAIRS)).json
+    assert list(shown["rules"])[-1] == "copy, confirm 0.7"
+
+
 NEWS = [("storm", "copy", True), ("near", "storm", True), ("farther", "storm", True), ("other", "storm", False)]
 IDF = {"暴雨": 4.5, "预警": 5.25, "气象台": 6}
 TABLE = IdfTable.of(IDF)
