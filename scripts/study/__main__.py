@@ -18,8 +18,8 @@ of weights is measured at each k (max_distance) of 64 and of 128 bits:
 
 At last, the number of pairs within k among --unrelated documents that have nothing in common.
 
-Other studies in this folder: decisions.py (settings of ingest beside other libraries), cases.py (kinds of copies),
-million.py (short texts), keys.py (the choice of keys).
+Other studies in this folder: revisions.py (versions of one text by provenance, beside other libraries), cases.py (kinds
+of copies), decisions.py (whether keys find every pair), million.py (short texts), keys.py (the choice of keys).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def main():
         corpora.fetch(arguments.folder)
         return
     libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
-    print(f"# Which setting finds the duplicates?\n\n`python scripts/study/decisions.py`; {libraries or 'no peers'}.")
+    print(f"# Do the keys find every pair?\n\n`python scripts/study/decisions.py`; {libraries or 'no peers'}.")
     names = [name for name in readers(arguments) if not arguments.only or name in arguments.only]
     table = {}
     with ProcessPoolExecutor(arguments.processes) as pool:
