@@ -162,3 +162,28 @@ def test_add_sees_what_another_program_wrote_over_its_own_document(store: Store)
     ingest(Documents(store), {"id": "a", "text": METRO})
     assert documents.add(given, rule=RULE).outcome == "updated"
     assert texts(store, "a") == {"a": STORM}
+
+
+def test_other_fields_that_another_program_wrote_are_read_before_they_are_replaced(store: Store) -> None:
+    ingest(Documents(store), {"id": "a", "text": STORM, "n": "1"})
+    attempts: list[Documents] = []
+
+    def wrote(program: Documents) -> None:
+        if not attempts:
+            ingest(program, {"id": "a", "text": STORM, "n": "2"})
+        attempts.append(program)
+
+    (outcome,) = ingest(Documents(Meanwhile(store, wrote, times=100)), {"id": "a", "text": STORM, "n": "3"})
+    assert (outcome.outcome, len(attempts)) == ("updated", 2)
+    assert store.fetch_fields(("a",), None)["a"]["n"] == "3"
+
+
+def test_the_links_that_a_run_changes_itself_are_no_conflict(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("es_simhash.ingest.run.read_ahead", lambda workers: 1)  # the look-up comes before the write
+    ingest(Documents(store), {"id": "a", "text": STORM}, {"id": "b", "text": STORM})
+    other = Meanwhile(store, lambda program: None, times=100)
+    given = [{"id": "a", "text": METRO}, {"id": "b", "text": TEA}]
+    outcomes = list(Documents(other).ingest(given, batch_size=1, rule=RULE))
+    assert [outcome.outcome for outcome in outcomes] == ["updated", "updated"]
+    assert other.times == 98
+    assert texts(store, "a", "b") == {"a": METRO, "b": TEA}
