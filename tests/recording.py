@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -135,6 +136,8 @@ class Wire:
             id = unquote(action)
             return self.documents.get(id) or (404, {"_index": INDEX, "_id": id, "found": False})
         match action:
+            case "health":
+                return [{"epoch": str(int(time.time()))}]
             case "_mapping":
                 if sent.method == "GET":
                     return {INDEX: {"mappings": self.mapping}}

@@ -163,6 +163,13 @@ class Store(Protocol):
 
     # --- write documents -------------------------------------------------------------------------------------------
 
+    def clock_difference(self) -> int:
+        """Return by how many microseconds the clock that all writers share is ahead of the clock of this machine.
+
+        The write order of a document is the time of this machine plus this difference. A warning says a difference that
+        matters, or why it is not known; then it is 0. A store on this machine has none.
+        """
+
     def write(
         self,
         entries: tuple[Entry, ...],

@@ -132,6 +132,7 @@ class Adder:
         """
         ingest, done = self._ingest, False
         try:
+            ingest.compare_clocks()
             if self.is_refresh_due(options):
                 ingest.refresh()
                 self.outdated = False

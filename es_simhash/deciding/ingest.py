@@ -116,6 +116,7 @@ class Ingest:
         self._recent = RecentSources()
         self._fingerprints = None if single else StoredFingerprints(store, rule)
         self._clock = 0
+        self._difference = 0
 
     # --- look up -------------------------------------------------------------------------------------------
 
@@ -134,11 +135,16 @@ class Ingest:
         :param items: Documents, and the Outcomes of those that were rejected before.
         :param unwritten: the batch before, if it is not written yet.
         """
+        self.compare_clocks()
         # Taken now: the search may come before the next refresh, after which the run forgets what it wrote.
         memory = self.memory
         hidden = memory.hidden | (unwritten.replaced if unwritten else {})
         batch = BatchLookUp(self._store, self.rule, self.filter, self._fingerprints)
         return partial(batch.look_up, items, memory, hidden)
+
+    def compare_clocks(self) -> None:
+        """Ask the store how far its clock is ahead. The write order of what is decided from now on is by that clock."""
+        self._difference = self._store.clock_difference()
 
     # --- decide --------------------------------------------------------------------------------------------
 
@@ -256,9 +262,10 @@ class Ingest:
     def _tick(self, original: Row | None) -> int:
         """Return the write order for now: after all of this run, and after the original.
 
-        The clock of the machine that wrote the original may be ahead.
+        The clock by which the original was written may have been ahead.
         """
-        self._clock = max(self._clock + 1, time.time_ns() // 1000, original.written + 1 if original else 0)
+        now = time.time_ns() // 1000 + self._difference
+        self._clock = max(self._clock + 1, now, original.written + 1 if original else 0)
         return self._clock
 
     def _matches_filter(self, document: Document) -> bool:

@@ -189,6 +189,8 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
         decisions: dict[str, Any] = {"rule": rule.rule}
         if rule.confirm is not None:
             decisions |= {"confirm": rule.confirm, "measure": rule.measure, "numbers_agree": rule.numbers_agree}
+        if options.keep_fields:
+            decisions |= {"keep_fields": True}
         if rule.within is not None:
             decisions |= {"within": str(rule.within), "time_field": rule.time_field}
         checkpoint.begin(
@@ -201,7 +203,6 @@ def _checkpoint(stack: ExitStack, options: RunOptions, store: str, scheme: Schem
                 "on_duplicate": options.on_duplicate,
                 "filter": options.filter,
                 "max_text": options.max_text,
-                "keep_fields": options.keep_fields,
                 **decisions,
             }
         )

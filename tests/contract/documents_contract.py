@@ -125,6 +125,19 @@ class DocumentsContract(Suite):
         assert [row.id for row in near(store, 2, 0)] == ["a"]
         assert near(store, 1, 0) == []
 
+    def test_the_content_of_a_document_is_kept_by_all_but_a_write(self) -> None:
+        store = self.ready()
+        for content in (0, 1, -(1 << 63), (1 << 63) - 1):
+            row = replace(entry("a", 1).row, content=content)
+            write(store, Entry(row, '{"id": "a"}'))
+            read = store.fetch(("a",))["a"]
+            assert read.content == content
+            assert not store.annotate((replace(read, fingerprint=2, content=None),), DEFAULT.bits).conflicts
+            assert not store.relink({"a": Link("b", "b", store.fetch(("a",))["a"].version)})
+            assert store.fetch(("a",))["a"].content == content
+        write(store, entry("a", 1))
+        assert store.fetch(("a",))["a"].content is None
+
     def test_annotate_changes_the_version(self) -> None:
         store = self.ready()
         write(store, entry("a", 1), entry("b", 2))

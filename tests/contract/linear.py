@@ -164,6 +164,9 @@ class LinearStore:
         found = {id: self.rows[id][1] for id in ids if id in self.rows}
         return {id: _select_fields(source, fields) for id, source in found.items()}
 
+    def clock_difference(self) -> int:
+        return 0
+
     @_locked
     def write(self, entries: tuple[Entry, ...], bits: int, pipeline: str | None = None) -> Written:
         conflicts = set()

@@ -143,6 +143,24 @@ class Members:
             self.names = tuple(sorted((*self.names, name)))
 
 
+class Clock:
+    """How far the clock of the server is ahead of that of this machine, as it was last measured."""
+
+    def __init__(self) -> None:
+        self.microseconds = 0
+        self.warned = False
+        """A warning has said the difference, or why it is not known."""
+        self._measured: float | None = None
+
+    def old(self, age: float) -> bool:
+        """Return whether it must be measured again, after some seconds."""
+        return self._measured is None or time.monotonic() - self._measured > age
+
+    def set(self, microseconds: int) -> None:
+        """Remember a difference."""
+        self.microseconds, self._measured = microseconds, time.monotonic()
+
+
 @dataclass
 class Server:
     """What is known about a server.
@@ -170,6 +188,7 @@ class Index:
     :param count: an estimate of the number of documents, for the planner.
     :param server: what is known about the server.
     :param members: the indices behind the name.
+    :param clock: of the server.
     :param routing: of all documents that the store reads and writes; None if they have none.
     """
 
@@ -182,6 +201,7 @@ class Index:
     count: DocumentCount = field(default_factory=DocumentCount, compare=False)
     server: Server = field(default_factory=Server, compare=False)
     members: Members = field(default_factory=Members, compare=False)
+    clock: Clock = field(default_factory=Clock, compare=False)
 
     def request(self, method: str, action: str, body: Any = None, /, **parameters: str) -> Request:
         """Return a Request on this index.

@@ -8,6 +8,7 @@ from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.retries import Retrying
 from es_simhash.stores.elasticsearch import (
     aliases,
+    clock,
     documents,
     fingerprints,
     health,
@@ -163,6 +164,10 @@ class IndexStore(Retrying):
         documents.refresh(self._index)
 
     # --- write documents -------------------------------------------------------------------------------------------
+
+    @requested
+    def clock_difference(self) -> int:
+        return clock.clock_difference(self._index)
 
     @requested
     def write(

@@ -50,6 +50,8 @@ class Database:
         """Fingerprint width of the file; None until it was read. It never changes."""
         self.trusted = True
         """Every stored document that was read is JSON. Filters are faster then."""
+        self.clock_checked = False
+        """The time of the newest document was compared with the clock of this machine."""
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
 

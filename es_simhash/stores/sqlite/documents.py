@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +36,12 @@ if TYPE_CHECKING:
     from es_simhash.contract import Entry, Link
     from es_simhash.stores.sqlite.database import Database
 
+_log = logging.getLogger("es_simhash")
+
 _PAGE = 10_000
 """Documents in a page of Scan, if the request does not say."""
+FUTURE = 60
+"""Seconds. The newest document of a file is not that far ahead of the clock, unless the clock was changed."""
 _LAST = (1 << 63) - 1
 """The largest write order that SQLite can hold."""
 
@@ -253,6 +259,23 @@ def _select_fields(source: str, fields: tuple[str, ...] | None) -> dict[str, Any
 
 
 # --- write ---------------------------------------------------------------------------------------------------------
+
+
+def clock_difference(database: Database) -> int:
+    """Return 0: one machine writes the file. A warning says if its clock was ahead before, or is behind now."""
+    if not database.clock_checked:
+        database.clock_checked = True
+        with database.use() as connection:
+            newest: int = connection.execute("SELECT ifnull(max(written), 0) FROM documents").fetchone()[0]
+        ahead = newest / 1_000_000 - time.time()
+        if ahead > FUTURE:
+            _log.warning(
+                "%s: its newest document was written %s s after the present time of this machine, so what is written "
+                "now comes before it: correct the clock, if it is behind",
+                database.name,
+                f"{ahead:,.0f}",
+            )
+    return 0
 
 
 def write(

@@ -157,6 +157,10 @@ class SqliteStore(Retrying):
     # --- write documents -------------------------------------------------------------------------------------------
 
     @retried
+    def clock_difference(self) -> int:
+        return documents.clock_difference(self._database)
+
+    @retried
     def write(
         self,
         entries: tuple[Entry, ...],

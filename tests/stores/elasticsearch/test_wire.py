@@ -6,6 +6,7 @@ The sync and the async class send the same bytes.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from datetime import timedelta
 from itertools import chain
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import AsyncDocuments, AsyncSeenItems, Documents, SeenItems, fingerprint
+from es_simhash.deciding.content import content_of
 from tests.recording import INDEX, PRODUCTS, Sent, Wire, clauses, found, hit, simhash_of
 
 if TYPE_CHECKING:
@@ -148,7 +150,8 @@ def test_add_searches_and_then_creates_the_document_in_a_bulk_request(product: s
     assert operation == {"create": {"_id": "b"}}, "search says that it is not stored, but another program may store it"
     simhash = simhash_of("b", STORM, written=written["simhash"]["written"])
     segments = {f"s{number}": segment for number, segment in enumerate(fingerprint(STORM).segments)}
-    assert written == {"simhash": {**simhash, **segments}, **document}
+    content = content_of(json.dumps(document))
+    assert written == {"simhash": {**simhash, **segments, "content": content}, **document}
     assert bulk.body.endswith(b"\n")
 
 
@@ -173,6 +176,7 @@ def test_ingest_is_one_read_one_search_and_one_write_for_a_batch_and_a_refresh_a
     assert [outcome.outcome for outcome in outcomes] == ["new", "new"]
     assert [action for action in actions(sent) if action not in ("GET _mapping", "POST _count")] == [
         "PUT _mapping",  # the first ingest lets the index keep its rule
+        "GET health",
         "POST _mget",
         "POST _msearch",
         "POST _bulk",

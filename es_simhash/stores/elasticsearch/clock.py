@@ -1,0 +1,80 @@
+"""The difference between the clock of this machine and that of the server, from which the write order comes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.errors import SimhashError, StoreError
+from es_simhash.retries import pause
+from es_simhash.stores.elasticsearch.index import Request
+
+if TYPE_CHECKING:
+    from es_simhash.stores.elasticsearch.index import Index
+
+_log = logging.getLogger("es_simhash")
+
+MEASURED = 3_600.0
+"""Seconds for which a measurement is used."""
+SMALL = 1.0
+"""Seconds of a difference that is not corrected. One more is not noticed: the server says its time in whole seconds."""
+SAMPLES = 5
+"""How often the server is asked again if the clocks differ."""
+
+
+def clock_difference(index: Index) -> int:
+    clock = index.clock
+    if clock.old(MEASURED):
+        clock.set(_measured(index))
+    return clock.microseconds
+
+
+def _measured(index: Index) -> int:
+    """Ask the server for its time, and return the difference in microseconds. A warning says it, once."""
+    try:
+        least, most = _ahead(index)
+        if least - SMALL <= 0 <= most + SMALL:
+            return 0
+        for _ in range(SAMPLES):  # each narrows the second in which the server may be
+            pause(1 / SAMPLES)
+            low, high = _ahead(index)
+            least, most = max(least, low), min(most, high)
+    except SimhashError as error:
+        if isinstance(error, StoreError) and error.retryable:
+            raise
+        _warn(
+            index,
+            f"the clock of this machine cannot be compared with that of the server ({error}): if the clocks of several "
+            "writers differ, an original may be younger than its duplicate; permit GET _cat/health (the cluster "
+            "privilege monitor), or synchronise the clocks",
+        )
+        return 0
+    ahead = (least + most) / 2
+    side = "behind" if ahead > 0 else "ahead of"
+    _warn(
+        index,
+        f"the clock of this machine is {abs(ahead):,.0f} s {side} that of the server: the server's time orders the "
+        "documents that are written; correct the clock",
+    )
+    return round(ahead * 1_000_000)
+
+
+def _ahead(index: Index) -> tuple[float, float]:
+    """Return by how many seconds the server is ahead of this machine, at least and at most."""
+    began = time.time()
+    epoch = _epoch(index.send(Request("GET", "/_cat/health", None, {"format": "json", "h": "epoch"})))
+    return epoch - time.time(), epoch + 1 - began
+
+
+def _epoch(body: Any) -> int:
+    try:
+        return int(body[0]["epoch"])
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise StoreError("it does not say its time") from error
+
+
+def _warn(index: Index, message: str) -> None:
+    if not index.clock.warned:
+        index.clock.warned = True
+        _log.warning("%s: %s", index.name, message)
