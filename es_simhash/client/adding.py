@@ -286,6 +286,7 @@ class Unlocking:
         self.count = unlocked(store.count, lock)
         self.read_fingerprints = unlocked(store.read_fingerprints, lock)
         self.refresh = unlocked(store.refresh, lock)
+        self.clock_difference = unlocked(store.clock_difference, lock)
         self.write = unlocked(store.write, lock)
         self.restore = unlocked(store.restore, lock)
         self.annotate = unlocked(store.annotate, lock)
