@@ -26,7 +26,7 @@ SHARDS = {"total": 1, "successful": 1, "skipped": 0, "failed": 0}
 FOUND_NOTHING = {"timed_out": False, "_shards": SHARDS, "hits": {"total": {"value": 0, "relation": "eq"}, "hits": []}}
 USUAL: dict[str, Any] = {
     "/": {"version": {"number": "9.0.0"}, "tagline": "You Know, for Search"},
-    "_mapping": {"news": {"mappings": DOCUMENTS.mapping(Scheme())}},
+    "_mapping": {},
     "_settings": {"news": {"settings": {}}},
     "_alias": {"news": {"aliases": {}}},
     "_search": FOUND_NOTHING,
@@ -63,8 +63,10 @@ def server(answer: Callable[[str, BaseHTTPRequestHandler], Any]) -> Iterator[str
     :param answer: gets the last part of the path, and returns the body: bytes, or a value for JSON. It returns None
         if it wrote the response itself.
     """
+    kept = DOCUMENTS.mapping(Scheme())
 
     class Handler(BaseHTTPRequestHandler):
+        mapping = kept
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
@@ -74,6 +76,8 @@ def server(answer: Callable[[str, BaseHTTPRequestHandler], Any]) -> Iterator[str
 
         def answer(self) -> None:
             self.lines = self.rfile.read(int(self.headers.get("content-length") or 0)).splitlines()
+            if self.command == "PUT" and self.path.endswith("_mapping"):  # a program keeps its rule there
+                self.mapping["_meta"] = json.loads(self.lines[0])["_meta"]
             last = self.path.partition("?")[0].rstrip("/").rpartition("/")[2] or "/"
             body = answer(last if last in USUAL or last.startswith("_") else "_doc", self)
             if body is None:
@@ -106,6 +110,8 @@ def usual(last: str, handler: Any) -> Any:
     """Return what an empty index answers."""
     if last == "_msearch":
         return {"responses": [FOUND_NOTHING] * (len(handler.lines) // 2)}
+    if last == "_mapping":
+        return {"news": {"mappings": handler.mapping}}
     return USUAL.get(last, {})
 
 
