@@ -8,15 +8,16 @@ import json
 import logging
 import os
 import time
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
-from es_simhash import AsyncDocuments, AsyncSeenItems, InputError, SimhashError
+from es_simhash import AsyncDocuments, AsyncSeenItems, InputError, SimhashError, fingerprint
 from es_simhash.tools.serve.fields import check_fields
 from es_simhash.tools.serve.metrics import Metrics
 from es_simhash.tools.serve.openapi import openapi
@@ -35,6 +36,8 @@ SETTINGS = "ES_SIMHASH_SERVE"
 """The variable that holds the Settings as JSON: each worker is a process of its own."""
 BODY_SECONDS = 10
 """The longest time in which the body of a request arrives."""
+_DISCARDED = 4
+"""Up to so many times its largest size, a body that is too large is read to its end."""
 _log = logging.getLogger("es_simhash.serve")
 
 
@@ -91,6 +94,9 @@ class Service:
         settings = self._settings
         async with AsyncExitStack() as stack:
             documents = await stack.enter_async_context(AsyncDocuments(settings.store, **settings.options))
+            await asyncio.to_thread(
+                fingerprint, "市气象台发布暴雨预警"
+            )  # loads the dictionary before the first request
             seen = None
             if settings.seen_store is not None:
                 seen = await stack.enter_async_context(AsyncSeenItems(settings.seen_store, **settings.options))
@@ -152,26 +158,37 @@ class Service:
             )
 
     async def _body(self, request: Request) -> Any:
-        try:
-            data = await asyncio.wait_for(self._read(request), min(BODY_SECONDS, self._settings.seconds))
-        except asyncio.TimeoutError:
-            raise Problem(408, "the body did not arrive in time: send it faster", Connection="close") from None
+        data = await self._read(request)
         try:
             return json.loads(data.decode(), parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             raise Problem(400, f"the body is not JSON in UTF-8 ({error}): correct it") from error
 
     async def _read(self, request: Request) -> bytes:
+        """Return the body. One that is too large is read on for a while: clients look at the answer only then."""
         most = self._settings.max_body
-        too_large = Problem(413, f"the body has more than {most:,} bytes: send less at once", Connection="close")
-        with suppress(ValueError):
-            if int(request.headers.get("content-length", 0)) > most:
-                raise too_large
         data = bytearray()
-        async for part in request.stream():
-            data += part
-            if len(data) > most:
-                raise too_large
+
+        async def read() -> None:
+            size = 0
+            async for part in request.stream():
+                size += len(part)
+                if len(data) <= most:
+                    data.extend(part)
+                if size > _DISCARDED * most:
+                    break
+
+        slow = False
+        try:
+            await asyncio.wait_for(read(), min(BODY_SECONDS, self._settings.seconds))
+        except asyncio.TimeoutError:
+            slow = True
+        except ClientDisconnect:
+            raise Problem(400, "the client left before the end of the body") from None
+        if len(data) > most:
+            raise Problem(413, f"the body has more than {most:,} bytes: send less at once", Connection="close")
+        if slow:
+            raise Problem(408, "the body did not arrive in time: send it faster", Connection="close")
         return bytes(data)
 
     async def _health(self, request: Request) -> Response:

@@ -119,7 +119,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server of the module, with small limits."""
     folder = tmp_path_factory.mktemp("serve")
-    limits = ("--max-body", "1", "--seconds", "2", "--at-once", "4")
+    limits = ("--max-body", "1", "--seconds", "5", "--at-once", "4")
     running = Server(folder, "--store", "sqlite:///news.db", "--seen-store", "sqlite:///seen.db", *limits)
     yield running
     assert running.stop() == 0, running.log
