@@ -53,8 +53,9 @@ def label(
     line of it is an answer.
 
     Each answer is in the file at once. Run the same command again to go on: pairs that have a label are not shown
-    again. The same seed draws the same pairs, from all distances up to 7 bits (15 of 128), in random order. The
-    distance is not shown, because it would influence you. evaluate reads the file.
+    again. The same seed draws the same pairs, in random order: near fingerprints at all distances up to 7 bits (15 of
+    128), pairs that only keys find, and pairs just outside of the rule copy. Which it is is not shown, because it would
+    influence you. evaluate reads the file.
 
     \b
     es-simhash label --sample 200 --store http://localhost:9200/news
