@@ -21,22 +21,24 @@ They stay in the processor's cache: measured four times as fast as the whole tab
 
 
 def near_of_all(
-    left: NDArray[np.uint64], right: NDArray[np.uint64], max_distance: int
+    left: NDArray[np.uint64], right: NDArray[np.uint64], max_distance: int, *, only_nearest: bool = False
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]]:
     """Compare each fingerprint with each. Yield the pairs within ``max_distance`` bits, many at once.
 
     :param left: an array as ``encoding.to_array`` returns it.
     :param right: another one, of the same width.
+    :param only_nearest: of each left one, yield only the pairs with the smallest distance.
     :returns: indices in ``left``, indices in ``right``, distances in bits; arrays of one length.
     """
-    if not len(right):
+    if not len(right) or max_distance < 0:
         return
     for start in range(0, len(left), _ROWS):
-        table = distances(left[start : start + _ROWS], right).ravel()
-        near = np.flatnonzero(table <= max_distance)
+        table = distances(left[start : start + _ROWS], right)
+        limits = np.minimum(table.min(axis=1), max_distance)[:, None] if only_nearest else max_distance
+        near = np.flatnonzero((table <= limits).ravel())
         if len(near):
             ones, others = np.divmod(near, len(right))
-            yield ones + start, others, table[near]
+            yield ones + start, others, table.ravel()[near]
 
 
 def distances(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.uint8]:

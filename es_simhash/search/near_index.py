@@ -175,7 +175,7 @@ class NearIndex:
         """Return the positions of what is nearest to at least one of these, within ``max_distance``, ascending."""
         asked = self._values_of(fingerprints)[1]
         found = np.zeros(self._count, dtype=np.bool_)
-        for _, positions in _nearest(self._near(asked), len(asked)):
+        for _, positions in _nearest(self._near(asked, only_nearest=True), len(asked)):
             found[positions] = True
         return np.flatnonzero(found)
 
@@ -189,7 +189,7 @@ class NearIndex:
         every = (
             (numbers, values[others], distances)
             for values in (*(level.fingerprints for level in levels), tail.values)
-            for numbers, others, distances in near_of_all(asked, values, self._max_distance)
+            for numbers, others, distances in near_of_all(asked, values, self._max_distance, only_nearest=True)
         )
         nearest: list[set[int]] = [set() for _ in fingerprints]
         for numbers, values in _nearest(every, len(asked)):
@@ -205,7 +205,11 @@ class NearIndex:
         numbers = [n for n, value in enumerate(fingerprints) if value is not None]
         return np.array(numbers, dtype=np.int64), to_array((v for v in fingerprints if v is not None), self._bits)
 
-    def _near(self, asked: NDArray[np.uint64]) -> Iterator[Near]:
+    def _near(self, asked: NDArray[np.uint64], *, only_nearest: bool = False) -> Iterator[Near]:
+        """Yield near pairs.
+
+        :param only_nearest: pairs that are not the nearest may be missing.
+        """
         levels, tail = self._parts
         if not len(asked) or self._max_distance < 0:
             return
@@ -214,17 +218,19 @@ class NearIndex:
             if every_pair > _FEW:
                 starts, counts = level.runs(asked)
             if every_pair <= _FEW or counts.sum() * _WORTHWHILE >= every_pair:
-                for numbers, others, distances in near_of_all(asked, level.fingerprints, self._max_distance):
+                every = near_of_all(asked, level.fingerprints, self._max_distance, only_nearest=only_nearest)
+                for numbers, others, distances in every:
                     yield Near(numbers, level.positions[others].astype(np.int64), distances)
                 continue
             for of_asked, where in _pieces(starts, counts):
-                every = paired_distances(level.values[where], asked[of_asked])
-                near = every <= self._max_distance
+                bits = paired_distances(level.values[where], asked[of_asked])
+                near = bits <= self._max_distance
                 # Two near fingerprints may have several segments in common.
                 pairs = of_asked[near] << 32 | level.positions[where[near]]
                 pairs, first = np.unique(pairs, return_index=True)
-                yield Near(pairs >> 32, pairs & 0xFFFFFFFF, every[near][first])
-        for numbers, others, distances in near_of_all(asked, tail.values, self._max_distance):
+                yield Near(pairs >> 32, pairs & 0xFFFFFFFF, bits[near][first])
+        every = near_of_all(asked, tail.values, self._max_distance, only_nearest=only_nearest)
+        for numbers, others, distances in every:
             yield Near(numbers, tail.positions[others], distances)
 
 
