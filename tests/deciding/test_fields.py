@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
 from es_simhash.contract import Entry, Link, Row
@@ -130,7 +131,10 @@ def test_a_backfill_keeps_what_is_known_of_the_fields(store: Store) -> None:
 def test_another_time_is_decided_again_under_a_rule_with_a_window(store: Store) -> None:
     documents = Documents(store)
     window: Any = {"within": timedelta(days=3), "time_field": "date", **RULE}
-    ingest(documents, {"id": "first", "text": METRO, "date": "2026-01-01"})  # in Elasticsearch it maps the field
+    if not store.embedded:
+        server, _, index = store.name.rpartition("/")
+        with Elasticsearch(server) as client:
+            client.indices.put_mapping(index=index, properties={"date": {"type": "date"}})
     given = [{"id": "a", "text": STORM, "date": "2026-01-01"}, {"id": "b", "text": STORM, "date": "2026-01-02"}]
     assert names(documents.add_many(given, **window))[1] == ("b", "exact_duplicate", "a", True)
     later = {"id": "b", "text": STORM, "date": "2026-03-01"}
