@@ -101,6 +101,22 @@ def test_each_document_is_a_line_of_json_in_its_order(first: tuple[Path, Done]) 
     ]
 
 
+def test_other_fields_are_stored_unless_they_are_kept(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/x.db"
+
+    def ingested(status: str, *options: str) -> tuple[str, Any]:
+        given = line("a", STORM, status=status)
+        done = es_simhash("ingest", "--store", store, "--json", *options, cwd=tmp_path, stdin=given)
+        with Documents(store) as documents:
+            stored = documents.store.fetch_fields(("a",), None)["a"]
+        return json.loads(done.out.splitlines()[0])["outcome"], stored["status"]
+
+    assert ingested("draft") == ("new", "draft")
+    assert ingested("checked", "--keep-fields") == ("unchanged", "draft")
+    assert ingested("checked") == ("updated", "checked")
+    assert ingested("checked") == ("unchanged", "checked")
+
+
 def test_the_texts_have_the_distances_that_the_tests_assume() -> None:
     assert 0 < NEAR <= 3 < FARTHEST <= 7
     assert fingerprint(STORM + "。").value == fingerprint(STORM).value
