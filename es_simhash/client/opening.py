@@ -353,7 +353,8 @@ def _init_options(stored: StoredRule) -> str:
     flags = []
     if (rule := stored.rule) is not None:
         own = DuplicateRule(rule=rule.rule)  # what the rule has by itself needs no option
-        options |= {"rule": rule.rule, "max-distance": rule.max_distance, "time-field": rule.time_field}
+        options |= {"rule": rule.rule, "time-field": rule.time_field}
+        options["max-distance"] = None if rule.max_distance == own.max_distance else rule.max_distance
         options["confirm"] = None if rule.confirm == own.confirm else rule.confirm
         options["similarity"] = None if rule.measure == own.measure else rule.measure
         options["within"] = rule.within and f"{rule.within / timedelta(hours=1):g}h"

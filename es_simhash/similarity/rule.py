@@ -31,29 +31,33 @@ Rule = Literal["copy", "contained", "fingerprint", "exact"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 
 
+DEFAULT_MAX_DISTANCE = 3
+"""Bits, by the rule ``fingerprint``."""
+
+
 class _Decision(NamedTuple):
     """How a rule decides.
 
     :param uses: the refinements that it uses, besides ``within``.
     :param confirm: the least similarity of near-duplicates; None if texts do not decide.
+    :param max_distance: None for any, or if fingerprints do not decide.
     """
 
     uses: tuple[str, ...]
     confirm: float | None = None
     measure: Measure | None = None
+    max_distance: int | None = None
 
 
 _DECISIONS: dict[str, _Decision] = {
     "copy": _Decision(("max_distance", "confirm", "measure", "numbers_agree"), 0.8, "either"),
     "contained": _Decision(("confirm", "numbers_agree"), 0.9, "containment"),
-    "fingerprint": _Decision(("max_distance",)),
+    "fingerprint": _Decision(("max_distance",), max_distance=DEFAULT_MAX_DISTANCE),
     "exact": _Decision(()),
 }
 _REFINEMENTS = _DECISIONS["copy"].uses
 _STORED = ("rule", *_REFINEMENTS, "within", "time_field")
 
-DEFAULT_MAX_DISTANCE = 3
-"""Bits, by the rule ``fingerprint``."""
 DIGESTS_ALONE = -1
 """The max_distance at which fingerprints are not compared."""
 WIDEST = Scheme(bits=128).max_distance
@@ -107,7 +111,9 @@ class DuplicateRule:
             if getattr(self, name) not in (None, getattr(decision, name, None)) and name not in decision.uses:
                 others = " or ".join(repr(other) for other in RULES if name in _DECISIONS[other].uses)
                 raise InputError(f"the rule {self.rule!r} does not use {name}: leave it out, or use the rule {others}")
-        if self.max_distance is not None:
+        if self.max_distance is None:
+            object.__setattr__(self, "max_distance", decision.max_distance)
+        else:
             check_max_distance(self.max_distance, WIDEST)
         if self.confirm is not None:
             check_similarity(self.confirm)
@@ -172,7 +178,7 @@ class DuplicateRule:
         if self.rule == "exact":
             return DIGESTS_ALONE
         if self.max_distance is None:
-            return DEFAULT_MAX_DISTANCE if self.rule == "fingerprint" else scheme.max_distance
+            return scheme.max_distance
         check_max_distance(self.max_distance, scheme.max_distance, scheme.bits)
         return self.max_distance
 

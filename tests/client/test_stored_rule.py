@@ -86,6 +86,13 @@ def test_a_rule_without_texts_is_that_of_a_fingerprint_too(documents: Documents)
     assert documents.near_query(5).clause != documents.near_query(5, max_distance=3).clause
 
 
+def test_a_refinement_that_is_the_value_of_the_rule_is_no_other_rule(documents: Documents) -> None:
+    assert ingested(documents, {"id": 1, "text": TEXT}, rule="fingerprint") == ["new"]
+    assert ingested(documents, {"id": 2, "text": TEXT}, rule="fingerprint", max_distance=3) == ["exact_duplicate"]
+    assert documents.setup(rule="copy") == "changed"
+    assert documents.setup(rule="copy", confirm=0.8, measure="either", numbers_agree=True) == "unchanged"
+
+
 def test_a_program_that_runs_for_long_learns_of_another_rule(
     documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
