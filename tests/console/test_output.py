@@ -32,6 +32,7 @@ COMMANDS: list[tuple[Sequence[str], bytes]] = [
     (["group"], b""),
     (["remove", "a"], b""),
     (["export"], b""),
+    (["restore", "removed.jsonl"], b""),
     (["backfill", "--rule", "fingerprint", "--again", "--text-field", "text"], b""),
     (["compare", STORM, STORM_FARTHER], b""),
     (["fingerprint", STORM], b""),
@@ -66,6 +67,7 @@ def folder(tmp_path: Path) -> Path:
     with Documents(f"sqlite:///{tmp_path}/es-simhash.db") as documents:
         items = [{"id": "a", "text": STORM}, {"id": "farther", "text": STORM_FARTHER}]
         list(documents.ingest(items, rule="fingerprint"))
+        documents.remove_duplicates([], save=str(tmp_path / "removed.jsonl"))
     with SeenItems(f"sqlite:///{tmp_path}/es-simhash.db") as seen:
         seen.add("ann", [1])
     return tmp_path
