@@ -45,10 +45,12 @@ def test_a_run_that_breaks_off_again_and_again_ends_as_one_that_does_not(
     with Documents("sqlite:///:memory:") as reference:
         list(reference.ingest(before, rule="fingerprint", max_distance=3))
         ingest(direct, before, rule="fingerprint", max_distance=3)
-        if grouped:
-            reference.group(rule="fingerprint", max_distance=MAX_DISTANCE)
-            with Documents(direct) as documents:
-                documents.group(rule="fingerprint", max_distance=MAX_DISTANCE)
+        with Documents(direct) as documents:
+            for client in (reference, documents):
+                if grouped:
+                    client.setup(rule="fingerprint", max_distance=MAX_DISTANCE)
+                    client.group(rule="fingerprint", max_distance=MAX_DISTANCE)
+                client.setup(rule="copy", max_distance=MAX_DISTANCE)
         expected, stored = list(reference.ingest(after, **options)), contents_of(reference)
     rng = random.Random(seed)
     outcomes: list[Any] = []
