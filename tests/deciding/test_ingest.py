@@ -62,26 +62,35 @@ class Plain:
         self.max_distance = max_distance
         self.confirm = confirm
         self.texts: dict[str, str] = {}
+        self.contents: dict[str, Any] = {}
         self.on_duplicate = on_duplicate
         self.fingerprints: dict[str, Any] = {}
         self.places: dict[str, int] = {}
         self.originals: dict[str, str | None] = {}
         self.writes = 0
 
-    def ingest(self, id: str, text: str) -> tuple[str, str | None, int | None]:
+    def ingest(self, id: str, text: str, *fields: Any) -> tuple[str, str | None, int | None]:
         new = fingerprint(text)
         before = self.fingerprints.get(id)
-        if before and before.digest == new.digest:
-            return "unchanged", None, None
+        if before and before.digest == new.digest and not self.moved(id, *fields):
+            if self.contents[id] == (text, *fields):
+                return "unchanged", None, None
+            self.texts[id], self.contents[id] = text, (text, *fields)
+            return "updated", self.originals[id], None
         self.writes += 1
         place = self.places[id] if before and self.near(before, new) else self.writes
         near = self.nearest(id, new, text, place)
         if near and not before and self.on_duplicate == "skip":
             return near
         self.fingerprints[id], self.places[id], self.texts[id] = new, place, text
+        self.contents[id] = text, *fields
         self.originals[id] = near[1] if near else None
         outcome, original, distance = near or ("new", None, None)
         return ("updated" if before else outcome), original, distance
+
+    def moved(self, id: str, *fields: Any) -> bool:
+        """Return whether the new fields of a document change what it may duplicate."""
+        return False
 
     def near(self, one: Any, other: Any) -> tuple[bool, int] | None:
         if one.digest == other.digest and not one.blank:
@@ -127,7 +136,7 @@ class Plain:
 
     def remove(self, *ids: str) -> None:
         for id in ids:
-            for each in (self.fingerprints, self.places, self.originals, self.texts):
+            for each in (self.fingerprints, self.places, self.originals, self.texts, self.contents):
                 each.pop(id, None)
         self.mend()
 

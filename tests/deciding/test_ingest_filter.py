@@ -43,7 +43,7 @@ class Choosy(Plain):
         self.inside = {}
 
     def take(self, id: str, text: str, lang: str | None) -> tuple[str, str | None, int | None]:
-        outcome = self.ingest(id, text)
+        outcome = self.ingest(id, text, lang)
         if outcome[0] != "unchanged" and id in self.fingerprints:  # else nothing was written
             self.inside[id] = lang == "zh" and id != "12"
         return outcome

@@ -50,10 +50,13 @@ class PlainInWindow(Plain):
     def in_window(self, id: str, other: str) -> bool:
         return abs(self.hours[id] - self.hours[other]) <= HOURS
 
+    def moved(self, id: str, *fields: Any) -> bool:
+        return bool(self.contents[id][1:] != fields)
+
     def ingest_at(self, id: str, text: str, hour: int) -> Any:
         before = self.hours.get(id)
         self.hours[id] = hour
-        outcome = self.ingest(id, text)
+        outcome = self.ingest(id, text, hour)
         if outcome[0] == "unchanged" and before is not None:  # nothing is written, not even the time
             self.hours[id] = before
         return outcome
