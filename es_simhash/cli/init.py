@@ -61,8 +61,8 @@ def init(rule: RuleOptions, id_field: str | None, keys: tuple[str, ...], templat
 
     \b
     es-simhash init --store http://localhost:9200/news
-    es-simhash init --store http://localhost:9200/news --text-field title,body --id-field url
-    es-simhash init --store http://localhost:9200/news --rule fingerprint --keys none
+    es-simhash init --text-field title,body --id-field url
+    es-simhash init --store http://localhost:9200/news --rule fingerprint
     es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """

@@ -86,7 +86,7 @@ def test_three_processes_and_then_group_give_the_same_groups_as_one_process(
     documents = corpus(600)
     index.fill(documents, shards=3)
     alone = Index(index.client, index.address.rpartition("/")[0], make_index()).fill(documents)
-    alone.backfill()
+    alone.backfill(rule="fingerprint")
     processes = [started(index, tmp_path, "--slice", f"{part}/3") for part in (1, 2, 3)]
     for process in processes:
         out, err = process.communicate(timeout=120)

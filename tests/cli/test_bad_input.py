@@ -154,7 +154,8 @@ def index(elasticsearch_url: str, index_name: str) -> str:
     address = f"{elasticsearch_url}/{index_name}"
     with Documents(address) as documents:
         documents.setup()
-        assert [outcome.stored for outcome in documents.ingest([{"id": "n1", "text": STORM, "n": 1}])] == [True]
+        outcomes = documents.ingest([{"id": "n1", "text": STORM, "n": 1}], rule="fingerprint")
+        assert [outcome.stored for outcome in outcomes] == [True]
     return address
 
 

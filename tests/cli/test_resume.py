@@ -270,7 +270,7 @@ def test_a_resumed_run_ingests_lines_that_were_appended_to_the_input(tmp_path: P
     [
         (["other.jsonl"], "belongs to another input"),
         (["news.jsonl", "--store", "sqlite:///b.db"], "with store 'sqlite:///es-simhash.db', not 'sqlite:///b.db'"),
-        (["news.jsonl", "--rule", "fingerprint", "--max-distance", "7"], "with max_distance 3, not 7"),
+        (["news.jsonl", "--max-text", "7"], "with max_text 10000000, not 7"),
         (["news.jsonl", "--weights", "tf"], "holds fingerprints of Scheme"),
         (["news.jsonl", "--on-duplicate", "fail"], "use 'index' or 'skip'"),
         (["news.jsonl", "--resume", "news.jsonl"], "--resume and the input are one file, news.jsonl"),

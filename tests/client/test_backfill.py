@@ -349,9 +349,9 @@ def test_a_backfill_with_confirm_of_an_index_without_our_fields_gives_it_keys(in
 def test_keys_are_added_to_a_backfilled_index_by_init_and_a_backfill_of_everything(index: Index) -> None:
     index.fill(corpus(30)).backfill(rule="fingerprint")
     with Documents(index.address) as stored:
-        assert stored.setup(keys=["shingles"]) == "added"
+        assert stored.setup(keys=["shingles"], rule="copy") == "added"
         with pytest.raises(NotSetUp, match="backfill --again --text-field FIELD --store"):
-            list(stored.ingest([], confirm=0.8))
-        list(stored.backfill(FIELDS, again=True, rule="fingerprint"))
-        assert list(stored.ingest([], confirm=0.8)) == []
+            list(stored.ingest([], rule="copy", text_field=FIELDS))
+        list(stored.backfill(FIELDS, again=True))
+        assert list(stored.ingest([], rule="copy", text_field=FIELDS)) == []
         assert all(row.length for row in stored.fetch(["doc-00000", "doc-00001"]).values())
