@@ -1,6 +1,6 @@
-"""The checks of scripts/release: `sources [--dry-run]`, `wheel WHEEL SBOM` and `licences`. It is run from the top folder.
+"""The checks of scripts/release: `sources [--dry-run]`, `wheel WHEEL SBOM` and `licences`. Run it from the top folder.
 
-`licences` runs in an environment that has the wheel and what it needs, so at the top only the standard library is imported.
+`licences` runs in an environment that has the wheel and what it needs. So only `wheel` imports what that lacks.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def is_permissive(licence: str) -> bool:
 
 
 def licence_of(package: Distribution) -> str:
-    """Return the licence that a package states: an expression, or its classifiers, or the first line of the field License."""
+    """Return the licence that a package states: an expression, classifiers, or the first line of the field License."""
     metadata = package.metadata
     classifiers = [
         line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier", []) if line.startswith("License")

