@@ -1,0 +1,245 @@
+"""What is stored, as docs/stored.md describes it: the file that programs in other languages check themselves against.
+
+Plain code that follows the page computes the same values, and the stores hold them. A line of the file never changes.
+`python -m tests.test_stored` adds the lines of new texts and filters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from base64 import b64decode, b64encode
+from contextlib import closing
+from hashlib import blake2b, md5
+from pathlib import Path
+from struct import iter_unpack, unpack_from
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import mmh3
+import pytest
+from elasticsearch import Elasticsearch
+
+from es_simhash import CONFIRMED, BloomFilter, Documents, Fingerprinter, Scheme
+from es_simhash.fingerprinting.normalisation import compared_characters
+from es_simhash.fingerprinting.tokens import tokenize
+from es_simhash.fingerprinting.weights import weigh
+from es_simhash.fingerprinting.word_segmenters import segmenter
+from es_simhash.search.blocks import block_keys
+from es_simhash.search.keys import text_keys
+from tests.search.test_blocks import plain_keys
+from tests.search.test_minhash import plain_bands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOP = Path(__file__).resolve().parents[1]
+FILE = TOP / "tests/vectors/stored-1.jsonl"
+LINES: list[dict[str, Any]] = (
+    [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()] if FILE.exists() else []
+)
+TEXTS = [line for line in LINES if "text" in line]
+FILTERS = [line for line in LINES if "filter" in line]
+
+NEWS = "市气象台今晨发布暴雨橙色预警：城区部分路段已经出现积水，交警提醒市民提前规划路线、注意出行安全。"
+SOURCES: list[tuple[str, Scheme]] = [
+    ("暴雨橙色预警", Scheme()),
+    (f"  {NEWS}\n见 https://example.cn/a1.html", Scheme()),
+    (f"{NEWS}市教育局通知：今日中小学、幼儿园停课一天。", Scheme()),
+    (
+        f"{NEWS}市教育局通知：今日中小学、幼儿园停课一天。" + "The rain ends on Friday, and 120 buses run again. " * 3,
+        Scheme(),
+    ),
+    ("氣象臺：Ｆ－３５ 戰機訓練 暫停", Scheme()),
+    (NEWS, CONFIRMED),
+]
+ITEMS: list[str | int] = ["news-1", 2, "新闻-3", *range(100, 140)]
+
+
+def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
+    """Return the line of a text, computed by the library."""
+    fingerprint = Fingerprinter(scheme).fingerprint(text)
+    normalised = scheme.normalise(text)
+    keys = text_keys(compared_characters(normalised))
+    words = tokenize(normalised, segmenter("jieba"), scheme.tokens)
+    keep_all = scheme.tokens == "han_characters"
+    return {
+        "text": text,
+        "scheme": scheme.version,
+        "normalised": normalised,
+        "word_characters": compared_characters(normalised),
+        "features": dict(sorted(weigh(words, scheme.weights, 4, keep_all=keep_all).items())),
+        "fingerprint": fingerprint.hex,
+        "digest": fingerprint.digest,
+        "length": keys.length,
+        "keys": list(keys.values),
+        "blocks": [] if fingerprint.value is None else list(block_keys([fingerprint.value], scheme.bits)[0]),
+    }
+
+
+def line_of_filter(capacity: int, error_rate: float) -> dict[str, Any]:
+    """Return the line of a Bloom filter with ITEMS."""
+    made = BloomFilter(capacity, error_rate, generation=1_700_000_000)
+    made.update(ITEMS)
+    return {
+        "filter": b64encode(made.to_bytes()).decode(),
+        "layers": [[each.capacity, each.m, each.k, each.count] for each in made.layers],
+        "generation": made.generation,
+        "contains": ITEMS,
+        "contains_not": [item for item in range(40) if item not in made and item != 2],
+    }
+
+
+def expected_lines() -> list[dict[str, Any]]:
+    return [*(line_of(*each) for each in SOURCES), line_of_filter(100, 0.01), line_of_filter(10, 0.05)]
+
+
+def test_the_file_has_what_the_library_computes() -> None:
+    assert expected_lines() == LINES
+
+
+# --- plain code, from the page alone -----------------------------------------------------------------------------
+
+
+def plain_fingerprint(features: dict[str, int], bits: int) -> str | None:
+    if not features:
+        return None
+    votes = [0] * bits
+    for feature, weight in features.items():
+        x, y = mmh3.hash64(feature.encode(), seed=0, signed=False)
+        digest = x.to_bytes(8, "little") + y.to_bytes(8, "little")
+        for bit in range(bits):
+            votes[bit] += weight if digest[bit // 8] >> (7 - bit % 8) & 1 else -weight
+    value = sum(1 << (bits - 1 - bit) for bit in range(bits) if votes[bit] > 0)
+    return f"{value:0{bits // 4}x}"
+
+
+def plain_grams(words: str) -> list[str]:
+    padded = "^" + words + "$$"
+    keys: list[str] = []
+    for start in range(len(words) + 1):
+        first = words[max(start - 1, 0)]
+        width = 2 if re.match("[\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]", first) else 3
+        gram = "g" + padded[start : start + width]
+        before = sum(key == gram or key.startswith(gram + "#") for key in keys)
+        keys.append(f"{gram}#{before}" if before else gram)
+    return keys
+
+
+def plain_text_keys(words: str) -> list[str]:
+    return [
+        *(plain_grams(words) if len(words) <= 75 else []),
+        *(plain_bands(words, "p") if 60 < len(words) <= 225 else []),
+        *(plain_bands(words, "m") if len(words) > 150 else []),
+    ]
+
+
+def plain_contains(data: bytes, item: str | int) -> bool:
+    """Return whether the filter might contain an item, and check its bytes."""
+    (checksum,) = unpack_from("<I", data, len(data) - 4)
+    assert checksum == crc32(data[:-4])
+    magic, version, hash_id, count, seed, _, _, _ = unpack_from("<4sBBHIQdq", data)
+    assert (magic, version, hash_id) == (b"ESBF", 1, 1)
+    start = 36 + 26 * count
+    for k, m, _, _ in iter_unpack("<HQQQ", data[36:start]):
+        bits = data[start : start + m // 8]
+        start += m // 8
+        x, y = mmh3.hash64(str(item).encode(), seed=seed, signed=False)
+        found = True
+        for i in range(1, k + 1):
+            found &= bool(bits[x % len(bits)] >> (x >> 61) & 1)
+            x, y = (x + y) % 2**64, (y + i) % 2**64
+        if found:
+            return True
+    return False
+
+
+def plain_object(line: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a fingerprint and a digest, as a store has them."""
+    found: dict[str, Any] = {"digest": line["digest"]}
+    if (digits := line["fingerprint"]) is not None:
+        for name, start in (("fp", 0), ("fp1", 16)):
+            if part := digits[start : start + 16]:
+                found[name] = int(part, 16) - (2**64 if int(part, 16) >= 2**63 else 0)
+        found |= {f"s{start // 4}": digits[start : start + 4] for start in range(0, len(digits), 4)}
+    return found
+
+
+@pytest.mark.parametrize("line", TEXTS, ids=lambda line: line["text"].strip()[:8])
+def test_plain_code_that_follows_the_page_computes_the_same(line: dict[str, Any]) -> None:
+    bits = int(line["scheme"].split(":")[1])
+    assert md5(line["normalised"].encode()).hexdigest() == line["digest"]
+    assert plain_fingerprint(line["features"], bits) == line["fingerprint"]
+    assert len(line["word_characters"]) == line["length"]
+    assert plain_text_keys(line["word_characters"]) == line["keys"]
+    if line["fingerprint"] is not None:
+        assert list(plain_keys(int(line["fingerprint"], 16), bits)) == line["blocks"]
+
+
+@pytest.mark.parametrize("line", FILTERS, ids=lambda line: f"{len(line['layers'])} layers")
+def test_plain_code_that_follows_the_page_reads_a_filter(line: dict[str, Any]) -> None:
+    data = b64decode(line["filter"])
+    assert all(plain_contains(data, item) for item in line["contains"])
+    assert not any(plain_contains(data, item) for item in line["contains_not"])
+    assert BloomFilter.from_bytes(data).to_bytes() == data
+
+
+# --- what the stores hold ----------------------------------------------------------------------------------------
+
+
+def scheme_of(line: dict[str, Any]) -> Scheme:
+    return next(scheme for _, scheme in SOURCES if scheme.version == line["scheme"])
+
+
+@pytest.mark.parametrize("line", TEXTS, ids=lambda line: line["text"].strip()[:8])
+def test_an_sqlite_file_holds_these_values(line: dict[str, Any], tmp_path: Path) -> None:
+    with Documents(f"sqlite:///{tmp_path}/d.db", scheme=scheme_of(line)) as documents:
+        documents.setup(keys=("shingles",))
+        [outcome] = documents.ingest([{"id": "a", "text": line["text"]}])
+        assert outcome.outcome == "new"
+    with closing(sqlite3.connect(tmp_path / "d.db")) as connection:
+        connection.row_factory = sqlite3.Row
+        row = dict(connection.execute("SELECT * FROM documents").fetchone())
+        values = dict(connection.execute("SELECT key, value FROM meta").fetchall())
+    expected = plain_object(line)
+    assert {name: row[name] for name in expected if name in row} == {
+        name: value for name, value in expected.items() if not re.fullmatch(r"s\d", name)
+    }
+    assert (row["length"], sorted(json.loads(row["keys"]))) == (line["length"], sorted(line["keys"]))
+    assert row["content"] == content(line["text"])
+    assert (row["group"], row["duplicate_of"]) == ("a", None)
+    assert ":".join(map(str, json.loads(values["scheme"]).values())) == line["scheme"]
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize("line", TEXTS, ids=lambda line: line["text"].strip()[:8])
+def test_an_index_holds_these_values(
+    line: dict[str, Any], make_index: Callable[[], str], elasticsearch_url: str
+) -> None:
+    name = make_index()
+    with Documents(f"{elasticsearch_url}/{name}", scheme=scheme_of(line)) as documents:
+        documents.setup(keys=("shingles", "blocks"))
+        [_] = documents.ingest([{"id": "a", "text": line["text"]}])
+    with Elasticsearch(elasticsearch_url) as client:
+        simhash = client.get(index=name, id="a")["_source"]["simhash"]
+        meta = client.indices.get_mapping(index=name)[name]["mappings"]["_meta"]["es_simhash"]
+    assert plain_object(line).items() <= simhash.items()
+    assert (simhash["length"], sorted(simhash["keys"])) == (line["length"], sorted(line["keys"]))
+    assert sorted(simhash.get("blocks", [])) == sorted(line["blocks"])
+    assert (simhash["group"], "duplicate_of" in simhash) == ("a", False)
+    assert simhash["content"] == content(line["text"])
+    assert meta["scheme"] == scheme_of(line).to_dict()
+    assert meta["keys"] == {"kinds": ["blocks", "shingles"], "complete": True}
+
+
+def content(text: str) -> int:
+    """Return the field ``content`` of the document with this text."""
+    source = json.dumps({"id": "a", "text": text}, ensure_ascii=False)
+    return int.from_bytes(blake2b(source.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+if __name__ == "__main__":
+    every = expected_lines()
+    assert every[: len(LINES)] == LINES
+    FILE.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in every), encoding="utf-8")
