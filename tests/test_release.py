@@ -13,6 +13,8 @@ import jsonschema
 import pytest
 import yaml
 
+from es_simhash import __version__
+
 if TYPE_CHECKING:
     from hatchling.metadata.core import ProjectMetadata
 
@@ -94,12 +96,15 @@ def sources(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A folder with the files that name the version, and those that the metadata is made of."""
+    """A folder with the files that name the version, and those that the metadata is made of; without an address."""
     for name in ["pyproject.toml", "README.md", "CHANGELOG.md", "CITATION.cff", "LICENSE"]:
         shutil.copy(TOP / name, tmp_path)
     for name in ["es_simhash/__init__.py", "es_simhash/fingerprinting/script_1.NOTICE.txt", "scripts/build_hooks.py"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(TOP / name, tmp_path / name)
+    change(tmp_path, "pyproject.toml", '^repository = ".*"', 'repository = ""')
+    cited = (tmp_path / "CITATION.cff").read_text(encoding="utf-8")
+    (tmp_path / "CITATION.cff").write_text(re.sub(r"(?m)^repository-code: .*\n", "", cited), encoding="utf-8")
     return tmp_path
 
 
@@ -110,16 +115,14 @@ def change(folder: Path, name: str, pattern: str, text: str) -> None:
 
 
 def test_the_files_that_name_the_version_agree(copied: Path) -> None:
-    from es_simhash import __version__
-
     assert sources(copied, "--dry-run").stdout == f"{__version__}\n"
     change(copied, "CITATION.cff", "^version: .+", "version: 9.9.9")
     assert sources(copied, "--dry-run").stderr.startswith("CITATION.cff says version 9.9.9, ")
 
 
 def test_a_release_needs_a_date_and_an_address(copied: Path) -> None:
-    change(copied, "CHANGELOG.md", r"^## \[0\.1\.0\] - .+", "## [0.1.0] - unreleased")
-    change(copied, "pyproject.toml", "^repository = .+", 'repository = ""')
+    version = re.escape(__version__)
+    change(copied, "CHANGELOG.md", rf"^## \[{version}\] - .+", f"## [{__version__}] - unreleased")
     assert "write the day of the release" in sources(copied).stderr
     change(copied, "CHANGELOG.md", "- unreleased", "- 2030-12-31")
     assert "set repository below" in sources(copied).stderr
@@ -157,7 +160,7 @@ def test_all_addresses_and_links_are_made_from_one_variable(copied: Path) -> Non
     change(copied, "pyproject.toml", "^repository = .+", 'repository = "https://host.example/a/es_simhash"')
     core = metadata(copied).core
     assert core.urls["Issues"] == "https://host.example/a/es_simhash/issues"
-    assert "](https://host.example/a/es_simhash/blob/v0.1.0/docs/input.md)" in core.readme
+    assert f"](https://host.example/a/es_simhash/blob/v{__version__}/docs/input.md)" in core.readme
     assert "docs/images/group.svg?raw=true)" in core.readme
     assert re.findall(r"\]\((?!https://|#)[^)]*\)", core.readme) == []
 
