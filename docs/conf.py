@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from es_simhash import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
+from search import EnglishAndChinese
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -16,6 +20,7 @@ project = "es_simhash"
 author = "The authors of es_simhash"
 version = release = __version__
 language = "en"
+html_search_language = EnglishAndChinese.lang
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 3
@@ -76,5 +81,6 @@ def language_of_the_page(app: Sphinx, page: str, template: str, context: dict[st
 
 
 def setup(app: Sphinx) -> None:
+    app.add_search_language(EnglishAndChinese)
     app.connect("source-read", with_the_readme)
     app.connect("html-page-context", language_of_the_page)
