@@ -27,8 +27,7 @@ def pairs(run: str) -> list[str]:
 class EnglishAndChinese(SearchEnglish):
     """English words as before, Han characters in pairs."""
 
-    lang = "en-zh"
-    language_name = "English and Chinese"
+    lang = "en-zh"  # not the language_name: with it the theme names the stemmer, which is the English one
     js_splitter_code = r"""
 function splitQuery(query) {
   const words = query.match(/[\u3400-\u4dbf\u4e00-\u9fff]+|(?:(?![\u3400-\u4dbf\u4e00-\u9fff])[\p{Letter}\p{Number}_])+/gu);
