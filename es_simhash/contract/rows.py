@@ -31,7 +31,7 @@ class Row:
         wrong with which document, and what to do. Only Fetch, and Scan with fields, return such a Row.
     :param time: of the document, in milliseconds since 1970. None if the request names no field with the time, and if
         the document has no time or several (:func:`~es_simhash.search.times.time_or_none`). It is not written.
-    :param content: of the document as it was given (:mod:`es_simhash.deciding.content`); None if it is not known, as
+    :param content: of the document as it was given (``es_simhash/deciding/content.py``); None if it is not known, as
         after a backfill. Only Fetch returns it. ``annotate`` leaves it as it is.
     """
 

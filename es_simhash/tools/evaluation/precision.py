@@ -103,7 +103,7 @@ class Point:
 
     @property
     def precision_interval(self) -> tuple[float, float]:
-        """The interval of the precision (:func:`~es_simhash.tools.evaluation.intervals.wilson`)."""
+        """The interval of the precision (Wilson)."""
         return wilson(self.true_positives, self.true_positives + self.false_positives)
 
     @property
