@@ -1,9 +1,10 @@
 """The search of the documentation site finds Chinese words.
 
-Chinese has no spaces, so a page is indexed by each two Han characters that stand side by side, and by each character. The
-browser splits what a reader types in the same way. This needs no dictionary.
+Chinese has no spaces, so a page is indexed by each two Han characters that stand side by side, and by each character.
+The browser splits what a reader types in the same way. This needs no dictionary.
 
-``python docs/search.py build/docs 布隆过滤器 分组`` checks the site: the search finds each word on every Chinese page that has it.
+``python docs/search.py build/docs 布隆过滤器 分组`` checks the site: the search finds each word on every Chinese page
+that has it.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ class EnglishAndChinese(SearchEnglish):
     lang = "en-zh"  # not the language_name: with it the theme names the stemmer, which is the English one
     js_splitter_code = r"""
 function splitQuery(query) {
-  const words = query.match(/[\u3400-\u4dbf\u4e00-\u9fff]+|(?:(?![\u3400-\u4dbf\u4e00-\u9fff])[\p{Letter}\p{Number}_])+/gu);
+  const han = "[\\u3400-\\u4dbf\\u4e00-\\u9fff]";
+  const words = query.match(new RegExp(`${han}+|(?:(?!${han})[\\p{Letter}\\p{Number}_])+`, "gu"));
   return (words || []).flatMap((word) =>
-    /^[\u3400-\u4dbf\u4e00-\u9fff]{2}/.test(word)
+    new RegExp(`^${han}{2}`).test(word)
       ? Array.from({ length: word.length - 1 }, (_, n) => word.slice(n, n + 2))
       : [word]);
 }

@@ -98,12 +98,10 @@ def is_shown(printed: str, block: str) -> bool:
     return re.fullmatch(shown, without_times(printed)) is not None
 
 
-def run_examples(
-    page: Path, capsys: pytest.CaptureFixture[str], prepare: Callable[[str, str], str | None]
-) -> None:
+def run_examples(page: Path, capsys: pytest.CaptureFixture[str], prepare: Callable[[str, str], str | None]) -> None:
     """Run the Python and console blocks of a page in order, and compare what they print with what the page shows.
 
-    :param prepare: returns the block to run in place of a block, whose language and text it takes; None to leave it out.
+    :param prepare: takes the language and the text of a block. Returns the text to run; None to leave it out.
     """
     names: dict[str, Any] = {"__name__": "example"}
     try:
