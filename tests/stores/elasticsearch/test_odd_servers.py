@@ -79,7 +79,7 @@ def server(answer: Callable[[str, BaseHTTPRequestHandler], Any]) -> Iterator[str
             if self.command == "PUT" and self.path.endswith("_mapping"):  # a program keeps its rule there
                 self.mapping["_meta"] = json.loads(self.lines[0])["_meta"]
             last = self.path.partition("?")[0].rstrip("/").rpartition("/")[2] or "/"
-            body = answer(last if last in USUAL or last.startswith("_") else "_doc", self)
+            body = answer(last if last in {*USUAL, "health"} or last.startswith("_") else "_doc", self)
             if body is None:
                 return
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -112,6 +112,8 @@ def usual(last: str, handler: Any) -> Any:
         return {"responses": [FOUND_NOTHING] * (len(handler.lines) // 2)}
     if last == "_mapping":
         return {"news": {"mappings": handler.mapping}}
+    if last == "health":
+        return [{"epoch": str(int(time.time()))}]
     return USUAL.get(last, {})
 
 
