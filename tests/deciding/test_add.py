@@ -546,7 +546,7 @@ def test_elasticsearch_gives_one_new_and_nine_copies_and_search_finds_them_when_
         client.index(index=index_name, id="old", document={"text": "of another program"}, refresh=True)
         with pytest.raises(NotSetUp, match="and has 1 document: to give them fingerprints, run `es-simhash backfill"):
             documents.add({"id": "a", "text": TEXT}, rule="fingerprint")
-        documents.setup(keys=[])
+        documents.setup(rule="fingerprint")
         client.indices.put_settings(index=index_name, settings={"refresh_interval": "300ms"})
         ten = [{"id": str(n), "text": TEXT} for n in range(10)]
         outcomes = list(threads.map(documents.add, ten))
