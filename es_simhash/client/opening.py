@@ -115,7 +115,7 @@ class Opening:
         :raises NotSetUp: if it was not set up, and ``set_up_if_missing`` does not allow to do it now.
         :raises SchemeMismatch: if it was set up with another Scheme.
         """
-        ours = fingerprinter or (self.fingerprinter())
+        ours = fingerprinter or self.fingerprinter()
         self._forget_what_is_old()
         if not (self._checked and self._chosen is not None and ours.scheme == self._chosen.scheme):
             check_scheme(self._store, ours.scheme, self.name, set_up_if_missing=set_up_if_missing, keys=keys)
@@ -230,7 +230,7 @@ class Opening:
         if rule.confirm is None and self._keys is not None:
             # Block keys only save time, so the store is not asked for them again.
             return resolve(rule, fingerprinter, self._keys)
-        return resolve(rule, fingerprinter, (self.keys_for(rule)))
+        return resolve(rule, fingerprinter, self.keys_for(rule))
 
     def check_times(self, rule: DuplicateRule) -> None:
         """Check that the store can compare times, if the rule has a window.

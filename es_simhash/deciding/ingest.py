@@ -342,7 +342,7 @@ class Ingest:
             undecided = self._undecided(batch, decisions, rows, {*refused, *lost})
             if not undecided:
                 break
-            neighbours = neighbours or (self._neighbours(batch))
+            neighbours = neighbours or self._neighbours(batch)
             pending = self._decide(batch, neighbours, undecided, rows)
             decisions |= pending
         self._remember(batch, documents, rows, conflicts, resumed)

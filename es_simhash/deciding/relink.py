@@ -207,5 +207,5 @@ def repair(
         digests = {id: row.digest for id, row in store.fetch(tuple(ids)).items()}
         gone = [id for id in ids if id not in digests]
         changed = [id for id in ids if id not in digests or not has_digest(some[id], digests[id])]
-        if changed and (relink(store, changed, Memory(), rule, gone=gone, filter=filter)):
+        if changed and relink(store, changed, Memory(), rule, gone=gone, filter=filter):
             store.refresh()

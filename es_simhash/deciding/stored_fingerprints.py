@@ -49,8 +49,6 @@ OTHERS = 0.1
 are found as soon as search finds them."""
 FRESH = 30.0
 """Seconds. If the last reading was longer ago, what other programs have written is read."""
-
-
 NAMED = 2_000_000
 """Up to so many fingerprints in memory, the nearest to a document is found there: it takes 1 ms of the processor."""
 
@@ -125,10 +123,7 @@ class StoredFingerprints:
         table, self._table = self._table, None
         if table is None:
             after, own, most = None, None, min(self._most, WORTHWHILE * self._looked_up)
-            table, rows = (
-                NearIndex(self._bits, self._max_distance, positions=False),
-                (),
-            )  # they are read with all others
+            table, rows = NearIndex(self._bits, self._max_distance, positions=False), ()  # they are read with all
         else:
             after, own, most = self._after, writes, None
         table.add([row.fingerprint for row in rows])

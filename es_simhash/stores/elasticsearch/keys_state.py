@@ -26,7 +26,7 @@ _States = dict[str, KeysState]
 
 
 def describe_keys(index: Index) -> KeysState:
-    mappings = (read_mappings(index)) or {}
+    mappings = read_mappings(index) or {}
     states = _states(meta_values(mappings, KEY))
     if len({state.kinds for state in states.values()}) > 1:
         found = ", ".join(f"{name}: {_describe(state)}" for name, state in sorted(states.items()))
@@ -54,12 +54,12 @@ def set_up_keys(index: Index, kinds: tuple[str, ...]) -> str:
             return {}
         return dict.fromkeys(states, common.with_kinds(every, complete=_is_empty(index)))
 
-    return "added" if (_change(change, index)) else "unchanged"
+    return "added" if _change(change, index) else "unchanged"
 
 
 def complete_keys(index: Index) -> None:
     def change(states: _States) -> _States:
-        if index.routing is not None and (_lacks_keys(states, index)):
+        if index.routing is not None and _lacks_keys(states, index):
             return {}  # documents with another routing, which this backfill has not read
         return {name: replace(state, complete=True) for name, state in states.items() if not state.complete}
 
@@ -80,7 +80,7 @@ def _change(change: Callable[[_States], _States], index: Index) -> bool:
 
 def _is_empty(index: Index) -> bool:
     """Return whether the index has no fingerprinted document."""
-    return not (_count({"exists": {"field": "simhash.digest"}}, index))
+    return not _count({"exists": {"field": "simhash.digest"}}, index)
 
 
 def _lacks_keys(states: _States, index: Index) -> bool:

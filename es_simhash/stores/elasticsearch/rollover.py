@@ -55,7 +55,7 @@ def make_template(part: Part[C], config: C, index: Index) -> None:
 
     :raises Unsupported: if another template of higher priority leaves our fields out.
     """
-    mappings = (read_mappings(index)) or {}
+    mappings = read_mappings(index) or {}
     newest = mappings[max(mappings)]
     name = f"es-simhash-{index.index}"
     found = index.send(Request("GET", "/_index_template"))  # one by its name is an error if there is none

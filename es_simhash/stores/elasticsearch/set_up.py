@@ -99,7 +99,7 @@ def set_up_part(part: Part[C], config: C, index: Index, new: Mapping[str, Any] =
     for each, mapping in mappings.items():
         addition = with_scores(part.addition(mapping, config, new), index)
         index.send(replace(index, index=each).request("PUT", "_mapping", addition))
-    part.check((read_mappings(index)) or {}, config, index.name)
+    part.check(read_mappings(index) or {}, config, index.name)
     return "added"
 
 

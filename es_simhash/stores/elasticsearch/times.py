@@ -38,7 +38,7 @@ _LAST_NANOS = 9_223_372_036_854
 
 
 def check_time_field(index: Index, field: str) -> None:
-    mappings = (read_mappings(index)) or {}
+    mappings = read_mappings(index) or {}
     types = sorted({str((_mapped(mapping, field) or {}).get("type")) for mapping in mappings.values()})
     if set(types) == set(_DATES):
         raise InputError(
@@ -142,7 +142,7 @@ def ranges_of(request: Candidates, index: Index) -> Ranges | None:
     every = [probe.times for probe in request.probes if probe.times is not None]
     if all(first >= 0 and last < _LAST_NANOS for first, last in every):
         return Ranges(request.time_field, nanos=False)
-    mappings = (read_mappings(index)) or {}
+    mappings = read_mappings(index) or {}
     types = {(_mapped(mapping, request.time_field) or {}).get("type") for mapping in mappings.values()}
     return Ranges(request.time_field, nanos="date_nanos" in types)
 
