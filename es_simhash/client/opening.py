@@ -257,7 +257,7 @@ class Opening:
         """
         self.check(fingerprinter)
         self._check_same(_to_store(rule, id_field))
-        now = self.keys()
+        now = self._keys = self._keys or self._store.describe_keys()
         if now.kinds != keys.kinds or (keys.complete and not now.complete):
             raise NotSetUp(f"the keys of {self.name} were changed while documents were written: start again")
 
