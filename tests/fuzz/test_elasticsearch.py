@@ -41,7 +41,7 @@ def test_random_values_in_our_field_stop_no_verb(elasticsearch_url: str, index_n
         assert all(f"'{id}' is stored with" in (o.reason or "") for id, o in outcomes.items() if o.outcome == "failed")
         assert "failed" in {o.outcome for o in outcomes.values()}
         assert {match.id for match in documents.similar(TEXT)} >= {"good", "copy"}
-        assert [o.stored for o in documents.ingest([{"id": "new", "text": TEXT}], confirm=0.5)] == [True]
+        assert [o.stored for o in documents.ingest([{"id": "new", "text": TEXT}])] == [True]
         for id in sorted(stored):
             with suppress(InputError):
                 documents.similar_to(id)
