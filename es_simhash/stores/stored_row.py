@@ -52,7 +52,6 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
         or _not_a_string("duplicate_of", duplicate_of)
         or _not_a_long("written", written)
         or _not_a_long("length", length)
-        or _not_a_long("content", content)
     )
     if not problem and keys and not (isinstance(keys, list | tuple) and all(type(key) is str for key in keys)):
         problem = "keys that are not a list of strings"
@@ -74,7 +73,7 @@ def stored_row(id: str, values: Mapping[str, Any], version: Any, time: int | Non
         length,
         None,
         time,
-        content,
+        content if type(content) is int else None,  # else it is unknown, and the document itself is compared
     )
 
 
@@ -106,9 +105,9 @@ def usual_row(
         and (duplicate_of is None or (type(duplicate_of) is str and duplicate_of != id))
         and type(written) is int
         and _LEAST <= written <= _MOST
-        and (content is None or type(content) is int)
     ):
         group = id if group == id else group
+        content = content if type(content) is int else None
         return Row(id, fingerprint, digest, group, duplicate_of, written, version, (), None, None, time, content)
     return None
 
