@@ -16,7 +16,7 @@ from es_simhash.errors import InputError
 from es_simhash.fingerprinting.scheme import DEFAULT
 from es_simhash.search.filters import matches
 from es_simhash.stores.address import open_store
-from tests.contract.documents import entry, scan
+from tests.contract.documents import entry, scan, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -254,7 +254,7 @@ def test_elasticsearch_finds_what_matches_the_filter_in_memory(
     @given(documents=st.lists(people, min_size=8, max_size=8), drawn=st.lists(nested, min_size=8, max_size=8))
     @settings(max_examples=15, deadline=None, derandomize=True)
     def law(documents: list[dict[str, Any]], drawn: list[dict[str, Any]]) -> None:
-        store.write(tuple(entry(str(n), n, **document) for n, document in enumerate(documents)), 64)
+        write(store, *(entry(str(n), n, **document) for n, document in enumerate(documents)))
         with Elasticsearch(elasticsearch_url) as client:
             client.indices.refresh(index=index)
         for filter in drawn:
