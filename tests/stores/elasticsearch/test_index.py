@@ -209,9 +209,10 @@ def test_an_original_with_more_copies_than_the_limit_is_updated_and_removed(
 ) -> None:
     monkeypatch.setattr(search, "PAGE", 20)
     monkeypatch.setattr(search, "MOST_HITS", 20)
+    documents.setup(rule="fingerprint")
     ingest(documents, *({"id": f"{n:02}", "text": NEWS} for n in range(60)))
     assert [each.outcome for each in ingest(documents, {"id": "00", "text": "another page"})] == ["updated"]
-    assert documents.remove(["01"], rule="fingerprint") == {"01"}
+    assert documents.remove(["01"]) == {"01"}
     rows = {row.id: row.duplicate_of for row in documents.export()}
     assert rows == {"00": None, "02": None} | {f"{n:02}": "02" for n in range(3, 60)}
 

@@ -73,7 +73,7 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
     complete = []
     for tenant in stores:
         with Documents(f"{server}/{index}", routing=tenant) as later:
-            list(later.backfill("text", again=True, rule="fingerprint"))
+            list(later.backfill("text", again=True))
         meta = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
         complete.append(KeysState.from_dict(meta[META][KEY]).complete)
     assert complete == [False, False, False, True]  # the keys of an index are complete when all tenants have theirs
@@ -97,13 +97,9 @@ def is_refused(store: Documents, verb: str, text: str) -> bool:
     document: Any = {"id": f"same-{verb}", "text": text}
     try:
         if verb == "remove":
-            store.remove(["same-add"], rule="fingerprint")
+            store.remove(["same-add"])
         else:
-            list(
-                getattr(store, verb)([document])
-                if verb != "add"
-                else [store.add(document, refresh=True, rule="fingerprint")]
-            )
+            list(getattr(store, verb)([document]) if verb != "add" else [store.add(document, refresh=True)])
     except Unsupported as error:
         return "has another routing" in str(error)
     return False
