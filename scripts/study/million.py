@@ -128,7 +128,7 @@ def in_elasticsearch(arguments, texts, queries):
     def load(name, chunk):
         def operation(entry):
             row = entry.row if name == names[0] else Row(*(getattr(entry.row, field) for field in FIELDS))
-            return write_operation(Entry(row, entry.source), 64, "index")
+            return write_operation(Entry(row, entry.source), 64, None, {})  # new, so it needs no index
 
         started = time.perf_counter()
         for ok, item in parallel_bulk(

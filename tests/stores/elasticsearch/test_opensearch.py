@@ -87,7 +87,8 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     ]
     if tools:
         replies += [list(groups(documents)), members(documents, "7"), review(documents, max_distance=3)]
-        replies += [stats(documents).documents, sorted(map(str, sample_pairs(documents, 20, seed=1)))]
+        near = [pair for pair in sample_pairs(documents, 20, seed=1) if pair.found == "fingerprints"]
+        replies += [stats(documents).documents, sorted(map(str, near))]  # of several shards keys rank otherwise
     replies += [
         documents.remove(["3", "4", "none"], rule="fingerprint"),
         documents.remove_matching({"ids": {"values": ["5"]}}, rule="fingerprint"),
