@@ -163,9 +163,10 @@ def test_confirmed_groups_equal_those_of_group(
             [{"id": str(n * 7919 % 1009), "text": text} for n, text in enumerate(texts)], rule="fingerprint"
         ):
             pass
+        documents.setup(rule="copy", **rule)
         frame = text_frame(spark, documents, 64)
         found = group_frame(frame, keys=keys, **rule)
-        report = documents.group(**rule)
+        report = documents.group()
         assert report.groups > 50
         assert report.left_out == found.left_out == 0
         assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}

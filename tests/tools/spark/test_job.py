@@ -41,6 +41,7 @@ def test_the_job_and_group_from_write_what_group_writes(spark: Any, tmp_path: Pa
         titled = ({"id": f"d{n}", "title": text} for n, text in enumerate(texts))
         for _ in documents.ingest(titled, text_field="title", rule="fingerprint"):
             pass
+        documents.setup(rule="copy")
     fields = ("--fields", "text,written,version,scheme", "--text-field", "title", "--store", store)
     exported.write_text(run(cli, "export", *fields), encoding="utf-8")
     rule = ("--confirm", "0.8")
