@@ -37,7 +37,7 @@ from es_simhash.ingest.run import RunOptions, backfill, ingest
 from es_simhash.portal import THREADS
 from es_simhash.retries import DEADLINE, Patience
 from es_simhash.search.keys import SHINGLES, checked_kinds
-from es_simhash.similarity.rule import DuplicateRule, is_whole, rule_of, rule_without_text, with_text_field
+from es_simhash.similarity.rule import DuplicateRule, is_whole, with_text_field
 from es_simhash.similarity.text_fields import field_names, text_or_none
 from es_simhash.stores.address import open_store
 
@@ -178,7 +178,7 @@ class Documents(SyncClient):
 
         :param rule: refines it, or names another one, as for the method that is called next.
         """
-        return self._rule(rule)
+        return self._opening.rule(rule)
 
     def id_field(self) -> str:
         """Return the name of the field with the id: the one that the store keeps, or ``id``."""
@@ -328,7 +328,7 @@ class Documents(SyncClient):
             ``checkpoint`` the next call decides the documents that have no outcome.
         """
         given = RunOptions(
-            rule=self._checked(rule),
+            rule=self._opening.checked(rule),
             id_field=id_field or ID_FIELD,
             on_duplicate=on_duplicate,
             filter=filter,
@@ -391,7 +391,7 @@ class Documents(SyncClient):
         """
         chosen = with_text_field(rule, text_field)
         given = RunOptions(
-            rule=self._checked(chosen),
+            rule=self._opening.checked(chosen),
             filter=filter,
             batch_size=batch_size,
             max_text=max_text,
@@ -444,7 +444,7 @@ class Documents(SyncClient):
         :returns: the ids that were removed.
         """
         check_optional_filter(filter)
-        checked, resolved = checked_ids(ids), self._opening.resolve(self._rule_to_write(rule))
+        checked, resolved = checked_ids(ids), self._opening.resolve(self._opening.rule_to_write(rule))
         with self._runs.change():
             return remove(self._store, checked, resolved, filter)
 
@@ -466,7 +466,7 @@ class Documents(SyncClient):
         """
         check_filter(matching, "matching")
         check_optional_filter(filter)
-        resolved = self._opening.resolve(self._rule_to_write(rule))
+        resolved = self._opening.resolve(self._opening.rule_to_write(rule))
         with self._runs.change():
             return remove_matching(self._store, matching, resolved, filter, everything=everything)
 
@@ -498,7 +498,7 @@ class Documents(SyncClient):
         """
         check_optional_filter(filter)
         check_head(head)
-        resolved = self._opening.resolve(self._rule_to_write(rule))
+        resolved = self._opening.resolve(self._opening.rule_to_write(rule))
         with self._runs.change():
             return group(self._store, resolved, filter, head, progress, free_memory())
 
@@ -527,7 +527,7 @@ class Documents(SyncClient):
         """
         check_optional_filter(filter)
         source = Source(links)
-        resolved = self._opening.resolve(self._rule_to_write(rule))
+        resolved = self._opening.resolve(self._opening.rule_to_write(rule))
         scheme = self._opening.fingerprinter().scheme.version
 
         def take() -> list[NewLink]:
@@ -561,7 +561,7 @@ class Documents(SyncClient):
         :returns: how many documents were removed.
         """
         check_optional_filter(filter)
-        resolved = self._opening.resolve(self._rule_to_write(rule))
+        resolved = self._opening.resolve(self._opening.rule_to_write(rule))
         with ExitStack() as stack:
             saved = None if save is None else stack.enter_context(closing(Saved(self._store, save)))
             return remove_duplicates(self._store, duplicates, resolved, filter, saved)
@@ -614,7 +614,7 @@ class Documents(SyncClient):
         check_optional_filter(filter)
         if text is not None:
             raise InputError("both a text and a fingerprint are given: give one of them")
-        chosen = self._rule_without_text(rule)
+        chosen = self._opening.rule(rule, text=False)
         checked = checked_times(times, [""], chosen)
         resolved = self._opening.resolve(chosen)
         value, digest = checked_fingerprint(fingerprint, resolved.bits)
@@ -633,7 +633,7 @@ class Documents(SyncClient):
         :param times: of the texts, one for each.
         """
         check_optional_filter(filter)
-        checked, chosen = checked_texts(texts), self._rule(rule)
+        checked, chosen = checked_texts(texts), self._opening.rule(rule)
         checked_or_none = checked_times(times, checked, chosen)
         resolved = self._opening.resolve(chosen)
         return similar(self._store, checked, self._opening.fingerprinter(), resolved, filter, checked_or_none)
@@ -647,7 +647,7 @@ class Documents(SyncClient):
         """
         check_optional_filter(filter)
         [checked] = checked_ids([id])
-        return similar_to_stored(self._store, checked, self._opening.resolve(self._rule(rule)), filter)
+        return similar_to_stored(self._store, checked, self._opening.resolve(self._opening.rule(rule)), filter)
 
     def near_query(self, near: str | Fingerprint | int, **rule: Unpack[RuleOptions]) -> NearQuery:
         """Return the clause for a search of your own in Elasticsearch, and what reads the hits.
@@ -657,7 +657,10 @@ class Documents(SyncClient):
         :param near: a text, or its Fingerprint or unsigned fingerprint.
         :param rule: as for :meth:`ingest`, without ``within``.
         """
-        chosen = self._rule_for(near, rule)
+        text = isinstance(near, str)
+        check_near(near, self._opening.checked(rule, text=text))  # before the store is asked
+        chosen = self._opening.rule(rule, text=text)
+        check_near(near, chosen)
         fingerprinter = self._opening.check()
         keys = self._opening.keys_for(chosen)
         return near_query(near, fingerprinter=fingerprinter, keys=SHINGLES in keys.kinds, rule=chosen)
@@ -672,7 +675,7 @@ class Documents(SyncClient):
         :param rule: as for :meth:`ingest`.
         """
         checked = [(a, b) for a, b in map(checked_ids, pairs)]
-        resolved = self._opening.resolve(self._rule(rule))
+        resolved = self._opening.resolve(self._opening.rule(rule))
         if not checked:
             return []
         rows = self._store.fetch(tuple(sorted({id for pair in checked for id in pair})), resolved.time_field)
@@ -690,10 +693,10 @@ class Documents(SyncClient):
         :param rule: as for :meth:`ingest`: use the rule that made the groups.
         """
         check_optional_filter(filter)
-        self._checked(rule)
+        self._opening.checked(rule)
 
         def batches() -> Iterator[Sequence[Duplicate]]:
-            resolved = self._opening.resolve(self._rule(rule))
+            resolved = self._opening.resolve(self._opening.rule(rule))
             for page in self._pages(Scan(filter=filter)):
                 members = [row for row in page.rows if row.group != row.id]
                 for start in range(0, len(members), _MEMBERS):
@@ -765,37 +768,6 @@ class Documents(SyncClient):
             report = f"{count_of(count, 'document')} exported, others are missing: export again"
             raise unfinished(error, report) from error
 
-    def _rule(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
-        """Return the rule of a call. Invalid keywords raise, if possible without a request to the store."""
-        self._checked(given)
-        return self._allowed(self._opening.rule(given))
-
-    def _rule_to_write(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
-        """:meth:`_rule` for a call that writes: it must be the rule of the store."""
-        self._checked(given)
-        return self._allowed(self._opening.rule_to_write(given))
-
-    def _rule_without_text(self, given: RuleOptions) -> DuplicateRule:
-        """:meth:`_rule` for a call that has no text."""
-        self._allowed(rule_without_text(given))
-        return self._allowed(self._opening.rule_without_text(given))
-
-    def _rule_for(self, near: object, given: RuleOptions) -> DuplicateRule:
-        """:meth:`_rule` for a search of the user's own."""
-        check_near(near, rule_of(given) if isinstance(near, str) else rule_without_text(given))
-        chosen = self._rule(given) if isinstance(near, str) else self._rule_without_text(given)
-        check_near(near, chosen)
-        return chosen
-
-    def _checked(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
-        """Return the rule of keywords alone. Invalid ones raise."""
-        return self._allowed(rule_of(given))
-
-    def _allowed(self, rule: DuplicateRule) -> DuplicateRule:
-        if self._opening.known is not None:
-            rule.bits_allowed(self._opening.known.scheme)
-        return rule
-
     def _add_request(
         self,
         rule: RuleOptions,
@@ -811,7 +783,7 @@ class Documents(SyncClient):
         if pipeline is not None and self._store.embedded:
             raise InputError(f"{self.name} has no ingest pipelines: leave pipeline out")
         return AddRequest(
-            rule=self._rule_to_write(rule),
+            rule=self._opening.rule_to_write(rule),
             id_field=self._opening.id_field(id_field),
             on_duplicate=on_duplicate,
             filter=filter,

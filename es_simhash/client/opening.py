@@ -134,23 +134,30 @@ class Opening:
             self._rule_until = time.monotonic() + KNOWN
         return self._stored_rule
 
-    def rule(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
-        """Return the rule that a call uses: that of the store, and what the call says in addition."""
+    def checked(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
+        """Return the rule of keywords alone. Invalid ones raise. The store is not asked.
+
+        :param text: the call has a text. Without one the rule is ``fingerprint``, or one that compares no texts.
+        """
+        return self._allowed(rule_of(given) if text else rule_without_text(given))
+
+    def rule(self, given: RuleOptions | MatchOptions, *, text: bool = True) -> DuplicateRule:
+        """Return the rule that a call uses: that of the store, and what the call says in addition.
+
+        :param text: as for :meth:`checked`.
+        :raises InputError: for invalid keywords, before the store is asked.
+        """
+        if given:
+            self.checked(given, text=text)
         stored = self.stored_rule()
+        if not text:
+            if stored.rule is not None and stored.rule.confirm is None:
+                given = {"rule": refined(stored.rule, given)}
+            return self._allowed(rule_without_text(given))
         options: Any = given
         if stored.text_field is not None and not is_whole(given) and given.get("text_field") is None:
             options = {**given, "text_field": stored.text_field}
-        return refined(stored.rule, options)
-
-    def rule_without_text(self, given: RuleOptions) -> DuplicateRule:
-        """Return the rule of a call that has no text: that of the store if it compares no texts, or ``fingerprint``.
-
-        :raises InputError: if the call chooses a rule that compares texts.
-        """
-        stored = self.stored_rule().rule
-        if stored is not None and stored.confirm is None:
-            return rule_without_text({"rule": refined(stored, given)})
-        return rule_without_text(given)
+        return self._allowed(refined(stored.rule, options))
 
     def rule_to_write(self, given: RuleOptions | MatchOptions) -> DuplicateRule:
         """Return the rule of a call that writes: it must be that of the store.
@@ -158,7 +165,13 @@ class Opening:
         :raises InputError: if the store keeps another one.
         """
         rule = self.rule(given)
-        self._check_same(_to_store(rule))
+        if given:
+            self._check_same(_to_store(rule))
+        return rule
+
+    def _allowed(self, rule: DuplicateRule) -> DuplicateRule:
+        if self._chosen is not None:
+            rule.bits_allowed(self._chosen.scheme)
         return rule
 
     def id_field(self, given: str | None) -> str:
@@ -190,12 +203,12 @@ class Opening:
         """
         ours = _to_store(rule, id_field)
         stored = self.stored_rule()
-        if stored.everywhere and stored.updated(ours) == stored:
+        if stored.everywhere and stored.includes(ours):
             return
         try:
             self._store.keep_rule(ours)
         except AccessDenied as error:
-            if stored.updated(ours) == stored:
+            if stored.includes(ours):
                 return  # the store keeps it, but for a newer index of an alias
             raise AccessDenied(
                 f"{self.name} keeps no rule yet, and this user may not add it: let an administrator run "
@@ -210,7 +223,7 @@ class Opening:
             return False
         try:
             stored = self._store.describe_rule()
-            if stored.everywhere and stored.updated(new) == stored:
+            if stored.everywhere and stored.includes(new):
                 return False
         except (InputError, StoreError):
             pass  # indices that differ, or a rule that cannot be used: this replaces them

@@ -99,6 +99,10 @@ class StoredRule:
         rule, text_field, id_field = (a if b is None else b for a, b in zip(self._all, new._all, strict=True))
         return StoredRule(rule, text_field, id_field)
 
+    def includes(self, other: StoredRule) -> bool:
+        """Return whether this has everything that another one has."""
+        return self.updated(other) == self
+
     def differing(self, other: StoredRule) -> StoredRule:
         """Return what this has and another one has otherwise."""
         pairs = zip(self._all, other._all, strict=True)
