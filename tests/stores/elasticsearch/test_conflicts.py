@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_simhash import Documents
 from tests.contract.watched import StoreCall, WatchedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+
+    from elasticsearch import Elasticsearch
 
 STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经出现积水，交警提醒市民提前规划路线，注意出行安全。"
 METRO = "地铁三号线今日开通试运营，线路全长三十一公里，设车站二十四座，全程运行时间约四十六分钟。"
@@ -73,15 +74,6 @@ def check_conflicts(client: Any, server: str, name: str, kind: str) -> None:
 
 
 kinds = pytest.mark.parametrize("kind", ["index", "routing", "alias"])
-
-
-@pytest.fixture
-def client(elasticsearch_url: str, index_name: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(elasticsearch_url) as client:
-        yield client
-        client.options(ignore_status=404).indices.delete_index_template(name=f"es-simhash-{index_name}")
-        for name in client.indices.get(index=f"{index_name}*"):
-            client.indices.delete(index=name)
 
 
 @pytest.mark.elasticsearch

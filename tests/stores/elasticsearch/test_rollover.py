@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from elasticsearch import Elasticsearch
 
 from es_simhash import Documents, StoreError, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elasticsearch import Elasticsearch
 
 pytestmark = pytest.mark.elasticsearch
 
@@ -18,15 +19,6 @@ STORM = "市气象台今晨发布暴雨橙色预警，城区部分路段已经�
 METRO = "地铁三号线今日开通试运营，线路全长三十一公里，设车站二十四座，全程运行时间约四十六分钟。"
 
 NOTICE = "县农业农村局昨天公布秋收进度，全县十二万亩水稻已收割九成，烘干中心二十四小时运转，粮库敞开收购。"
-
-
-@pytest.fixture
-def client(elasticsearch_url: str, index_name: str) -> Iterator[Elasticsearch]:
-    with Elasticsearch(elasticsearch_url) as client:
-        yield client
-        client.options(ignore_status=404).indices.delete_index_template(name=f"es-simhash-{index_name}")
-        for name in client.indices.get(index=f"{index_name}*"):
-            client.indices.delete(index=name)
 
 
 @pytest.fixture
