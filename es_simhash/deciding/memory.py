@@ -121,7 +121,7 @@ class Memory:
         return [id for digest in digests for id in self._first(digest, in_batch)]
 
     def _first(self, digest: str, in_batch: Collection[str]) -> Iterator[str]:
-        """Yield the ids of the Rows with a digest until the first that counts, whatever happens to the batch."""
+        """Yield the ids of the Rows with a digest, up to the first Row that the batch cannot change."""
         for _, id in self._of_digest[digest]:
             yield id
             if id not in in_batch and self.rows[id].digest == digest and id not in self.outside:

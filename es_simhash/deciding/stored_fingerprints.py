@@ -50,7 +50,7 @@ are found as soon as search finds them."""
 FRESH = 30.0
 """Seconds. If the last reading was longer ago, what other programs have written is read."""
 NAMED = 2_000_000
-"""Up to so many fingerprints in memory, the nearest to a document is found there: it takes 1 ms of the processor."""
+"""The most fingerprints in memory among which the nearest to a document is searched. That takes 1 ms of the processor."""
 
 
 class StoredFingerprints:

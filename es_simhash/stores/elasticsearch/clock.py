@@ -18,7 +18,8 @@ _log = logging.getLogger("es_simhash")
 MEASURED = 3_600.0
 """Seconds for which a measurement is used."""
 SMALL = 1.0
-"""Seconds of a difference that is not corrected. One more is not noticed: the server says its time in whole seconds."""
+"""A difference of up to so many seconds is not corrected. The server gives its time in whole seconds, so a difference
+that is one second larger may not be noticed."""
 SAMPLES = 5
 """How often the server is asked again if the clocks differ."""
 
