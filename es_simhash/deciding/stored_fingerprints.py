@@ -50,7 +50,7 @@ are found as soon as search finds them."""
 FRESH = 30.0
 """Seconds. If the last reading was longer ago, what other programs have written is read."""
 NAMED = 2_000_000
-"""The most fingerprints in memory among which the nearest to a document is searched. That takes 1 ms of the processor."""
+"""The most fingerprints in memory among which the nearest to a document is searched. That takes 1 ms."""
 
 
 class StoredFingerprints:
