@@ -23,8 +23,8 @@ from es_simhash.search.hamming import hamming_distance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import TypeAlias
 
+    from es_simhash.client.opening import Opening
     from es_simhash.contract import KeysState, Store
     from es_simhash.deciding.add import Searched
     from es_simhash.deciding.ingest import OnDuplicate
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from es_simhash.fingerprinting.fingerprinter import Fingerprinter
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
-
-    OpenForIngest: TypeAlias = "Callable[[DuplicateRule, str], tuple[Fingerprinter, KeysState]]"
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -97,16 +95,13 @@ class _Item:
 
 
 class Adding:
-    """Adds documents to one store, and knows what it added and search does not find yet.
+    """Adds documents to one store, and knows what it added and search does not find yet."""
 
-    :param open_for_ingest: checks that the store is set up, and returns its Fingerprinter and its keys.
-    """
-
-    def __init__(self, store: Store, open_for_ingest: OpenForIngest, deadline: float) -> None:
+    def __init__(self, store: Store, opening: Opening, deadline: float) -> None:
         self._store = store
-        self._open_for_ingest = open_for_ingest
+        self._opening = opening
         self._deadline = deadline
-        self._opened: dict[tuple[DuplicateRule, str], _Opened] = {}
+        self._opened: dict[DuplicateRule, _Opened] = {}
         self._adder: Adder | None = None
         self._outdated = False
         self._lock = threading.Lock()
@@ -131,7 +126,7 @@ class Adding:
 
         :raises DuplicateFound: under ``fail``, if one of them is a duplicate.
         """
-        opened = self._open(request.rule, request.id_field)
+        opened = self._open(request.rule)
         reader = Reader(
             opened.fingerprinter,
             request.id_field,
@@ -143,6 +138,8 @@ class Adding:
         )
         items = reader.read_all(lines)
         documents = [item for item in items if isinstance(item, Document)]
+        if documents:
+            self._opening.keep(request.rule, request.id_field)
         on_duplicate: OnDuplicate = "index" if request.on_duplicate == "index" else "skip"
         options = AddOptions(opened.rule, on_duplicate, request.filter, request.pipeline)
         added = self._add([_Item(document, options) for document in documents])
@@ -167,12 +164,12 @@ class Adding:
             added = [each or next(others) for each in added]
         return [each or failed(item.document, CHANGED) for item, each in zip(items, added, strict=True)]
 
-    def _open(self, rule: DuplicateRule, id_field: str) -> _Opened:
+    def _open(self, rule: DuplicateRule) -> _Opened:
         """Check that the store is set up. It is asked again after ``KNOWN`` seconds for the keys that it has."""
-        known = self._opened.get((rule, id_field))
+        known = self._opened.get(rule)
         if known is not None and time.monotonic() < known.until:
             return known
-        fingerprinter, keys = self._open_for_ingest(rule, id_field)
+        fingerprinter, keys = self._opening.open_for_ingest(rule)
         if known is not None and (fingerprinter, keys) == (known.fingerprinter, known.keys):
             resolved = known.rule  # so that documents from before and after are added together
         else:
@@ -180,7 +177,7 @@ class Adding:
         opened = _Opened(fingerprinter, keys, resolved, time.monotonic() + KNOWN)
         if len(self._opened) >= RULES:
             self._opened.clear()
-        self._opened[rule, id_field] = opened
+        self._opened[rule] = opened
         return opened
 
     # --- what several calls do together ------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.client.adding import Adding, AddRequest, raise_for_duplicate
@@ -114,7 +115,7 @@ class Documents(SyncClient):
         self._patience = Patience(checked_deadline(deadline))
         super().__init__(open_store(store, index, patience=self._patience, routing=routing, **client_options))
         self._opening = Opening(self._store, scheme, segmenter, fingerprinter)
-        self._adding = Adding(self._store, self._opening.open_for_ingest, self._patience.deadline)
+        self._adding = Adding(self._store, self._opening, self._patience.deadline)
         self._runs = Runs(self._store, self._adding)
 
     def _details(self) -> str:
@@ -346,7 +347,7 @@ class Documents(SyncClient):
                 self._patience.answered = True
             opening = self._opening
             options = replace(given, rule=opening.rule_to_write(rule), id_field=opening.id_field(id_field))
-            fingerprinter, keys = opening.open_for_ingest(options.rule, options.id_field)
+            fingerprinter, keys = opening.open_for_ingest(options.rule)
             yield from ingest(
                 self._store,
                 source,
@@ -354,7 +355,7 @@ class Documents(SyncClient):
                 options,
                 keys,
                 deadline=self._patience.deadline,
-                check=lambda: opening.check_run(fingerprinter, options.rule, keys, options.id_field),
+                check=partial(opening.check_run, fingerprinter, options.rule, keys, options.id_field),
             )
 
         return Results(self._runs.results(batches()), "ingest")
@@ -412,7 +413,7 @@ class Documents(SyncClient):
                 options,
                 keys,
                 deadline=self._patience.deadline,
-                check=lambda: self._opening.check_run(fingerprinter, options.rule, keys),
+                check=partial(self._opening.check_run, fingerprinter, options.rule, keys, None),
                 again=again,
                 slice=part,
                 stop=stop,

@@ -260,16 +260,25 @@ class Opening:
         return self._keys
 
     def check_run(
-        self, fingerprinter: Fingerprinter, rule: DuplicateRule, keys: KeysState, id_field: str | None = None
+        self,
+        fingerprinter: Fingerprinter,
+        rule: DuplicateRule,
+        keys: KeysState,
+        id_field: str | None,
+        writes: bool,
     ) -> None:
         """Check that a store is as it was when a run began. It is asked again after ``KNOWN`` seconds.
 
+        :param writes: documents are about to be written, so the store is to keep the rule. A run in which all lines are
+            rejected leaves it open.
         :raises SchemeMismatch: if it has another Scheme.
         :raises InputError: if it keeps another rule.
         :raises NotSetUp: if it is not set up any more, or lacks keys that it had.
         """
         self.check(fingerprinter)
         self._check_same(_to_store(rule, id_field))
+        if writes:
+            self.keep(rule, id_field)
         now = self._keys = self._keys or self._store.describe_keys()
         if now.kinds != keys.kinds or (keys.complete and not now.complete):
             raise NotSetUp(f"the keys of {self.name} were changed while documents were written: start again")
@@ -311,13 +320,12 @@ class Opening:
             raise explain_not_set_up(self._store, self.name)
         return self.keys()
 
-    def open_for_ingest(self, rule: DuplicateRule, id_field: str) -> tuple[Fingerprinter, KeysState]:
+    def open_for_ingest(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
         """Return the Fingerprinter and the keys for a run that writes documents. A missing file is made."""
         fingerprinter = self.fingerprinter()
         rule.bits_allowed(fingerprinter.scheme)  # an invalid rule raises before anything is set up
         self.check(fingerprinter, set_up_if_missing=self._store.embedded, keys=keys_of_new_store(rule))
         self.check_times(rule)
-        self.keep(rule, id_field)
         return fingerprinter, self.keys_for(rule)
 
     def open_for_backfill(self, rule: DuplicateRule) -> tuple[Fingerprinter, KeysState]:
@@ -327,7 +335,6 @@ class Opening:
         self.check_times(rule)
         keys = keys_of_new_store(rule)
         set_up_existing(self._store, fingerprinter.scheme, self.name, embedded=self._store.embedded, keys=keys)
-        self.keep(rule)
         return fingerprinter, self.keys()
 
     def _for_scheme(self, stored: Scheme | None) -> Fingerprinter:

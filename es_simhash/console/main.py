@@ -43,7 +43,8 @@ def _run(command: click.Command, name: str) -> int:
         second = error.__cause__ or error
         return second.exit_code if isinstance(second, Stopped) else INTERRUPTED
     except click.ClickException as error:
-        vars(error)["message"] = printable(with_options(error.message))  # it may quote an argument
+        if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # whose message is the help
+            vars(error)["message"] = printable(with_options(error.message))  # it may quote an argument
         error.show()
         return error.exit_code
     except SimhashError as error:

@@ -188,6 +188,6 @@ def _print_counts(counts: Counts, before: int, seconds: float, as_json: bool) ->
             echo(f"  {label:<17}{counts.outcomes[name]:>12,}")
     if counts.without_fingerprint:
         echo(
-            f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): without keys only exact "
-            "duplicates of them can be found"
+            f"{counts.without_fingerprint:,} stored without a fingerprint (text too short): the rule fingerprint finds "
+            "only exact duplicates of them"
         )

@@ -78,7 +78,8 @@ class Pipeline:
     :param workers: make Documents of lines.
     :param read_ahead: batches that are fingerprinted ahead, beside the one that is looked up. With 0 each batch is
         written, and its outcomes are returned, before the next is read.
-    :param check: is called before each batch is looked up, and before it is written. It may raise.
+    :param check: is called before each batch is looked up, and before it is written, with whether documents are about
+        to be written. It may raise.
     :param checkpoint: where to resume, and where to record progress.
     """
 
@@ -91,7 +92,7 @@ class Pipeline:
         store: Store,
         read_ahead: int,
         checkpoint: Checkpoint | None = None,
-        check: Callable[[], object] = lambda: None,
+        check: Callable[[bool], object] = lambda writes: None,
     ) -> None:
         self._ingest = ingest
         self._source = source
@@ -135,7 +136,7 @@ class Pipeline:
                 if self._read_ahead:
                     self._look_up_next(looked_up)
                 decisions = self._ingest.decide(looked_up)
-                self._check()
+                self._check(bool(decisions))
                 if self._checkpoint is not None:
                     claims = [(item.id, item.place) for item in batch.items if isinstance(item, Document)]
                     self._checkpoint.decided(batch.count, batch.mark, claims, decisions)
@@ -145,7 +146,7 @@ class Pipeline:
                 yield from self._taken(outcomes)
                 if not self._read_ahead:
                     self._look_up_next(None)
-        except (StoreError, SchemeMismatch):
+        except (StoreError, SchemeMismatch, InputError):
             yield from self._give_up()
             raise
         except GeneratorExit as left:
@@ -162,7 +163,7 @@ class Pipeline:
         self._fill()
         if not self._reading:
             return
-        self._check()
+        self._check(False)
         batch = self._reading[0]
         items = claim(batch.items(), self._ids)
         started = self._start(self._ingest.prepare_look_up(items, unwritten))

@@ -64,8 +64,8 @@ class RunOptions:
             raise InputError("on_duplicate='fail' cannot resume from a checkpoint: use 'index' or 'skip'")
 
 
-def nothing() -> None:
-    """Do nothing."""
+def nothing(writes: bool) -> None:
+    """Check nothing."""
 
 
 def read_ahead(workers: int) -> int:
@@ -81,7 +81,7 @@ def ingest(
     keys: KeysState = NO_KEYS,
     *,
     deadline: float,
-    check: Callable[[], object] = nothing,
+    check: Callable[[bool], object] = nothing,
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
@@ -89,8 +89,8 @@ def ingest(
 
     :param keys: those of the store.
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
-    :param check: is called before each batch is looked up, and before it is written. It raises if the store is not what
-        it was at the start.
+    :param check: is called before each batch is looked up, and before it is written, with whether documents are about
+        to be written. It raises if the store is not what it was at the start.
     """
     rule = resolve(options.rule, fingerprinter, keys)
     operation = Ingest(store, rule, options.on_duplicate, options.filter, deadline)
@@ -109,7 +109,7 @@ def backfill(
     keys: KeysState = NO_KEYS,
     *,
     deadline: float,
-    check: Callable[[], object] = nothing,
+    check: Callable[[bool], object] = nothing,
     again: bool,
     slice: tuple[int, int] | None,
     stop: Callable[[], bool],
@@ -163,7 +163,7 @@ def _outcomes(
     store: Store,
     options: RunOptions,
     scheme: Scheme,
-    check: Callable[[], object],
+    check: Callable[[bool], object],
 ) -> Iterator[Sequence[Outcome]]:
     _log.info("%s: Scheme %s, batches of %s documents", store.name, scheme.version, options.batch_size)
     with ExitStack() as stack:

@@ -41,6 +41,15 @@ def test_the_first_ingest_lets_the_store_keep_its_rule_and_its_fields(documents:
         assert again.add({**ITEM, "url": "c"}).outcome == "exact_duplicate"
 
 
+def test_a_run_that_finds_no_document_leaves_the_choice_open(documents: Documents) -> None:
+    assert ingested(documents, ITEM) == ["rejected"]
+    assert ingested(documents, ITEM, id_field="url") == ["rejected"]
+    assert documents.add(ITEM).outcome == "rejected"
+    assert documents.store.describe_rule() == StoredRule()
+    assert ingested(documents, ITEM, id_field="url", text_field="body") == ["new"]
+    assert documents.store.describe_rule() == StoredRule(DuplicateRule(), ("body",), "url")
+
+
 def test_another_rule_is_an_error_of_what_writes_and_is_taken_by_what_reads(documents: Documents) -> None:
     ingested(documents, ITEM, id_field="url", text_field="body")
     writes: list[Any] = [

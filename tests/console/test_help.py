@@ -10,9 +10,11 @@ from click.testing import CliRunner
 
 from es_simhash.cli import cli
 from es_simhash.console.help import Command
+from tests.cli import es_simhash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 SCREEN = 60
 
@@ -53,3 +55,11 @@ def test_every_option_is_named_in_help_and_explained_in_help_all(path: tuple[str
             assert parameter.opts[0] in short
             help = " ".join((parameter.help or "").replace("-", "").split())
             assert help.partition("  ")[0] in long
+
+
+@pytest.mark.parametrize("group", ["", "groups", "seen"])
+def test_a_group_of_commands_alone_shows_its_help(group: str, tmp_path: Path) -> None:
+    done = es_simhash(*group.split(), cwd=tmp_path)
+    shown = done.out or done.err  # click before 8.2 prints it on standard output
+    assert shown.splitlines()[0] == f"Usage: {' '.join(['es-simhash', *group.split()])} [OPTIONS] COMMAND [ARGS]..."
+    assert "Commands:" in shown.splitlines()
