@@ -1,7 +1,12 @@
 """The style sheet of the report."""
 
 STYLE = """
-:root { --ink: #1d2430; --soft: #566072; --line: #d9dee6; --paper: #fff; --ground: #f4f6f9; --bar: #2f6fb0; }
+:root { --ink: #1d2430; --soft: #566072; --line: #d9dee6; --paper: #fff; --ground: #f4f6f9; --bar: #2f6fb0;
+  --hover: #f0f4fa; --focus: #1a5fb4; --badge: #e6edf6; --on-badge: #1f4468; --out: #fbe9dc; --on-out: #7a3510;
+  --old: #fde3e3; --on-old: #8a1414; --new: #dcf3df; --on-new: #11552a; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --soft: #a3adbd; --line: #363d4a; --paper: #1c2129;
+  --ground: #12161c; --bar: #5b9bd8; --hover: #262d38; --focus: #7db3f0; --badge: #24364b; --on-badge: #b9d6f5;
+  --out: #47270f; --on-out: #ffcfa8; --old: #4d1d20; --on-old: #ffb9b9; --new: #173d22; --on-new: #a6e8b5; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); line-height: 1.55; overflow-wrap: anywhere;
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "PingFang SC", "Microsoft YaHei",
@@ -39,8 +44,8 @@ summary { display: flex; gap: 1rem; align-items: baseline; padding: .6rem .9rem;
 summary::before { content: "\\25B8"; color: var(--soft); }
 details[open] > summary::before { content: "\\25BE"; }
 summary::-webkit-details-marker { display: none; }
-summary:hover { background: #f0f4fa; }
-:focus-visible { outline: 3px solid #1a5fb4; outline-offset: 2px; }
+summary:hover { background: var(--hover); }
+:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 .size { flex: none; min-width: 6.5rem; font-weight: 650; font-variant-numeric: tabular-nums; }
 .unit { font-weight: 400; color: var(--soft); }
 .title { flex: 1; min-width: 0; }
@@ -50,18 +55,18 @@ article p { margin: .3rem 0 0; }
 .member-title { font-weight: 600; }
 .text { white-space: pre-line; max-width: 52rem; }
 .id { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Noto Sans Mono CJK SC", monospace; font-size: .9em; }
-.badge { display: inline-block; font-size: .8rem; padding: 0 .5rem; border-radius: 1rem; background: #e6edf6;
-  color: #1f4468; }
-.badge.out { background: #fbe9dc; color: #7a3510; }
+.badge { display: inline-block; font-size: .8rem; padding: 0 .5rem; border-radius: 1rem; background: var(--badge);
+  color: var(--on-badge); }
+.badge.out { background: var(--out); color: var(--on-out); }
 del, ins { unicode-bidi: isolate; }
 ins.to { margin-left: .15em; }
-del { background: #fde3e3; color: #8a1414; text-decoration: line-through; }
-ins { background: #dcf3df; color: #11552a; text-decoration: underline; text-underline-offset: .15em; }
+del { background: var(--old); color: var(--on-old); text-decoration: line-through; }
+ins { background: var(--new); color: var(--on-new); text-decoration: underline; text-underline-offset: .15em; }
 code { font-size: .9em; white-space: nowrap; }
 @media (max-width: 36rem) {
   summary { flex-wrap: wrap; gap: 0 .6rem; }
   .size { min-width: 0; }
   .title { flex-basis: 100%; }
 }
-@media print { body { background: #fff; } .group, .miss, figure { break-inside: avoid; } }
+@media print { :root { --ground: #fff; } .group, .miss, figure { break-inside: avoid; } }
 """

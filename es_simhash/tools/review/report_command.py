@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,7 @@ from es_simhash.files import open_for_owner
 from es_simhash.tools.review.findings import review as find
 from es_simhash.tools.review.groups_command import title_field_option
 from es_simhash.tools.review.page import Page
+from es_simhash.tools.review.page_words import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from es_simhash import Documents
     from es_simhash.similarity.rule import DuplicateRule, RuleOptions
     from es_simhash.tools.review.findings import Review
+    from es_simhash.tools.review.page_words import Language
 
 _FETCHED = 100
 """Documents that are fetched at once, in whole groups."""
@@ -48,6 +51,13 @@ _FETCHED = 100
     show_default=True,
     help="Members shown of each group.",
 )
+@click.option(
+    "--lang",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="Language of the page: zh is Chinese.",
+)
 @title_field_option
 @rule_options(text_field_option("Field that holds the text of a stored document."))
 @filter_option("Report only documents that match this query clause.")
@@ -57,6 +67,7 @@ def report(
     out: str,
     groups: int,
     members: int,
+    lang: Language,
     title_field: str | None,
     rule: RuleOptions,
     filter: dict[str, Any] | None,
@@ -72,7 +83,7 @@ def report(
 
     \b
     es-simhash report --store http://localhost:9200/news --out report.html
-    es-simhash report --groups 1000 --title-field title
+    es-simhash report --groups 1000 --title-field title --lang zh
     """
     with open_documents(**store) as documents:
         with tqdm(unit=" documents", disable=None, leave=False) as bar:
@@ -84,10 +95,11 @@ def report(
             review,
             documents.fingerprinter().scheme,
             documents.name,
-            f"Made {datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
-            rule_in_words(chosen, review.max_distance),
+            f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
+            rule_in_words(chosen, review.max_distance, lang),
             title_field,
             chosen.text_fields,
+            lang,
         )
         try:
             with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
@@ -122,14 +134,18 @@ def _write(page: Page, review: Review, documents: Documents, file: IO[str]) -> N
     file.writelines(pieces())
 
 
-def rule_in_words(rule: DuplicateRule, max_distance: int) -> str:
+def rule_in_words(rule: DuplicateRule, max_distance: int, language: Language) -> str:
     """Return the rule in words, for the reader of the page."""
-    words = "exact duplicates only" if max_distance < 0 else f"at most {count_of(max_distance, 'bit')} differ"
+    say = partial(said, language)
+    parts = []
+    if rule.confirm is None or rule.max_distance is not None:
+        bits = "at most 1 bit differs" if max_distance == 1 else "at most {count} bits differ"
+        parts.append(say("exact duplicates only") if max_distance < 0 else say(bits, count=max_distance))
     if rule.confirm is not None:
-        within = "" if rule.max_distance is None else f"{words}, and "
-        words = f"{within}the texts have a similarity of {rule.confirm:g} or more ({rule.measure})"
+        similarity = "the texts have a similarity of {least:g} or more ({measure})"
+        parts.append(say(similarity, least=rule.confirm, measure=rule.measure))
     if rule.numbers_agree:
-        words += " and nearly the same numbers"
+        parts.append(say("the texts have nearly the same numbers"))
     if rule.within is not None:
-        words += f", within {rule.within}"
-    return words
+        parts.append(say("their times differ by at most {within}", within=rule.within))
+    return say(", and ").join(parts)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from html.parser import HTMLParser
+from string import Formatter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash import Scheme
-from es_simhash.tools.review import NearMiss
+from es_simhash import DuplicateRule, Scheme
+from es_simhash.tools.review import NearMiss, report_command
+from es_simhash.tools.review import page as page_module
 from es_simhash.tools.review.findings import Review, ReviewedGroup
 from es_simhash.tools.review.group_table import GroupMember, GroupSummary, Totals
 from es_simhash.tools.review.page import Page
+from es_simhash.tools.review.page_words import CHINESE, Language
 
 HOSTILE = (
     '<script>alert(1)</script><img src=x onerror="alert(2)">\' onclick=alert(3) &lt;b&gt; &#60;i&#62; </details></body>'
@@ -58,7 +64,7 @@ class Reader(HTMLParser):
         raise AssertionError(data)
 
 
-def page_of(texts: list[str], title_field: str | None = "title") -> str:
+def page_of(texts: list[str], title_field: str | None = "title", name: str = HOSTILE, language: Language = "en") -> str:
     """A page with a group of documents with these texts; texts are ids too, and near misses of each other."""
     ids = [f"{number}{text}" for number, text in enumerate(texts)]
     members = tuple(GroupMember(id, ids[0], number, number == 2, None) for number, id in enumerate(ids))
@@ -70,7 +76,7 @@ def page_of(texts: list[str], title_field: str | None = "title") -> str:
         groups=(group,),
         near_misses=(NearMiss(ids[0], ids[1], 4, 0.79),),
     )
-    page = Page(review, Scheme(), HOSTILE, HOSTILE, HOSTILE, title_field, ("text",))
+    page = Page(review, Scheme(), name, name, name, title_field, ("text",), language)
     sources: dict[str, Any] = {id: {"title": text, "text": text} for id, text in zip(ids, texts, strict=True)}
     del sources[ids[-1]]  # a document that was removed meanwhile
     pieces = [*page.head(), *page.group(0, group, sources), *page.near_misses(review.near_misses, sources), page.foot()]
@@ -113,3 +119,39 @@ def test_differing_words_are_marked_and_members_outside_the_rule_too() -> None:
     assert "similarity 0.79" in page
     assert '<span class="badge">exact duplicates</span>' in page
     assert "no text" in page
+
+
+def test_a_page_in_chinese_has_the_same_elements_and_no_english_word() -> None:
+    texts = ["发布暴雨橙色预警", "发布暴雨红色预警", "发布暴雨橙色预警", "发布大风蓝色预警", "发布，暴雨橙色预警", ""]
+    pages = [read(page_of(texts, name="新闻", language=language)) for language in ("en", "zh")]
+    assert [value for value in pages[0].values if value != "lang=en" and "aria-label=" not in value] == [
+        value for value in pages[1].values if value != "lang=zh-CN" and "aria-label=" not in value
+    ]
+    chinese = "".join(pages[1].text).replace("remove --duplicates", "")
+    assert not re.search("[a-z]{2}", chinese)
+    for text in ("新闻 中的重复文档", "组首以外的成员", "规则之外", "“差一点”的文档对", "没有文本"):
+        assert text in chinese
+
+
+def test_each_text_of_the_report_has_its_chinese_and_the_same_fields() -> None:
+    sources = [inspect.getsource(module) for module in (page_module, report_command)]
+    used = {node.value for source in sources for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)}
+    assert set(CHINESE) <= used
+    for english, chinese in CHINESE.items():
+        fields = [{name for _, name, _, _ in Formatter().parse(text) if name} for text in (english, chinese)]
+        assert fields[0] == fields[1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "english", "chinese"),
+    [
+        (DuplicateRule(), "the texts have a similarity of 0.8 or more", "文本相似度不低于 0.8"),
+        (DuplicateRule(rule="fingerprint"), "at most 3 bits differ", "汉明距离不超过 3 比特"),
+        (DuplicateRule(rule="fingerprint", max_distance=1), "at most 1 bit differs", "汉明距离不超过 1 比特"),
+        (DuplicateRule(rule="exact"), "exact duplicates only", "只认完全相同的文本"),
+    ],
+)
+def test_the_rule_is_said_in_words(rule: DuplicateRule, english: str, chinese: str) -> None:
+    bits = rule.bits_allowed(Scheme())
+    assert report_command.rule_in_words(rule, bits, "en").startswith(english)
+    assert report_command.rule_in_words(rule, bits, "zh").startswith(chinese)
