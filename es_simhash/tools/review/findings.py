@@ -51,14 +51,15 @@ class Review:
     """The result of :func:`review`.
 
     :param missing: documents without a fingerprint, because they were never fingerprinted.
-    :param max_distance: of the rule, in bits; below 0 if only exact duplicates count.
+    :param max_distance: of the rule, in bits; below 0 if only exact duplicates count; None if texts decide at any
+        distance.
     :param groups: the largest groups, the largest first.
     :param near_misses: pairs that are just outside the rule, from a random sample; the nearest to the rule first.
     """
 
     totals: Totals
     missing: int
-    max_distance: int
+    max_distance: int | None
     groups: tuple[ReviewedGroup, ...]
     near_misses: tuple[NearMiss, ...]
 
@@ -109,7 +110,9 @@ def review(
     for start in range(0, len(shown), _GROUPS):
         reviewed += _with_outside(documents, shown[start : start + _GROUPS], checked)
     misses = find_near_misses(documents, near_misses, checked, seed, filter) if near_misses else []
-    return Review(totals, missing, checked.bits_allowed(scheme), tuple(reviewed), tuple(misses))
+    any_distance = checked.confirm is not None and checked.max_distance is None
+    bits = None if any_distance else checked.bits_allowed(scheme)
+    return Review(totals, missing, bits, tuple(reviewed), tuple(misses))
 
 
 def _with_outside(documents: Documents, shown: Sequence[Shown], rule: DuplicateRule) -> list[ReviewedGroup]:

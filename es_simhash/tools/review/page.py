@@ -257,13 +257,15 @@ class Page:
 
     def _distances(self) -> list[tuple[str, int, bool]]:
         """Return the bars of the distances: to the largest one, at least to that of the rule."""
-        distances, most = self.review.totals.distances, self.review.max_distance
-        largest = self.scheme.max_distance + 1
+        distances, largest = self.review.totals.distances, self.scheme.max_distance + 1
+        most = self.review.max_distance
+        if most is None:
+            most = largest
         bars = [(str(bits), distances.get(bits, 0), bits > most) for bits in range(largest)]
         more = sum(count for bits, count in distances.items() if bits is not None and bits >= largest)
         bars.append((self._range(largest, None), more, largest > most))
         if None in distances:
-            bars.append((self._say("no distance"), distances[None], True))
+            bars.append((self._say("no distance"), distances[None], most < largest))
         return bars
 
     def _chart(self, title: str, unit: str, counted: str, bars: Sequence[tuple[str, int, bool]]) -> str:

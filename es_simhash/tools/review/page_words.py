@@ -71,6 +71,7 @@ CHINESE = {
     "at most {count} bits differ": "汉明距离不超过 {count} 比特",
     "at most 1 bit differs": "汉明距离不超过 1 比特",
     "the texts have a similarity of {least:g} or more ({measure})": "文本相似度不低于 {least:g}（{measure}）",
+    "Jaccard or Levenshtein": "Jaccard 或 Levenshtein",
     "the texts have nearly the same numbers": "文本中的数字基本一致",
     "their times differ by at most {within}": "时间相差不超过 {within}",
     ", and ": "，并且",

@@ -134,16 +134,21 @@ def _write(page: Page, review: Review, documents: Documents, file: IO[str]) -> N
     file.writelines(pieces())
 
 
-def rule_in_words(rule: DuplicateRule, max_distance: int, language: Language) -> str:
-    """Return the rule in words, for the reader of the page."""
+def rule_in_words(rule: DuplicateRule, max_distance: int | None, language: Language) -> str:
+    """Return the rule in words, for the reader of the page.
+
+    :param max_distance: as in the Review.
+    """
     say = partial(said, language)
     parts = []
-    if rule.confirm is None or rule.max_distance is not None:
+    if max_distance is not None:
         bits = "at most 1 bit differs" if max_distance == 1 else "at most {count} bits differ"
         parts.append(say("exact duplicates only") if max_distance < 0 else say(bits, count=max_distance))
-    if rule.confirm is not None:
-        similarity = "the texts have a similarity of {least:g} or more ({measure})"
-        parts.append(say(similarity, least=rule.confirm, measure=rule.measure))
+    if rule.measure is not None:
+        measure = say("Jaccard or Levenshtein") if rule.measure == "either" else rule.measure
+        parts.append(
+            say("the texts have a similarity of {least:g} or more ({measure})", least=rule.confirm, measure=measure)
+        )
     if rule.numbers_agree:
         parts.append(say("the texts have nearly the same numbers"))
     if rule.within is not None:

@@ -64,7 +64,13 @@ class Reader(HTMLParser):
         raise AssertionError(data)
 
 
-def page_of(texts: list[str], title_field: str | None = "title", name: str = HOSTILE, language: Language = "en") -> str:
+def page_of(
+    texts: list[str],
+    title_field: str | None = "title",
+    name: str = HOSTILE,
+    language: Language = "en",
+    bits: int | None = 3,
+) -> str:
     """A page with a group of documents with these texts; texts are ids too, and near misses of each other."""
     ids = [f"{number}{text}" for number, text in enumerate(texts)]
     members = tuple(GroupMember(id, ids[0], number, number == 2, None) for number, id in enumerate(ids))
@@ -72,7 +78,7 @@ def page_of(texts: list[str], title_field: str | None = "title", name: str = HOS
     review = Review(
         Totals(5, 1, 1, len(ids), 1, {len(ids): 1}, {0: 1, 9: 2, None: 1}),
         missing=2,
-        max_distance=3,
+        max_distance=bits,
         groups=(group,),
         near_misses=(NearMiss(ids[0], ids[1], 4, 0.79),),
     )
@@ -121,6 +127,14 @@ def test_differing_words_are_marked_and_members_outside_the_rule_too() -> None:
     assert "no text" in page
 
 
+def test_distances_beyond_that_of_the_rule_are_striped_if_it_has_one() -> None:
+    texts = ["发布暴雨橙色预警", "发布暴雨红色预警", "发布大风蓝色预警"]
+    assert page_of(texts).count("<tr class=out>") == 6  # 4 to 7 bits, 8 or more, and no distance
+    assert "Striped" in page_of(texts)
+    assert "<tr class=out>" not in page_of(texts, bits=None)
+    assert "Striped" not in page_of(texts, bits=None)
+
+
 def test_a_page_in_chinese_has_the_same_elements_and_no_english_word() -> None:
     texts = ["发布暴雨橙色预警", "发布暴雨红色预警", "发布暴雨橙色预警", "发布大风蓝色预警", "发布，暴雨橙色预警", ""]
     pages = [read(page_of(texts, name="新闻", language=language)) for language in ("en", "zh")]
@@ -152,6 +166,6 @@ def test_each_text_of_the_report_has_its_chinese_and_the_same_fields() -> None:
     ],
 )
 def test_the_rule_is_said_in_words(rule: DuplicateRule, english: str, chinese: str) -> None:
-    bits = rule.bits_allowed(Scheme())
+    bits = None if rule.rule == "copy" else rule.bits_allowed(Scheme())
     assert report_command.rule_in_words(rule, bits, "en").startswith(english)
     assert report_command.rule_in_words(rule, bits, "zh").startswith(chinese)
