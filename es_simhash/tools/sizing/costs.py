@@ -28,20 +28,21 @@ CLIENT, CLIENT_TERM, CLIENT_CANDIDATE = 35.0, 0.5, 6.5
 WRITE = 130.0
 """µs of one core of the server to write a document of es_simhash's fields with block keys, with the merges:
 ``parallel_bulk`` writes 15,400 a second on two cores, so it is at most 2 s / 15,400. Without keys it is 87 µs
-(docs/measurements.md, "A large load")."""
+(docs/measurements.md, "Ingest and group")."""
 INGEST = 55.0
-"""µs of the main process of an ingest for a document: docs/measurements.md, "A large load". It is the bound of one
+"""µs of the main process of an ingest for a document: docs/measurements.md, "Ingest and group". It is the bound of one
 process, however many worker processes it has."""
 WRITE_KEYS = 590.0
 """The same with keys of the text: 3,371 short documents a second on two cores, so it is at most 2 s / 3,371
-(docs/measurements.md, "Short texts")."""
+(scripts/study/million.md)."""
 INGEST_BY_TEXTS = 1_000.0
 """µs of the client of an ingest by the rule ``copy`` for a document, with its keys and the comparison of texts: 850 of
 40 characters, 1,050 of 720 (docs/measurements.md, "What each rule costs")."""
 HELD = 7.3e-7
 """µs of an ingest to compare a fingerprint with each that it holds in memory: 7.3 µs with ten million."""
 GROUP, LINK = 33.0, 200.0
-"""µs of ``group`` to read and compare a document, and to write a link: docs/measurements.md, "Group on ten million"."""
+"""µs of ``group`` to read and compare a document, and to write a link: scripts/benchmark/README.md, "Group on ten
+million"."""
 LINKED = 0.1
 """The part of the documents whose links ``group`` writes: as many are duplicates in that measurement."""
 GROUP_MEMORY = 206.0
@@ -51,8 +52,8 @@ GROUP_CANDIDATE = 105.0
 """Bytes of the memory of ``group`` for a candidate that it finds by keys of the text: 24 in its list of pairs, the rest
 while equal pairs are dropped. Measured on 400,000 random pairs."""
 INGEST_MEGABYTES, WORKER_MEGABYTES = 260, 110
-"""Memory of an ingest, without the fingerprints that it holds, and of each worker process: docs/measurements.md, "A
-large load"."""
+"""Memory of an ingest, without the fingerprints that it holds, and of each worker process: docs/measurements.md,
+"Ingest and group"."""
 
 
 def look_up_us(work: Work, lucene: float = 1, *, batch: int = 1, shards: int = 1, at_once: int = 1) -> float:
@@ -103,8 +104,8 @@ MEASURED: tuple[tuple[str, Work, int, int, float], ...] = (
     ("ten million, block keys, 100 at once", work("blocks", _TEN_MILLION, 100), 100, 18, 150),
 )
 """Look-ups that were measured: what they are, their work, look-ups in a request, Lucene segments, µs of each. Where
-near fingerprints were planted, the candidates are those that were counted (docs/measurements.md, docs/keys.md,
-docs/sizing.md)."""
+near fingerprints were planted, the candidates are those that were counted (scripts/benchmark/README.md,
+scripts/benchmark/model.md, docs/keys.md)."""
 TOO_LOW = ("ten million, plain OR, one at a time", "ten million, query plan, one at a time")
 """Look-ups of ``MEASURED`` that take up to 1.75 times as long as predicted. No plausible constants fit them and all
 others: one at a time on a large index, a candidate and a list of postings take longer than in a batch."""

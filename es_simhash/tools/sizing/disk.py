@@ -7,7 +7,7 @@ dictionary; longer lists have the gaps between the numbers, in bytes of 7 bits, 
 **Doc values** of a keyword field have the terms once more, and for each value of a document the number of its term.
 
 :func:`bytes_by_field` uses the names of the API ``_disk_usage``. It was compared with indices of one Lucene segment:
-see docs/sizing.md.
+see scripts/benchmark/model.md.
 """
 
 from __future__ import annotations
