@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sphinx import addnodes
+from sphinx.environment.adapters.toctree import TocTree
+
 from es_simhash import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -75,12 +78,23 @@ def with_links(text: str, folder: str, page: str) -> str:
 
 
 def language_of_the_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
-    """Name the language, so that a browser takes the Chinese form of the characters."""
+    """Name the language, so that a browser takes the Chinese form of the characters.
+
+    The sidebar of a Chinese page lists the Chinese pages, with the captions of docs/zh/index.md.
+    """
+
+    def sidebar(**options: Any) -> str:
+        trees = app.env.get_doctree("zh/index").findall(addnodes.toctree)
+        resolved = [TocTree(app.env).resolve(page, builder, tree, **options) for tree in trees]
+        return "".join(builder.render_partial(tree)["fragment"] for tree in resolved)
+
     if page.startswith("zh/"):
+        builder: Any = app.builder
         context["language"] = "zh-CN"
+        context["toctree"] = sidebar
 
 
 def setup(app: Sphinx) -> None:
     app.add_search_language(EnglishAndChinese)
     app.connect("source-read", with_the_readme)
-    app.connect("html-page-context", language_of_the_page)
+    app.connect("html-page-context", language_of_the_page, priority=400)  # before the theme, which makes the sidebar
