@@ -98,8 +98,8 @@ def near_query(
 ) -> NearQuery:
     """Return the clause for a search of your own for the duplicates of a text, and what reads the hits.
 
-    A text that is too short for a fingerprint finds its exact duplicates. An empty text finds nothing.
-    :meth:`Documents.near_query` takes the Scheme and the keys from the store.
+    Without keys, a text that is too short for a fingerprint finds its exact duplicates alone. An empty text finds
+    nothing. :meth:`Documents.near_query` takes the Scheme and the keys from the store.
 
     :param near: a text; a Fingerprint; or an unsigned fingerprint, which finds no exact duplicates that lack one.
     :param fingerprinter: of the Scheme of the index, if that is not the default one.

@@ -64,7 +64,7 @@ class Outcome:
     :param distance: Hamming distance from the original in bits.
     :param similarity: to the original, where texts confirm; else None.
     :param stored: the store holds this document now.
-    :param fingerprinted: False if its text is too short for a fingerprint: only exact duplicates can be found.
+    :param fingerprinted: False if its text is too short for a fingerprint: only keys find near-duplicates of it.
     :param reason: of ``rejected`` and ``failed``: what is wrong, where, and how to correct it.
     :param place: where the document came from.
     :param left_out: about how many documents were not compared with it, because too many share its keys or are near.
