@@ -17,31 +17,37 @@ from es_simhash.fingerprinting.weights import PART
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_FEW = 50
+FEW = 50
 """The votes of texts with so few features are added together: for one such text, the calls of numpy cost more than the
 sums. Measured: 20 features took 10 µs alone and 6 µs together; from 70 features on it is slower."""
-_TOGETHER = 2_000
+TOGETHER = 2_000
 """Features whose votes are added together, at 64 bits: their array of 1 MB stays in the cache of a processor."""
 _EXACT = 1 << 53
 """Doubles add integers exactly while no sum reaches this."""
 
 
-def aggregate_all(texts: Sequence[Mapping[str, int]], hash_name: str, bits: int) -> list[int | None]:
-    """Return for each text what :func:`aggregate` returns for its features; None for a text without features."""
+def aggregate_all(
+    texts: Sequence[Mapping[str, int]], hash_name: str, bits: int, *, few: int = FEW, together: int = TOGETHER
+) -> list[int | None]:
+    """Return for each text what :func:`aggregate` returns for its features; None for a text without features.
+
+    :param few: the votes of texts with so few features are added together.
+    :param together: so many features are added together.
+    """
     values: list[int | None] = [None] * len(texts)
-    few: list[int] = []
+    small: list[int] = []
     count = 0
     for index, weights in enumerate(texts):
-        if len(weights) > _FEW:
+        if len(weights) > few:
             values[index] = aggregate(weights, hash_name, bits)
         elif weights:
-            few.append(index)
+            small.append(index)
             count += len(weights)
-            if count >= _TOGETHER:
-                _fill(values, few, texts, hash_name, bits)
-                few, count = [], 0
-    if few:
-        _fill(values, few, texts, hash_name, bits)
+            if count >= together:
+                _fill(values, small, texts, hash_name, bits)
+                small, count = [], 0
+    if small:
+        _fill(values, small, texts, hash_name, bits)
     return values
 
 
@@ -66,11 +72,12 @@ def _fill(
         values[index] = int.from_bytes(sign.tobytes(), "big")
 
 
-def aggregate(weights: Mapping[str, int], hash_name: str, bits: int) -> int:
+def aggregate(weights: Mapping[str, int], hash_name: str, bits: int, *, part: int = PART) -> int:
     """Add the votes of the features on each bit, and return the signs of the sums.
 
     :param weights: the integer weight of each feature. Their order does not matter.
     :param hash_name: the hash of a feature, one of ``HASHES``.
+    :param part: so many features are hashed in one call of C code. A signal is handled between two calls.
     :returns: an integer of ``bits`` bits. Bit i (from the highest) is 1 where the votes for it are the majority.
     """
     hash_word = hasher(hash_name, bits // 8)
@@ -80,18 +87,17 @@ def aggregate(weights: Mapping[str, int], hash_name: str, bits: int) -> int:
     # A product of doubles is by far the fastest. Python's integers are always exact.
     number_type = np.float64 if total < _EXACT else np.object_
     votes_for: Any = np.zeros(bits, dtype=number_type)
-    for part in _parts(weights):
-        hashes = np.frombuffer(b"".join(map(hash_word, part)), dtype=np.uint8).reshape(len(part), bits // 8)
-        votes = np.fromiter(part.values(), dtype=number_type, count=len(part))
+    for some in _parts(weights, part):
+        hashes = np.frombuffer(b"".join(map(hash_word, some)), dtype=np.uint8).reshape(len(some), bits // 8)
+        votes = np.fromiter(some.values(), dtype=number_type, count=len(some))
         votes_for += votes @ np.unpackbits(hashes, axis=1).astype(number_type)
     return int.from_bytes(np.packbits((2 * votes_for > total).astype(bool)).tobytes(), "big")
 
 
-def _parts(weights: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
-    """Yield the features in parts, so that a signal is handled between two of them."""
-    if len(weights) <= PART:
+def _parts(weights: Mapping[str, int], part: int) -> Iterator[Mapping[str, int]]:
+    if len(weights) <= part:
         yield weights
         return
     rest = iter(weights.items())
-    while part := dict(islice(rest, PART)):
-        yield part
+    while some := dict(islice(rest, part)):
+        yield some

@@ -62,14 +62,14 @@ WEIGHTS: dict[str, Weight] = {
 }
 
 
-def _count(words: Iterable[W]) -> dict[W, int]:
+def count_words(words: Iterable[W], part: int = PART) -> dict[W, int]:
     """Return how often each word occurs, in the order of first occurrence. A signal is handled between two parts."""
-    if isinstance(words, list) and len(words) <= PART:
+    if isinstance(words, list) and len(words) <= part:
         return Counter(words)
     counts: Counter[W] = Counter()
     rest = iter(words)
-    while part := list(islice(rest, PART)):
-        counts.update(part)
+    while some := list(islice(rest, part)):
+        counts.update(some)
     return counts
 
 
@@ -93,7 +93,7 @@ def weigh(
     :param keep_all: True to drop no word.
     :returns: an entry for each distinct feature; empty if there are fewer than ``min_features`` distinct words.
     """
-    counts = _count(words)
+    counts = count_words(words)
     content = {word: count for word, count in counts.items() if len(word) > 1 and word not in stop_words}
     kept = content if len(content) >= min_features and not keep_all else counts
     if len(kept) < min_features:

@@ -55,13 +55,13 @@ Head = Literal["earliest", "latest", "kept"]
 HEADS: tuple[Head, ...] = ("earliest", "latest", "kept")
 
 _NO_ORIGINAL = np.iinfo(np.int64).max
-_PAIRS_A_REQUEST = 250
+PAIRS_A_REQUEST = 250
 """Pairs whose texts are requested together."""
 _KINDS_IN_WINDOW = 1_000
 """Texts with which one is compared, before it is known which of them are in the window."""
 _SHARE = 16
 """Pairs are collected until there are more than one for so many members. Then the groups that they link are united."""
-_PAIRS_A_CHUNK = 50_000
+PAIRS_A_CHUNK = 50_000
 """Pairs that are checked together for whether their texts are still needed."""
 
 
@@ -209,6 +209,8 @@ class ConfirmedLinks:
         shape (n,); by default all pairs within ``max_distance``, for each document at most ``most`` earlier ones. If
         times count, pairs in the window with different digests.
     :param most: see ``near``.
+    :param pairs_a_request: pairs whose texts are needed at once.
+    :param pairs_a_chunk: pairs that are checked together for whether their texts are still needed.
     """
 
     def __init__(
@@ -217,7 +219,11 @@ class ConfirmedLinks:
         max_distance: int,
         near: tuple[Pairs, NDArray[np.int64]] | None = None,
         most: int = 20,
+        *,
+        pairs_a_request: int = PAIRS_A_REQUEST,
+        pairs_a_chunk: int = PAIRS_A_CHUNK,
     ) -> None:
+        self._a_request, self._a_chunk = pairs_a_request, pairs_a_chunk
         self.left_out = 0
         """About how many pairs within ``max_distance`` are not compared, because so many documents are near."""
         self._documents = documents
@@ -293,12 +299,12 @@ class ConfirmedLinks:
         """Return the next pairs whose texts can change a link; an empty array at the end."""
         while len(self._chunk) or self._start < len(self._pairs):
             if not len(self._chunk):
-                self._chunk = self._pairs[self._start : self._start + _PAIRS_A_CHUNK]
-                self._start += _PAIRS_A_CHUNK
+                self._chunk = self._pairs[self._start : self._start + self._a_chunk]
+                self._start += self._a_chunk
             earlier, later = self._chunk.T
             open_pairs = self._chunk[(self._lowest(earlier) != self._lowest(later)) | (self._originals[later] < 0)]
-            requested: Pairs = open_pairs[:_PAIRS_A_REQUEST]
-            self._chunk = open_pairs[_PAIRS_A_REQUEST:]
+            requested: Pairs = open_pairs[: self._a_request]
+            self._chunk = open_pairs[self._a_request :]
             if len(requested):
                 return requested
         return self._chunk

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Pairs = NDArray[np.int64]
 
-_NEIGHBOURS = 1_000
+NEIGHBOURS = 1_000
 """Fingerprints with which one is compared, of those with equal blocks."""
 _SLICE = 1_000_000
 """Pairs that are made or compared at once, so that memory does not grow with them."""
@@ -54,15 +54,25 @@ class NearPairs:
     """The pairs of fingerprints within ``max_distance``.
 
     The fingerprints of a template may all be near each other. Then not all pairs are compared: a fingerprint is
-    compared with at most 1,000 others that have equal blocks, and ``left_out`` counts the pairs that remain.
+    compared with at most ``neighbours`` others that have equal blocks, and ``left_out`` counts the pairs that remain.
 
     :param fingerprints: shape (n,) for 64 bits, (n, 2) for 128, as ``encoding.to_array`` returns them.
     :param max_distance: in bits; below 0 there are no pairs.
+    :param equal: the number of equal blocks; by default the one that takes the least time.
     """
 
-    def __init__(self, fingerprints: NDArray[np.uint64], max_distance: int) -> None:
+    def __init__(
+        self,
+        fingerprints: NDArray[np.uint64],
+        max_distance: int,
+        *,
+        neighbours: int = NEIGHBOURS,
+        equal: int | None = None,
+    ) -> None:
         self._fingerprints = fingerprints
         self._max_distance = max_distance
+        self._neighbours = neighbours
+        self._equal = equal
         self.left_out = 0
         """About how many pairs were not compared, after an iteration."""
 
@@ -135,7 +145,7 @@ class NearPairs:
         :param distinct: the 64-bit words of the fingerprints, the highest first; arrays of shape (n,).
         """
         if self._max_distance > 0:
-            for masks in block_masks(self._max_distance, len(distinct), len(distinct[0])):
+            for masks in block_masks(self._max_distance, len(distinct), len(distinct[0]), equal=self._equal):
                 yield from self._equal_under(distinct, masks)
 
     def _equal_under(self, distinct: list[NDArray[np.uint64]], masks: list[np.uint64]) -> Iterator[Pairs]:
@@ -146,7 +156,7 @@ class NearPairs:
         order = np.argsort(keys)
         keys, values = keys[order], [word[order] for word in distinct]
         left = np.flatnonzero(keys[:-1] == keys[1:])
-        for offset in range(1, _NEIGHBOURS + 1):
+        for offset in range(1, self._neighbours + 1):
             # Compare each with the next one, then with the one after that, while the keys are equal.
             if not len(left):
                 return
@@ -156,7 +166,7 @@ class NearPairs:
                 yield np.stack([order[near], order[near + offset]], axis=1)
             left = left[: np.searchsorted(left, len(keys) - offset - 1)]
             left = left[keys[left] == keys[left + offset + 1]]
-        more = np.maximum(np.unique(keys, return_counts=True)[1] - _NEIGHBOURS, 0)
+        more = np.maximum(np.unique(keys, return_counts=True)[1] - self._neighbours, 0)
         self.left_out += int((more * (more - 1) // 2).sum())
 
 
@@ -215,16 +225,20 @@ def kinds_of(words: list[NDArray[np.uint64]]) -> tuple[NDArray[np.int64], NDArra
     return (np.minimum.reduceat(order, starts) if len(starts) else order), kinds
 
 
-def block_masks(max_distance: int, words: int, count: int, costs: Costs = HERE) -> list[list[np.uint64]]:
-    """Return a mask for each choice of m equal blocks, with the cheapest m.
+def block_masks(
+    max_distance: int, words: int, count: int, costs: Costs = HERE, equal: int | None = None
+) -> list[list[np.uint64]]:
+    """Return a mask for each choice of m equal blocks.
 
     :param words: 64-bit words of a fingerprint.
     :param count: the number of fingerprints.
-    :param costs: of sorting and of comparing, which choose m.
+    :param costs: of sorting and of comparing, which choose m if it is not given.
+    :param equal: m.
     :returns: for each choice one mask a word, the highest word first.
     """
     bits = 64 * words
-    equal = min(range(1, 5), key=lambda equal: _nanoseconds(bits, max_distance, equal, count, costs))
+    if equal is None:
+        equal = min(range(1, 5), key=lambda equal: _nanoseconds(bits, max_distance, equal, count, costs))
     edges = np.linspace(0, bits, max_distance + equal + 1).round().astype(int).tolist()
     blocks = [(1 << end) - (1 << start) for start, end in pairwise(edges)]
     chosen = map(sum, combinations(blocks, equal))

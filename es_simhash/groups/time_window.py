@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-_LOOK_UPS = 1_000_000
+LOOK_UPS = 1_000_000
 """About how many ranges are looked up together."""
 
 
@@ -48,9 +48,11 @@ class MembersByTime:
     """The members of each kind, sorted by time.
 
     :param kinds: the number of the kind of each document, shape (n,); -1 for a document of no kind.
+    :param look_ups: about how many ranges are looked up together.
     """
 
-    def __init__(self, kinds: Integers, times: Times) -> None:
+    def __init__(self, kinds: Integers, times: Times, look_ups: int = LOOK_UPS) -> None:
+        self._look_ups = look_ups
         values = times.values
         stamps, numbers = np.unique(values, return_inverse=True)
         # The window of each document, as numbers of the different times: from the first, below the second.
@@ -77,7 +79,7 @@ class MembersByTime:
         start = 0
         while start < len(both):
             done = int(ends[start - 1]) if start else 0
-            end = max(start + 1, int(np.searchsorted(ends, done + _LOOK_UPS, side="right")))
+            end = max(start + 1, int(np.searchsorted(ends, done + self._look_ups, side="right")))
             yield self._pairs(both[start:end], index[start:end])
             start = end
 

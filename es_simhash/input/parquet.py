@@ -7,6 +7,7 @@ dictionary until the size of a row is known, and only some megabytes of rows bec
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.errors import InputError
@@ -18,21 +19,32 @@ if TYPE_CHECKING:
 
 _ROWS = 1_000
 """The most rows that are read at a time."""
-_READ = 128 << 20
-"""The most bytes of columns that are read at a time."""
-_OBJECTS = 16 << 20
-"""Bytes of the rows that become Python objects at a time. A longer row does so alone."""
 _OBJECT = 50
 """Bytes of a short value as a Python object."""
-_DICTIONARY = 2 << 20
-"""Programs that write Parquet keep a dictionary below 1 MB. A larger one has long values."""
 _NEXT_I32 = 0x15
 """The byte before a number of 32 bits in the header of a page."""
 _RATIO = 100
 """Text is compressed less than this. What is compressed more may have a few rows that are very long."""
 
 
-def parquet_rows(stream: IO[bytes], name: str) -> Iterator[Line]:
+@dataclass(frozen=True)
+class Limits:
+    """How many bytes are in memory at a time.
+
+    :param read: of columns.
+    :param objects: of the rows that become Python objects. A longer row does so alone.
+    :param dictionary: of a dictionary. Programs that write Parquet keep it below 1 MB. A larger one has long values.
+    """
+
+    read: int = 128 << 20
+    objects: int = 16 << 20
+    dictionary: int = 2 << 20
+
+
+LIMITS = Limits()
+
+
+def parquet_rows(stream: IO[bytes], name: str, limits: Limits = LIMITS) -> Iterator[Line]:
     """Yield the rows, with places such as ``news.parquet row 12``. A row that is longer than a line may be has a
     problem.
 
@@ -49,8 +61,8 @@ def parquet_rows(stream: IO[bytes], name: str) -> Iterator[Line]:
         raise InputError(f"{name} is Parquet, which cannot be read from a pipe or a compressed file: name the file")
     number = 0
     try:
-        for batch, schema in _batches(stream):
-            for rows, size in _pieces(pyarrow.Table.from_batches([batch])):
+        for batch, schema in _batches(stream, limits):
+            for rows, size in _pieces(pyarrow.Table.from_batches([batch]), limits.objects):
                 if size > MAX_LINE:
                     number += 1
                     problem = f"the row has {size:,} bytes, the limit is {MAX_LINE:,}: split the document"
@@ -64,7 +76,7 @@ def parquet_rows(stream: IO[bytes], name: str) -> Iterator[Line]:
         raise InputError(f"cannot read {name} to its end, after row {number} ({reason}): copy it again") from error
 
 
-def _batches(stream: IO[bytes]) -> Iterator[tuple[Any, Any]]:
+def _batches(stream: IO[bytes], limits: Limits) -> Iterator[tuple[Any, Any]]:
     """Yield batches of rows, each with the schema of the file. Columns with long values are dictionaries."""
     from pyarrow.parquet import ParquetFile
 
@@ -83,7 +95,7 @@ def _batches(stream: IO[bytes]) -> Iterator[tuple[Any, Any]]:
         stay = [
             column.path_in_schema
             for column, dictionary in zip(columns, dictionaries, strict=True)
-            if dictionary > _DICTIONARY and column.path_in_schema in may_stay
+            if dictionary > limits.dictionary and column.path_in_schema in may_stay
         ]
         longest = sum(
             _longest(column, dictionary, group.num_rows)
@@ -91,7 +103,7 @@ def _batches(stream: IO[bytes]) -> Iterator[tuple[Any, Any]]:
             if column.path_in_schema not in stay
         )
         reader = ParquetFile(stream, metadata=metadata, read_dictionary=stay)
-        for batch in reader.iter_batches(max(1, min(_ROWS, _READ // max(longest, 1))), row_groups=[number]):
+        for batch in reader.iter_batches(max(1, min(_ROWS, limits.read // max(longest, 1))), row_groups=[number]):
             yield batch, schema
 
 
@@ -133,15 +145,15 @@ def _dictionary_size(stream: IO[bytes], column: Any) -> int:
     return numbers[1] if len(numbers) == 2 else int(column.total_uncompressed_size)
 
 
-def _pieces(rows: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the rows of a table in pieces that may become Python objects, each with its size in bytes."""
+def _pieces(rows: Any, most: int) -> Iterator[tuple[Any, int]]:
+    """Yield the rows of a table in pieces of at most so many bytes, or of one row, each with its size in bytes."""
     size = sum(_size(chunk) for column in rows.columns for chunk in column.chunks)
-    if size <= _OBJECTS or len(rows) == 1:
+    if size <= most or len(rows) == 1:
         yield rows, size
     else:
         half = len(rows) // 2
-        yield from _pieces(rows.slice(0, half))
-        yield from _pieces(rows.slice(half))
+        yield from _pieces(rows.slice(0, half), most)
+        yield from _pieces(rows.slice(half), most)
 
 
 def _size(array: Any) -> int:

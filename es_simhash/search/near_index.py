@@ -30,18 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Other = TypeVar("_Other", np.int64, np.uint64)
-CROWDED = 10_000
-"""Comparisons for one fingerprint in a level. If more would be needed, ``may_be_near`` says that it may be near."""
-TAIL = 768
-"""Fingerprints that are not sorted: to compare them all takes less time than to sort them."""
-AT_ONCE = 1_000_000
-"""Comparisons that are made at once, so that memory does not grow with them."""
-_WORTHWHILE = 16
-"""Fingerprints with a common segment are compared one by one if they are less than one of so many of all pairs."""
 _MERGE = 4
 """A level is merged with the one before it, until that one has at least so many times its fingerprints."""
-_FEW = 20_000
-"""Up to so many pairs are all compared: this takes less time than to look segments up."""
 _SEGMENT_BITS = 16
 _SHIFTS = np.arange(48, -1, -_SEGMENT_BITS, dtype=np.uint64)
 _NO_POSITIONS = np.zeros(0, dtype=np.uint32)
@@ -60,6 +50,29 @@ def most_held(free: float, bits: int) -> int:
     :param bits: width of the fingerprints.
     """
     return int(free) // PART // bits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Where a NearIndex takes another way, because that one is faster or needs less memory.
+
+    :param crowded: comparisons for one fingerprint in a level. If more would be needed, ``may_be_near`` says that it
+        may be near.
+    :param tail: fingerprints that are not sorted: to compare them all takes less time than to sort them.
+    :param at_once: comparisons that are made at once, so that memory does not grow with them.
+    :param worthwhile: fingerprints with a common segment are compared one by one if they are less than one of so many
+        of all pairs.
+    :param few: up to so many pairs are all compared: this takes less time than to look segments up.
+    """
+
+    crowded: int = 10_000
+    tail: int = 768
+    at_once: int = 1_000_000
+    worthwhile: int = 16
+    few: int = 20_000
+
+
+LIMITS = Limits()
 
 
 class Near(NamedTuple):
@@ -83,8 +96,9 @@ class NearIndex:
     :param positions: False if only :meth:`may_be_near` will be called. Positions take half of the memory again.
     """
 
-    def __init__(self, bits: int, max_distance: int, *, positions: bool = True) -> None:
+    def __init__(self, bits: int, max_distance: int, *, positions: bool = True, limits: Limits = LIMITS) -> None:
         self._bits = bits
+        self._limits = limits
         self._max_distance = max_distance
         self._sorted_by = max_distance + 1 if 0 <= max_distance < segment_count(bits) else 0
         self._positions = positions
@@ -104,7 +118,7 @@ class NearIndex:
         positions = there + self._count
         self._count += len(fingerprints)
         levels, tail = self._parts
-        if tail.size + len(values) <= TAIL or not self._sorted_by:
+        if tail.size + len(values) <= self._limits.tail or not self._sorted_by:
             self._parts = levels, tail.with_more(values, positions)
             return
         values = np.concatenate([tail.values, values])
@@ -152,7 +166,7 @@ class NearIndex:
     def may_be_near(self, fingerprints: Sequence[int]) -> NDArray[np.bool_]:
         """Return for each of n fingerprints whether it may be near one of the index, shape (n,).
 
-        It is True for all that are near, and for those that would need more than ``CROWDED`` comparisons in a level.
+        It is True for all that are near, and for those that would need more than ``crowded`` comparisons in a level.
         """
         asked = to_array(fingerprints, self._bits)
         found = np.zeros(len(asked), dtype=np.bool_)
@@ -161,10 +175,10 @@ class NearIndex:
             return found
         for level in levels:
             starts, counts = level.runs(asked)
-            crowded = counts.sum(axis=1) > CROWDED
+            crowded = counts.sum(axis=1) > self._limits.crowded
             counts[crowded] = 0
             found |= crowded
-            for of_asked, where in _pieces(starts, counts):
+            for of_asked, where in _pieces(starts, counts, self._limits.at_once):
                 near = paired_distances(level.values[where], asked[of_asked]) <= self._max_distance
                 found[of_asked[near]] = True
         for numbers, _, _ in near_of_all(asked, tail.values, self._max_distance):
@@ -215,14 +229,14 @@ class NearIndex:
             return
         for level in levels:
             every_pair = len(level) * len(asked)
-            if every_pair > _FEW:
+            if every_pair > self._limits.few:
                 starts, counts = level.runs(asked)
-            if every_pair <= _FEW or counts.sum() * _WORTHWHILE >= every_pair:
+            if every_pair <= self._limits.few or counts.sum() * self._limits.worthwhile >= every_pair:
                 every = near_of_all(asked, level.fingerprints, self._max_distance, only_nearest=only_nearest)
                 for numbers, others, distances in every:
                     yield Near(numbers, level.positions[others].astype(np.int64), distances)
                 continue
-            for of_asked, where in _pieces(starts, counts):
+            for of_asked, where in _pieces(starts, counts, self._limits.at_once):
                 bits = paired_distances(level.values[where], asked[of_asked])
                 near = bits <= self._max_distance
                 # Two near fingerprints may have several segments in common.
@@ -337,18 +351,19 @@ def _nearest(
 
 
 def _pieces(
-    starts: NDArray[np.int64], counts: NDArray[np.int64]
+    starts: NDArray[np.int64], counts: NDArray[np.int64], at_once: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield pairs (position of what is asked, position of a value), some fingerprints that are asked at once.
 
     :param starts: shape (m, k).
     :param counts: of the values from each start on, shape (m, k).
+    :param at_once: about how many pairs are yielded together.
     """
     ends = np.cumsum(counts.sum(axis=1))
     first = 0
     while first < len(counts):
         done = ends[first - 1] if first else 0
-        end = max(first + 1, int(np.searchsorted(ends, done + AT_ONCE, side="right")))
+        end = max(first + 1, int(np.searchsorted(ends, done + at_once, side="right")))
         some = counts[first:end]
         yield (
             np.repeat(np.arange(first, end), some.sum(axis=1)),

@@ -6,6 +6,7 @@ import doctest
 import hashlib
 import json
 import pickle
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
@@ -25,7 +26,7 @@ from es_simhash.fingerprinting.scheme import Scheme
 from es_simhash.fingerprinting.tables import STOP_WORDS, IdfTable, StopWords
 from es_simhash.fingerprinting.tokens import TOKENS, tokenize
 from es_simhash.fingerprinting.votes import aggregate, aggregate_all
-from es_simhash.fingerprinting.weights import MIN_FEATURES, WEIGHTS, weigh
+from es_simhash.fingerprinting.weights import MIN_FEATURES, WEIGHTS, count_words, weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
 from tests.fingerprinting.test_hashing import PLAIN
 from tests.fingerprinting.test_markup import plain_text_of_html
@@ -108,11 +109,8 @@ def test_aggregate_equals_its_reference(name: str, bits: int, weighed: dict[str,
 def test_votes_that_are_added_together_give_what_each_text_gives_alone(
     bits: int, texts: list[dict[str, int]], few: int, together: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("es_simhash.fingerprinting.votes._FEW", few)
-        patch.setattr("es_simhash.fingerprinting.votes._TOGETHER", together)
-        alone = [plain_aggregate(text, bits) if text else None for text in texts]
-        assert aggregate_all(texts, "murmur3", bits) == alone
+    alone = [plain_aggregate(text, bits) if text else None for text in texts]
+    assert aggregate_all(texts, "murmur3", bits, few=few, together=together) == alone
 
 
 @given(st.lists(features, min_size=2, max_size=2, unique=True))
@@ -526,14 +524,11 @@ def test_the_examples_in_the_documentation_are_true() -> None:
 
 @pytest.mark.parametrize("tokens", TOKENS)
 @pytest.mark.parametrize("bits", [64, 128])
-def test_a_text_that_is_counted_and_hashed_in_parts_has_the_same_fingerprint(
-    monkeypatch: pytest.MonkeyPatch, tokens: str, bits: int
-) -> None:
+def test_a_text_that_is_counted_and_hashed_in_parts_has_the_same_fingerprint(tokens: str, bits: int) -> None:
     fingerprinter = Fingerprinter(Scheme(tokens=tokens, bits=bits))
-    text = "。".join(SENTENCES * 3)
-    whole, weights = fingerprinter.fingerprint(text), fingerprinter.weigh(fingerprinter.tokenize(normalise(text)))
+    text = normalise("。".join(SENTENCES * 3))
+    weights = fingerprinter.weigh(fingerprinter.tokenize(text))
     assert len(weights) > 3 * 7
-    monkeypatch.setattr("es_simhash.fingerprinting.votes.PART", 7)
-    monkeypatch.setattr("es_simhash.fingerprinting.weights.PART", 7)
-    assert list(fingerprinter.weigh(fingerprinter.tokenize(normalise(text))).items()) == list(weights.items())
-    assert fingerprinter.fingerprint(text) == whole
+    in_parts = count_words(fingerprinter.tokenize(text), part=7)
+    assert list(in_parts.items()) == list(Counter(fingerprinter.tokenize(text)).items())
+    assert aggregate(weights, "murmur3", bits, part=7) == fingerprinter.fingerprint(text).value

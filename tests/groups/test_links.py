@@ -12,10 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.encoding import to_array
-from es_simhash.groups import links as module
-from es_simhash.groups import time_window
 from es_simhash.groups.links import HEADS, ConfirmedLinks, GroupInput, links
-from es_simhash.groups.time_window import Times
+from es_simhash.groups.time_window import MembersByTime, Times
 from tests.contract.documents import flip
 
 if TYPE_CHECKING:
@@ -117,20 +115,37 @@ def cut(times: Times | None, count: int) -> Times | None:
     drawn=st.lists(st.tuples(texts, st.integers(0, 20)), max_size=20),
     max_distance=st.integers(-1, 7),
     times=windows(),
-    look_ups=st.sampled_from([1, 5, 1_000_000]),
 )
 @settings(max_examples=300, deadline=None)
 @pytest.mark.parametrize("head", HEADS)
-def test_links_equal_the_reference(
-    drawn: list[Any], max_distance: int, times: Times | None, look_ups: int, head: str
-) -> None:
+def test_links_equal_the_reference(drawn: list[Any], max_distance: int, times: Times | None, head: str) -> None:
     texts, groups = [text for text, _ in drawn], [str(group) for _, group in drawn]
     times = cut(times, len(texts))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time_window, "_LOOK_UPS", look_ups)
-        (heads, originals), left_out = links(group_input(texts, groups, times), max_distance, head)
+    (heads, originals), left_out = links(group_input(texts, groups, times), max_distance, head)
     assert (heads.tolist(), originals.tolist()) == reference_links(texts, groups, max_distance, head, times=times)
     assert left_out == 0
+
+
+@given(
+    kinds=st.lists(st.integers(-1, 4), min_size=20, max_size=20),
+    times=windows(),
+    near=st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1),
+    look_ups=st.integers(1, 9),
+)
+def test_the_pairs_in_a_window_are_the_same_however_many_ranges_are_looked_up_together(
+    kinds: list[int], times: Times | None, near: set[tuple[int, int]], look_ups: int
+) -> None:
+    def pairs(members: MembersByTime) -> list[Any]:
+        return sorted(
+            [*pair, number]
+            for some, index in members.pairs(np.array(sorted(near)))
+            for pair, number in zip(some.tolist(), index.tolist(), strict=True)
+        )
+
+    if times is not None:
+        numbers = np.array([*kinds, 0, 1, 2, 3, 4])  # each kind has a member
+        times = Times(np.concatenate([times.values, np.arange(5)]), times.length)
+        assert pairs(MembersByTime(numbers, times, look_ups)) == pairs(MembersByTime(numbers, times))
 
 
 @given(
@@ -158,12 +173,9 @@ def test_confirmed_links_equal_the_reference(
     digests = [digest for _, digest in texts]
     kinds = sorted(set(map(str, digests)))
     disagree = {frozenset(pair) for pair in combinations(kinds, 2) if agreeing.random() < 0.5}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_PAIRS_A_REQUEST", pairs_a_request)
-        patch.setattr(module, "_PAIRS_A_CHUNK", pairs_a_chunk)
-        confirmed = ConfirmedLinks(documents, max_distance)
-        decide_all(confirmed, digests, disagree)
-        heads, originals = confirmed.result(head)
+    confirmed = ConfirmedLinks(documents, max_distance, pairs_a_request=pairs_a_request, pairs_a_chunk=pairs_a_chunk)
+    decide_all(confirmed, digests, disagree)
+    heads, originals = confirmed.result(head)
     expected = reference_links(texts, groups, max_distance, head, disagree, times)
     assert (heads.tolist(), originals.tolist()) == expected
 

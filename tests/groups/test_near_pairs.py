@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash.fingerprinting.encoding import to_array
-from es_simhash.groups import near_pairs as module
 from es_simhash.groups.links import unite
 from es_simhash.groups.near_pairs import NearPairs
 from tests.contract.documents import flip
@@ -61,10 +60,7 @@ def test_groups_equal_the_reference(bits: int, data: st.DataObject) -> None:
 @settings(deadline=None, max_examples=60)
 def test_every_near_pair_is_found_and_no_other(bits: int, equal: int | None, data: st.DataObject) -> None:
     values, max_distance = data.draw(fingerprints(bits)), data.draw(DISTANCES[bits])
-    with pytest.MonkeyPatch.context() as patch:
-        if equal is not None:  # makes this number of equal blocks the cheapest
-            patch.setattr(module, "_nanoseconds", lambda *choice: abs(choice[2] - equal))
-        arrays = list(NearPairs(to_array(values, bits), max_distance).connecting())
+    arrays = list(NearPairs(to_array(values, bits), max_distance, equal=equal).connecting())
     found = {frozenset((values[a], values[b])) for pairs in arrays for a, b in pairs.tolist()}
     near = {frozenset((a, b)) for a in values for b in values if (a ^ b).bit_count() <= max_distance}
     assert found == near
@@ -91,10 +87,8 @@ def test_with_a_limit_each_has_the_nearest_of_its_kind_and_what_is_missing_is_co
     every = {
         (a, b) for b in range(len(values)) for a in range(b) if (values[a] ^ values[b]).bit_count() <= max_distance
     }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_NEIGHBOURS", neighbours)
-        near = NearPairs(to_array(values, bits), max_distance)
-        pairs = [(a, b) for a, b in near.every(most)[0].tolist()]
+    near = NearPairs(to_array(values, bits), max_distance, neighbours=neighbours)
+    pairs = [(a, b) for a, b in near.every(most)[0].tolist()]
     assert len(set(pairs)) == len(pairs)
     assert set(pairs) <= every
     later = Counter(b for _, b in pairs)

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from es_simhash import read_file
 from es_simhash.input import parquet as reading_parquet
+from es_simhash.input.parquet import LIMITS, Limits, parquet_rows
 from es_simhash.input.tables import plain
 
 if TYPE_CHECKING:
@@ -45,13 +46,10 @@ def write(path: Path, columns: dict[str, Any], **more: Any) -> str:
 
 
 @pytest.mark.parametrize("limit", [0, 1, 1 << 30])
-def test_the_rows_are_those_of_pyarrow_whatever_is_read_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
-) -> None:
+def test_the_rows_are_those_of_pyarrow_whatever_is_read_at_a_time(tmp_path: Path, limit: int) -> None:
     path = write(tmp_path / "a.parquet", ALL_KINDS, row_group_size=2)
-    for name in ("_DICTIONARY", "_READ", "_OBJECTS"):
-        monkeypatch.setattr(reading_parquet, name, limit)
-    lines = list(read_file(path))
+    with open(path, "rb") as stream:
+        lines = list(parquet_rows(stream, path, Limits(limit, limit, limit)))
     assert [line.document for line in lines] == [plain(row) for row in parquet.read_table(path).to_pylist()]
     assert [line.place for line in lines] == [f"{path} row {number}" for number in (1, 2, 3)]
 
@@ -107,4 +105,4 @@ def test_ordinary_rows_are_read_many_at_a_time(tmp_path: Path) -> None:
     columns = {"id": range(20_000), "text": [f"{number} {LONG[:300]}" for number in range(20_000)]}
     path = write(tmp_path / "a.parquet", {name: list(values) for name, values in columns.items()})
     with open(path, "rb") as stream:
-        assert max(batch.num_rows for batch, _ in reading_parquet._batches(stream)) > 50
+        assert max(batch.num_rows for batch, _ in reading_parquet._batches(stream, LIMITS)) > 50

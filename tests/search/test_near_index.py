@@ -7,12 +7,11 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from es_simhash.search import near_index
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.near_index import NearIndex
+from es_simhash.search.near_index import LIMITS, Limits, NearIndex
 
 
 @st.composite
@@ -28,20 +27,18 @@ def fingerprints(draw: st.DrawFn, bits: int) -> list[list[int | None]]:
     return lists
 
 
-@pytest.mark.parametrize(("tail", "worthwhile"), [(0, 0), (0, 16), (7, 0), (near_index.TAIL, 16)])
+@pytest.mark.parametrize(("tail", "worthwhile"), [(0, 0), (0, 16), (7, 0), (LIMITS.tail, 16)])
 @pytest.mark.parametrize("bits", [64, 128])
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_what_is_near_is_what_a_comparison_of_each_with_each_finds(
-    bits: int, tail: int, worthwhile: int, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+    bits: int, tail: int, worthwhile: int, data: st.DataObject
 ) -> None:
-    monkeypatch.setattr(near_index, "TAIL", tail)
-    monkeypatch.setattr(near_index, "_WORTHWHILE", worthwhile)
-    monkeypatch.setattr(near_index, "AT_ONCE", 20)
-    monkeypatch.setattr(near_index, "_FEW", 0 if tail == 0 else near_index._FEW)
+    limits = Limits(tail=tail, worthwhile=worthwhile, at_once=20, few=0 if tail == 0 else LIMITS.few)
     *added, asked = data.draw(fingerprints(bits))
     max_distance = data.draw(st.integers(-1, bits // 8 - 1))
-    index, without_positions = NearIndex(bits, max_distance), NearIndex(bits, max_distance, positions=False)
+    index = NearIndex(bits, max_distance, limits=limits)
+    without_positions = NearIndex(bits, max_distance, positions=False, limits=limits)
     stored: list[int | None] = []
     for some in added:
         index.add(some)
@@ -103,18 +100,15 @@ def test_among_thousands_the_same_are_found_however_many_share_a_segment(bits: i
         }
 
 
-def test_where_segments_are_crowded_a_fingerprint_may_be_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_index, "CROWDED", 3)
-    monkeypatch.setattr(near_index, "TAIL", 0)
-    index = NearIndex(64, 3, positions=False)
+def test_where_segments_are_crowded_a_fingerprint_may_be_near() -> None:
+    index = NearIndex(64, 3, positions=False, limits=Limits(crowded=3, tail=0))
     index.add([0xFFFF << 16 | number << 32 for number in (0x0F, 0xF0, 0xFF, 0xF0F, 0xFF0)])
     far = 0xFFFF << 16 | 0xF000 << 32 | 0xFFFF
     assert index.may_be_near([far, 0xF000_F000_0000_F000]).tolist() == [True, False]
 
 
-def test_levels_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_index, "TAIL", 0)
-    index = NearIndex(64, 3)
+def test_levels_are_few() -> None:
+    index = NearIndex(64, 3, limits=Limits(tail=0))
     for number in range(200):
         index.add(range(number * 10, number * 10 + 10))
     levels, _ = index._parts
