@@ -6,9 +6,9 @@ import threading
 import time
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from es_simhash.client.group_commit import GroupCommit
 from es_simhash.client.opening import KNOWN
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from es_simhash.lines import Line
     from es_simhash.similarity.rule import DuplicateRule
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 RefreshOption = Literal[False, True, "wait_for"]
@@ -219,7 +218,8 @@ class Adding:
         options = items[0].options
         with self._lock:
             if self._adder is None:
-                self._adder = Adder(Unlocking(self._store, self._lock), options, self._deadline)
+                unlocking = cast("Store", _Unlocking(self._store, self._lock))
+                self._adder = Adder(unlocking, options, self._deadline)
             if self._outdated:
                 self._adder.outdated, self._outdated = True, False
             return self._adder.add([item.document for item in items], options, [item.searched for item in items])
@@ -259,60 +259,23 @@ def depends(item: _Item, others: Sequence[_Item]) -> bool:
     return False
 
 
-class Unlocking:
+class _Unlocking:
     """A store for code that holds a lock: others may take the lock during each call of the store's methods."""
 
     def __init__(self, store: Store, lock: threading.Lock) -> None:
-        self.name, self.embedded, self.is_async = store.name, store.embedded, store.is_async
-        self.close = unlocked(store.close, lock)
-        self.describe = unlocked(store.describe, lock)
-        self.set_up = unlocked(store.set_up, lock)
-        self.describe_keys = unlocked(store.describe_keys, lock)
-        self.set_up_keys = unlocked(store.set_up_keys, lock)
-        self.complete_keys = unlocked(store.complete_keys, lock)
-        self.describe_rule = unlocked(store.describe_rule, lock)
-        self.keep_rule = unlocked(store.keep_rule, lock)
-        self.check_time_field = unlocked(store.check_time_field, lock)
-        self.switch_alias = unlocked(store.switch_alias, lock)
-        self.fetch = unlocked(store.fetch, lock)
-        self.fetch_fields = unlocked(store.fetch_fields, lock)
-        self.fetch_whole = unlocked(store.fetch_whole, lock)
-        self.candidates = unlocked(store.candidates, lock)
-        self.dependents = unlocked(store.dependents, lock)
-        self.scan = unlocked(store.scan, lock)
-        self.count = unlocked(store.count, lock)
-        self.read_fingerprints = unlocked(store.read_fingerprints, lock)
-        self.refresh = unlocked(store.refresh, lock)
-        self.clock_difference = unlocked(store.clock_difference, lock)
-        self.write = unlocked(store.write, lock)
-        self.restore = unlocked(store.restore, lock)
-        self.annotate = unlocked(store.annotate, lock)
-        self.relink = unlocked(store.relink, lock)
-        self.remove = unlocked(store.remove, lock)
-        self.locate = unlocked(store.locate, lock)
-        self.examine = unlocked(store.examine, lock)
-        self.measure_space = unlocked(store.measure_space, lock)
-        self.count_keys = unlocked(store.count_keys, lock)
-        self.describe_seen = unlocked(store.describe_seen, lock)
-        self.set_up_seen = unlocked(store.set_up_seen, lock)
-        self.fetch_users = unlocked(store.fetch_users, lock)
-        self.change_users = unlocked(store.change_users, lock)
-        self.remove_users = unlocked(store.remove_users, lock)
-        self.list_users = unlocked(store.list_users, lock)
+        self._store = store
+        self._lock = lock
 
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        return partial(self._unlocked, found) if callable(found) else found
 
-def unlocked(method: Callable[P, T], lock: threading.Lock) -> Callable[P, T]:
-    """Return a method that releases a lock while it does something."""
-
-    @wraps(method)
-    def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        lock.release()
+    def _unlocked(self, method: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        self._lock.release()
         try:
             return method(*args, **kwargs)
         finally:
-            lock.acquire()
-
-    return called
+            self._lock.acquire()
 
 
 def together(work: GroupCommit[_Item, T], items: Sequence[_Item]) -> list[T]:

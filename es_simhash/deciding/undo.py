@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.contract import Link
+from es_simhash.deciding.write import write_all
 from es_simhash.errors import InputError, SchemeMismatch, StoreError, StoreUnavailable, not_set_up, unfinished
 from es_simhash.exact_json import dumps, loads
 from es_simhash.files import open_for_owner
-from es_simhash.retries import Waits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from es_simhash.contract import Store
+    from es_simhash.contract import Store, Written
 
 BATCH = 100
 """Whole documents that are read or written in one request."""
@@ -130,20 +130,17 @@ class _Restore:
             self._relink(links)
 
     def _create(self, documents: Mapping[str, str]) -> None:
-        waits = Waits(self._deadline)
-        written = self._store.restore(documents)
-        refused, conflicts = dict(written.refused), set(written.conflicts)
-        while written.busy:
-            if not waits.wait():
-                raise StoreUnavailable(f"{self._store.name} is too busy for {len(written.busy):,} documents")
-            written = self._store.restore({id: documents[id] for id in sorted(written.busy)})
-            refused |= written.refused
-            conflicts |= written.conflicts
-        stored = self._store.fetch_whole(tuple(sorted(conflicts)))  # perhaps an attempt before stored it
+        def write(ids: Collection[str]) -> Written:
+            return self._store.restore({id: document for id, document in documents.items() if id in ids})
+
+        written = write_all(write, documents.keys(), self._deadline)
+        stored = self._store.fetch_whole(tuple(sorted(written.conflicts)))  # perhaps an attempt before stored it
         kept = [id for id, document in stored.items() if _contents(document) != _contents(documents[id])]
         self.kept += kept
-        self.refused |= refused
-        self.restored += len(documents) - len(kept) - len(refused)
+        self.refused |= written.refused
+        self.restored += len(documents) - len(kept) - len(written.refused) - len(written.busy)
+        if written.busy:
+            raise StoreUnavailable(f"{self._store.name} is too busy for {len(written.busy):,} documents")
 
     def _relink(self, lines: Mapping[str, Mapping[str, Any]]) -> None:
         rows = self._store.fetch(tuple(lines))

@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from es_simhash.contract import Entry
+from es_simhash.contract import Entry, Written
 from es_simhash.errors import StoreError
 from es_simhash.retries import Waits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from es_simhash.contract import Row, Store, Written
+    from es_simhash.contract import Row, Store
     from es_simhash.deciding.outcome import Document
 
 REFUSED_ALIKE = 20
 """If the store refuses the first documents of a run for one reason, and writes none, the run ends after this many."""
+
+
+def write_all(write: Callable[[Collection[str]], Written], ids: Collection[str], deadline: float) -> Written:
+    """Write documents, and again those that the store is too busy for, until a deadline.
+
+    :param write: writes the documents with some of the ids.
+    :param deadline: in seconds.
+    :returns: what all the writes did. ``busy`` are the ids for which the store was too busy to the end.
+    """
+    waits = Waits(deadline)
+    written = write(ids)
+    refused, conflicts = dict(written.refused), written.conflicts
+    while written.busy and waits.wait():
+        written = write(written.busy)
+        refused |= written.refused
+        conflicts |= written.conflicts
+    return Written(refused, written.searchable, written.busy, conflicts)
 
 
 class DocumentWriter:
@@ -52,30 +69,29 @@ class DocumentWriter:
         :returns: the reason for each id that the store refuses, and the conflicts.
         :raises StoreError: if the store refuses everything.
         """
-        refused: dict[str, str] = {}
-        conflicts: frozenset[str] = frozenset()
-        waits = Waits(self._deadline)
-        while rows:
-            reply = self._write_once(rows, documents)
-            self.searchable = reply.searchable
-            self.unrefreshed |= not reply.searchable
-            refused |= reply.refused
-            conflicts |= reply.conflicts
-            written = len(rows) - len(reply.refused) - len(reply.busy) - len(reply.conflicts)
-            self.writes += written
-            if self._ends_if_refused:
-                self._check_refused(reply, written)
-            rows = [row for row in rows if row.id in reply.busy]
-            if rows and not waits.wait():
-                reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
-                return refused | {row.id: reason for row in rows}, conflicts
-        return refused, conflicts
+        if not rows:
+            return {}, frozenset()
 
-    def _write_once(self, rows: Sequence[Row], documents: Mapping[str, Document]) -> Written:
+        def write(ids: Collection[str]) -> Written:
+            return self._write_once(tuple(row for row in rows if row.id in ids), documents)
+
+        written = write_all(write, {row.id for row in rows}, self._deadline)
+        reason = f"the server was too busy for {self._deadline:g} s: ingest it again"
+        return {**written.refused, **dict.fromkeys(written.busy, reason)}, written.conflicts
+
+    def _write_once(self, rows: tuple[Row, ...], documents: Mapping[str, Document]) -> Written:
         if self._stored:
-            return self._store.annotate(tuple(rows), self._bits)
-        entries = tuple(Entry(row, documents[row.id].source) for row in rows)
-        return self._store.write(entries, self._bits, self.pipeline)
+            reply = self._store.annotate(rows, self._bits)
+        else:
+            entries = tuple(Entry(row, documents[row.id].source) for row in rows)
+            reply = self._store.write(entries, self._bits, self.pipeline)
+        self.searchable = reply.searchable
+        self.unrefreshed |= not reply.searchable
+        written = len(rows) - len(reply.refused) - len(reply.busy) - len(reply.conflicts)
+        self.writes += written
+        if self._ends_if_refused:
+            self._check_refused(reply, written)
+        return reply
 
     def _check_refused(self, reply: Written, written: int) -> None:
         """Check that the store does not refuse every document, for example because of the mapping of its index.
