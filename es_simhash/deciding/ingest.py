@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from es_simhash.contract import Row
 from es_simhash.deciding.candidates import BatchLookUp, LookedUp, differs
+from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.memory import Memory, RecentSources
 from es_simhash.deciding.original import Neighbours, Original
 from es_simhash.deciding.outcome import Document, Outcome, StoredDocument, as_failed, failed, with_document
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 ATTEMPTS = 5
 """How often a document is decided if other programs write or remove it between the look-up and the write."""
 CHANGED = f"another program wrote or removed it each of the {ATTEMPTS} times that it was decided: ingest it again"
-WINDOW = 20_000
-"""The largest number of written documents that are compared in memory. Then the store makes them searchable."""
 
 OnDuplicate = Literal["index", "skip", "fail"]
 ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
@@ -88,6 +87,7 @@ class Ingest:
     :param single: documents come from several callers, a few at a time. Others may write between two of them, so the
         fingerprints of the store are not held in memory. Each caller gets the reason of its own document, so the run
         does not end if the store refuses the first ones.
+    :param limits: of what is held in memory.
     """
 
     def __init__(
@@ -100,6 +100,7 @@ class Ingest:
         *,
         stored: bool = False,
         single: bool = False,
+        limits: Limits = LIMITS,
     ) -> None:
         self._store = store
         self.on_duplicate = on_duplicate
@@ -113,8 +114,9 @@ class Ingest:
         self.memory = Memory()
         self._stored = stored
         self._single = single
-        self._recent = RecentSources()
-        self._fingerprints = None if single else StoredFingerprints(store, rule)
+        self._window = limits.window
+        self._recent = RecentSources(limits.recent)
+        self._fingerprints = None if single else StoredFingerprints(store, rule, limits)
         self._clock = 0
         self._difference = 0
 
@@ -456,7 +458,7 @@ class Ingest:
             self._forget()  # search finds at once what is written
             if self._fingerprints is not None:
                 self._fingerprints.drop()
-        elif len(memory) >= WINDOW:
+        elif len(memory) >= self._window:
             writes = self.writer.writes
             self.refresh()
             if self._fingerprints is not None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from es_simhash.contract import Candidates, Found, Probe
+from es_simhash.deciding.limits import LIMITS
 from es_simhash.errors import StoreError
 from es_simhash.search.near_index import NearIndex
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from es_simhash.contract import Row, Store
     from es_simhash.deciding.rule import ResolvedRule
     from es_simhash.search.keys import KeyQuery
-
-RECENT = 32_000_000
-"""Characters of documents that RecentSources keeps: at most 64 MB of Chinese text."""
 
 
 class Memory:
@@ -141,12 +139,15 @@ class Memory:
 
 
 class RecentSources:
-    """The documents that a run wrote last, as JSON. Beyond ``RECENT`` characters the oldest are dropped.
+    """The documents that a run wrote last, as JSON. The oldest are dropped.
 
     Near-duplicates mostly come close together, so their texts are often here and need no request.
+
+    :param most: characters that are kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = LIMITS.recent) -> None:
+        self._most = most
         self._documents: dict[str, tuple[str, str]] = {}
         self._characters = 0
 
@@ -155,7 +156,7 @@ class RecentSources:
         self._drop(id)
         self._documents[id] = digest, source
         self._characters += len(source)
-        while self._characters > RECENT:
+        while self._characters > self._most:
             self._drop(next(iter(self._documents)))
 
     def get(self, row: Row) -> str | None:

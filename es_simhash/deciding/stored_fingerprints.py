@@ -9,7 +9,7 @@ If they would take more than a quarter of the free memory, each document is look
 
 Nothing is missed that search found at the last refresh of the ingest: a document near a fingerprint here, or without a
 fingerprint, is still looked up. What the ingest has written since then is in its Memory, and is added at the next
-refresh. What other programs have written is read at the next refresh, or after ``FRESH`` seconds; until then it is not
+refresh. What other programs have written is read at the next refresh, or after 30 seconds; until then it is not
 found. If they write a lot, each document is looked up in the store from then on.
 
 Among near-equal documents nearly every one is near another, and a search by segments finds most of the store. So the
@@ -32,25 +32,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from es_simhash.contract import Row, Store
+    from es_simhash.deciding.limits import Limits
     from es_simhash.deciding.outcome import Document
     from es_simhash.deciding.rule import ResolvedRule
 
 _log = logging.getLogger("es_simhash")
 
-FIRST = 100
-"""Documents in the first batch of an ingest that is not small. Before it the fingerprints of a small store are read."""
 WORTHWHILE = 8
 """Fingerprints are read if the store has at most so many documents for each document that was looked up. To read one
 takes less than an eighth of the time of a look-up."""
 MOST = 25_000_000
 """The largest number of fingerprints in memory, if the free memory is not known."""
-OTHERS = 0.1
-"""Writes of other programs for each write of this one. If there are more, each document is looked up, so that theirs
-are found as soon as search finds them."""
-FRESH = 30.0
-"""Seconds. If the last reading was longer ago, what other programs have written is read."""
-NAMED = 2_000_000
-"""The most fingerprints in memory among which the nearest to a document is searched. That takes 1 ms."""
 
 
 class StoredFingerprints:
@@ -59,8 +51,9 @@ class StoredFingerprints:
     :param rule: of the ingest.
     """
 
-    def __init__(self, store: Store, rule: ResolvedRule) -> None:
+    def __init__(self, store: Store, rule: ResolvedRule, limits: Limits) -> None:
         self._store = store
+        self._limits = limits
         self._bits = rule.bits
         self._max_distance = max(0, rule.max_distance)
         self._usable = not rule.keys and rule.max_distance <= LARGEST_DISTANCE
@@ -79,9 +72,9 @@ class StoredFingerprints:
         """Return the documents that may have a duplicate that search found at the last refresh."""
         self._looked_up += len(documents)
         with self._lock:
-            if not self._began and self._usable and len(documents) >= FIRST:
+            if not self._began and self._usable and len(documents) >= self._limits.first:
                 self._read_more((), None)
-            elif self._table is not None and time.monotonic() - self._read_at > FRESH:
+            elif self._table is not None and time.monotonic() - self._read_at > self._limits.fresh:
                 self._counts = False
                 self._read_more((), None)
             self._began = True
@@ -95,7 +88,7 @@ class StoredFingerprints:
     def nearest(self, fingerprints: Sequence[int]) -> list[list[int]] | None:
         """Return for each fingerprint the stored ones that are nearest to it; None if this is not known."""
         table = self._table
-        if table is None or len(table) > NAMED:
+        if table is None or len(table) > self._limits.named:
             return None
         return table.nearest(fingerprints)
 
@@ -130,7 +123,7 @@ class StoredFingerprints:
         began = time.monotonic()
         try:
             page = self._store.read_fingerprints(after, own, most)
-            if page is not None and writes is not None and page.others > OTHERS * writes:
+            if page is not None and writes is not None and page.others > self._limits.others * writes:
                 self._usable = False
                 return
             if page is not None and after is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from es_simhash.contract import Scan
 from es_simhash.deciding.ingest import ON_DUPLICATE, Ingest
+from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.deciding.rule import NO_KEYS, resolve
 from es_simhash.errors import InputError, StoreError, unfinished
 from es_simhash.files import is_same_file
@@ -82,6 +83,8 @@ def ingest(
     *,
     deadline: float,
     check: Callable[[bool], object] = nothing,
+    limits: Limits = LIMITS,
+    ahead: int | None = None,
 ) -> Iterator[Sequence[Outcome]]:
     """Ingest documents, and yield the outcomes of each batch.
 
@@ -91,12 +94,14 @@ def ingest(
     :param deadline: seconds for which single documents are sent again while the store is too busy for them.
     :param check: is called before each batch is looked up, and before it is written, with whether documents are about
         to be written. It raises if the store is not what it was at the start.
+    :param limits: of what is held in memory.
+    :param ahead: how many batches are fingerprinted ahead; by default enough that no worker waits for its next batch.
     """
     rule = resolve(options.rule, fingerprinter, keys)
-    operation = Ingest(store, rule, options.on_duplicate, options.filter, deadline)
+    operation = Ingest(store, rule, options.on_duplicate, options.filter, deadline, limits=limits)
     reader = _reader(Reader, fingerprinter, options, keys)
     try:
-        yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme, check)
+        yield from _outcomes(operation, source, reader, store, options, fingerprinter.scheme, check, ahead)
     except StoreError as error:
         how = "nothing more was read" if options.checkpoint is None else "the same call continues from its checkpoint"
         raise unfinished(error, how) from error
@@ -164,13 +169,14 @@ def _outcomes(
     options: RunOptions,
     scheme: Scheme,
     check: Callable[[bool], object],
+    ahead: int | None = None,
 ) -> Iterator[Sequence[Outcome]]:
     _log.info("%s: Scheme %s, batches of %s documents", store.name, scheme.version, options.batch_size)
     with ExitStack() as stack:
         ids = stack.enter_context(FirstPlaces())
         checkpoint = _checkpoint(stack, options, store.name, scheme)
         workers = stack.enter_context(closing(Workers(reader, options.workers)))
-        ahead = read_ahead(options.workers)
+        ahead = read_ahead(options.workers) if ahead is None else ahead
         pipeline = Pipeline(operation, source, workers, ids, store, ahead, checkpoint, check)
         yield from pipeline.batches()
     if source.error is not None:

@@ -327,9 +327,8 @@ def test_a_state_of_another_confirm_is_refused(tmp_path: Any) -> None:
             list(documents.ingest(items, rule="fingerprint", max_distance=7, checkpoint=state))
 
 
-def test_what_was_written_last_is_at_hand_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "RECENT", 10)
-    recent = memory.RecentSources()
+def test_what_was_written_last_is_at_hand_as_long_as_there_is_room() -> None:
+    recent = memory.RecentSources(10)
 
     def row(id: str, digest: str) -> Row:
         return Row(id, None, digest, id, None, 1)

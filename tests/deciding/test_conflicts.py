@@ -9,6 +9,7 @@ import pytest
 from es_simhash import Documents
 from es_simhash.deciding.ingest import ATTEMPTS
 from tests.contract.watched import StoreCall, WatchedStore
+from tests.limited import ingested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -178,12 +179,11 @@ def test_other_fields_that_another_program_wrote_are_read_before_they_are_replac
     assert store.fetch_fields(("a",), None)["a"]["n"] == "3"
 
 
-def test_the_links_that_a_run_changes_itself_are_no_conflict(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("es_simhash.ingest.run.read_ahead", lambda workers: 1)  # the look-up comes before the write
+def test_the_links_that_a_run_changes_itself_are_no_conflict(store: Store) -> None:
     ingest(Documents(store), {"id": "a", "text": STORM}, {"id": "b", "text": STORM})
     other = Meanwhile(store, lambda program: None, times=100)
     given = [{"id": "a", "text": METRO}, {"id": "b", "text": TEA}]
-    outcomes = list(Documents(other).ingest(given, batch_size=1, rule=RULE))
+    outcomes = list(ingested(Documents(other), given, batch_size=1, ahead=1, rule=RULE))  # the look-up comes first
     assert [outcome.outcome for outcome in outcomes] == ["updated", "updated"]
     assert other.times == 98
     assert texts(store, "a", "b") == {"a": METRO, "b": TEA}

@@ -11,15 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, Scheme, fingerprint
-from es_simhash.deciding import ingest as flow
-from es_simhash.deciding import memory as flow_confirm
 from es_simhash.deciding import original as flow_neighbours
+from es_simhash.deciding.limits import LIMITS, Limits
 from es_simhash.errors import DuplicateFound, InputError, NotSetUp, SchemeMismatch, SimhashError
-from es_simhash.ingest import run as client_runs
 from es_simhash.search.near_index import NearIndex
 from es_simhash.similarity.measures import jaccard
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
+from tests.limited import ingested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -150,7 +149,14 @@ class Plain:
 
 
 def played(
-    store: Any, runs: Sequence[Any], max_distance: int, on_duplicate: Any, batch_size: int, confirm: float | None = None
+    store: Any,
+    runs: Sequence[Any],
+    max_distance: int,
+    on_duplicate: Any,
+    batch_size: int,
+    confirm: float | None = None,
+    limits: Limits = LIMITS,
+    ahead: int | None = None,
 ) -> Any:
     """Outcomes and links after some runs; a set of ids is a removal."""
     found = []
@@ -160,8 +166,11 @@ def played(
             if isinstance(run, set):
                 documents.remove(run, max_distance=max_distance, confirm=confirm)
                 continue
-            outcomes = documents.ingest(
+            outcomes = ingested(
+                documents,
                 [{"id": id, "text": text} for id, text in run],
+                limits,
+                ahead=ahead,
                 max_distance=max_distance,
                 confirm=confirm,
                 on_duplicate=on_duplicate,
@@ -210,19 +219,17 @@ def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
     recent: int,
     few: int,
 ) -> None:
-    monkeypatch.setattr(flow, "WINDOW", window)
-    monkeypatch.setattr(flow_confirm, "RECENT", recent)
     monkeypatch.setattr(flow_neighbours, "NEAREST", few)
     monkeypatch.setattr(flow_neighbours, "BATCH", few + 1)
-    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
+    limits = Limits(window=window, recent=recent)
     wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
-    assert played(make_store(), runs, max_distance, on_duplicate, size, confirm) == wanted
+    assert played(make_store(), runs, max_distance, on_duplicate, size, confirm, limits, ahead) == wanted
 
 
 @pytest.mark.slow
 @pytest.mark.elasticsearch
 def test_elasticsearch_gives_the_outcomes_of_the_reference(
-    elasticsearch_url: str, make_index: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+    elasticsearch_url: str, make_index: Callable[[], str]
 ) -> None:
     @given(
         runs=runs,
@@ -236,12 +243,11 @@ def test_elasticsearch_gives_the_outcomes_of_the_reference(
     def law(
         runs: list[Any], max_distance: int, on_duplicate: str, size: int, confirm: float | None, window: int
     ) -> None:
-        monkeypatch.setattr(flow, "WINDOW", window)
         address = f"{elasticsearch_url}/{make_index()}"
         with Documents(address) as documents:
             documents.setup(keys=[])
         wanted = expected(Plain(max_distance, on_duplicate, confirm), runs, size)
-        assert played(address, runs, max_distance, on_duplicate, size, confirm) == wanted
+        assert played(address, runs, max_distance, on_duplicate, size, confirm, Limits(window=window)) == wanted
 
     law()
 

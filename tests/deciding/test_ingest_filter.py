@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from es_simhash import Documents
-from es_simhash.deciding import ingest as flow
+from es_simhash.deciding.limits import Limits
 from es_simhash.errors import InputError
-from es_simhash.ingest import run as client_runs
 from tests.contract import LinearStore
 from tests.deciding.test_ingest import LONG, Plain, Refusing, text, texts
+from tests.limited import ingested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ def played(store: Any, runs: Sequence[Any], batch_size: int, **options: Any) -> 
         client.setup(keys=[])
         for run in runs:
             items = [{"id": id, "text": text, **({"lang": lang} if lang else {})} for id, text, lang in run]
-            outcomes = client.ingest(items, filter=CLAUSE, batch_size=batch_size, **options)
+            outcomes = ingested(client, items, filter=CLAUSE, batch_size=batch_size, **options)
             found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
         return found, {row.id: (row.group, row.duplicate_of) for row in client.export()}
 
@@ -97,21 +97,19 @@ def expected(reference: Choosy, runs: Sequence[Any], batch_size: int) -> Any:
     size=3,
     ahead=0,
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 def test_only_what_matches_the_filter_is_an_original(
     make_store: Callable[[], Any],
     window: int,
-    monkeypatch: pytest.MonkeyPatch,
     runs: list[Any],
     max_distance: int,
     on_duplicate: str,
     size: int,
     ahead: int,
 ) -> None:
-    monkeypatch.setattr(flow, "WINDOW", window)
-    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
+    options: dict[str, Any] = {"max_distance": max_distance, "on_duplicate": on_duplicate}
     wanted = expected(Choosy(max_distance, on_duplicate), runs, size)
-    assert played(make_store(), runs, size, max_distance=max_distance, on_duplicate=on_duplicate) == wanted
+    assert played(make_store(), runs, size, limits=Limits(window=window), ahead=ahead, **options) == wanted
 
 
 @pytest.mark.slow
@@ -139,7 +137,8 @@ LAGGING = [LinearStore, lambda: LinearStore(lagging=True)]
 
 def ingest(client: Documents, *documents: tuple[str, str, str], **options: Any) -> list[tuple[str, str | None]]:
     items = [{"id": id, "text": text, "lang": lang} for id, text, lang in documents]
-    return [(o.outcome, o.duplicate_of) for o in client.ingest(items, filter=CLAUSE, **options)]
+    client.setup()
+    return [(o.outcome, o.duplicate_of) for o in ingested(client, items, filter=CLAUSE, **options)]
 
 
 @pytest.mark.parametrize("make_store", LAGGING)
@@ -164,13 +163,12 @@ def test_a_document_that_is_linked_anew_passes_on_its_new_group(make_store: Call
 
 
 @pytest.mark.parametrize("ahead", [0, 1])
-def test_what_the_store_would_not_replace_is_an_original_still(monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
-    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
+def test_what_the_store_would_not_replace_is_an_original_still(ahead: int) -> None:
     store = Refusing(lagging=True)
     client = Documents(store)
     ingest(client, ("a", text(*LONG), "zh"))
     store.refused = ("a",)
-    outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1)
+    outcomes = ingest(client, ("a", text(3, 4, 5, 6), "zh"), ("c", text(*LONG), "zh"), batch_size=1, ahead=ahead)
     assert outcomes == [("failed", None), ("exact_duplicate", "a")]
 
 

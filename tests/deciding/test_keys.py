@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from es_simhash import Documents, Fingerprinter, NotSetUp, Outcome
 from es_simhash.contract import KeysState
-from es_simhash.ingest import run as ingest_run
 from es_simhash.search.keys import KeyIndex, key_queries
 from es_simhash.similarity.confirm import Confirm
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
+from tests.limited import ingested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ def reference(items: list[dict[str, Any]], hours: int | None = None) -> list[tup
 def ingest(store: Store, items: list[dict[str, Any]], **options: Any) -> list[Outcome]:
     with Documents(store) as opened:
         opened.setup(keys=["shingles"])
-        return list(opened.ingest(items, confirm=CONFIRM, **options))
+        return list(ingested(opened, items, confirm=CONFIRM, **options))
 
 
 def links(outcomes: list[Outcome]) -> list[tuple[str, str | None]]:
@@ -96,9 +96,7 @@ def links(outcomes: list[Outcome]) -> list[tuple[str, str | None]]:
 def test_outcomes_are_those_of_comparing_each_document_with_all_before_it(
     ahead: int, lagging: bool, items: list[dict[str, Any]], batch: int
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingest_run, "read_ahead", lambda workers: ahead)
-        outcomes = ingest(LinearStore(lagging=lagging), items, batch_size=batch)
+    outcomes = ingest(LinearStore(lagging=lagging), items, batch_size=batch, ahead=ahead)
     assert links(outcomes) == reference(items)
 
 

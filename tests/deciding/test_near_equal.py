@@ -9,11 +9,13 @@ import pytest
 
 from es_simhash import Documents, fingerprint
 from es_simhash.deciding import ingest as flow
-from es_simhash.deciding import original, similar, stored_fingerprints
+from es_simhash.deciding import original, similar
+from es_simhash.deciding.limits import Limits
 from es_simhash.search.near_index import NearIndex
 from es_simhash.stores.address import open_store
 from es_simhash.stores.elasticsearch import search
 from tests.contract import LinearStore
+from tests.limited import ingested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,13 +56,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(params=[True, False], ids=["named", "by segments"])
-def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Limits:
     """Make the limits so small that all ways are taken."""
-    monkeypatch.setattr(flow, "WINDOW", 40)
     monkeypatch.setattr(search, "PAGE", 5)
     monkeypatch.setattr(search, "KINDS", 7)
-    monkeypatch.setattr(stored_fingerprints, "FIRST", 1)
-    monkeypatch.setattr(stored_fingerprints, "NAMED", 10_000 if request.param else 0)
+    return Limits(window=40, first=1, named=10_000 if request.param else 0)
 
 
 def originals(texts: dict[str, str]) -> dict[str, str | None]:
@@ -82,28 +82,28 @@ def originals(texts: dict[str, str]) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("pool", POOLS)
-@pytest.mark.usefixtures("small")
-def test_each_document_has_the_original_that_a_comparison_with_all_finds(store: Store, pool: str) -> None:
+def test_each_document_has_the_original_that_a_comparison_with_all_finds(
+    store: Store, pool: str, small: Limits
+) -> None:
     texts = {f"d{number:03}": text for number, text in enumerate(POOLS[pool])}
     documents = Documents(store)
     documents.setup(keys=[])
     given = [{"id": id, "text": text} for id, text in texts.items()]
-    outcomes = list(documents.ingest(given, batch_size=10, rule="fingerprint"))
+    outcomes = list(ingested(documents, given, small, batch_size=10, rule="fingerprint"))
     assert {outcome.id: outcome.duplicate_of for outcome in outcomes} == originals(texts)
     assert all(outcome.stored and not outcome.left_out for outcome in outcomes)
 
 
-@pytest.mark.usefixtures("small")
-def test_what_was_removed_or_changed_is_no_original(store: Store) -> None:
+def test_what_was_removed_or_changed_is_no_original(store: Store, small: Limits) -> None:
     documents = Documents(store)
     documents.setup(keys=[])
     texts = {f"d{number:03}": text for number, text in enumerate(POOLS["few words"])}
     given = [{"id": id, "text": text} for id, text in texts.items()]
-    list(documents.ingest(given[:60], batch_size=10, rule="fingerprint"))
+    list(ingested(documents, given[:60], small, batch_size=10, rule="fingerprint"))
     documents.remove([f"d{number:03}" for number in range(0, 60, 3)], rule="fingerprint")
     changed = [{"id": f"d{number:03}", "text": f"另一篇文章，第{number}篇，完全不同"} for number in range(1, 60, 3)]
     rest = [each for pair in zip(given[60:80], changed, strict=True) for each in pair] + given[80:]
-    outcomes = list(documents.ingest(rest, batch_size=10, rule="fingerprint"))
+    outcomes = list(ingested(documents, rest, small, batch_size=10, rule="fingerprint"))
     there = {id: text for number, (id, text) in enumerate(texts.items()) if number < 60 and number % 3 == 2}
     replaced = {id: texts[id] for id in (f"d{number:03}" for number in range(1, 60, 3))}
     for each, outcome in zip(rest, outcomes, strict=True):
@@ -116,15 +116,15 @@ def test_what_was_removed_or_changed_is_no_original(store: Store) -> None:
 
 
 @pytest.mark.parametrize("pool", ["few words", "one text", "one template with a number"])
-@pytest.mark.usefixtures("small")
 def test_a_search_returns_the_nearest_and_says_how_many_it_left_out(
-    store: Store, pool: str, monkeypatch: pytest.MonkeyPatch
+    store: Store, pool: str, small: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similar, "MOST_MATCHES", 10)
     documents = Documents(store)
     documents.setup(keys=[])
     texts = {f"d{number:03}": text for number, text in enumerate(POOLS[pool])}
-    list(documents.ingest([{"id": id, "text": text} for id, text in texts.items()], rule="fingerprint"))
+    given = [{"id": id, "text": text} for id, text in texts.items()]
+    list(ingested(documents, given, small, rule="fingerprint"))
     for text in [*POOLS[pool][:5], *of_few_words(5, seed=1)]:
         own = fingerprint(text)
         every: list[int] = []

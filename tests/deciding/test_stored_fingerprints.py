@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from es_simhash import Documents, fingerprint
-from es_simhash.deciding import ingest as flow
-from es_simhash.deciding import stored_fingerprints
+from es_simhash.deciding.limits import Limits
 from es_simhash.errors import StoreError
 from es_simhash.stores.address import open_store
+from tests import limited
 from tests.contract import LinearStore
 from tests.contract.documents import entry, write
 from tests.contract.watched import StoreCall, WatchedStore
@@ -48,11 +48,6 @@ class Recording(WatchedStore):
         return reply
 
 
-@pytest.fixture
-def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "WINDOW", BATCH)
-
-
 @pytest.fixture(params=["memory", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     if request.param == "memory":
@@ -65,12 +60,14 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 def ingested(
-    documents: Documents, numbers: range, before: Callable[[int], None] | None = None
+    documents: Documents, numbers: range, before: Callable[[int], None] | None = None, **limits: float
 ) -> dict[str, str | None]:
     """Ingest texts, four at a time. Return the original of each.
 
     :param before: is called before a text is read.
+    :param limits: of the run, beside the window.
     """
+    small: Any = {"window": BATCH, **limits}
 
     def read() -> Iterator[dict[str, Any]]:
         for number in numbers:
@@ -80,11 +77,10 @@ def ingested(
 
     return {
         outcome.id or "": outcome.duplicate_of
-        for outcome in documents.ingest(read(), batch_size=BATCH, rule="fingerprint")
+        for outcome in limited.ingested(documents, read(), Limits(**small), batch_size=BATCH, rule="fingerprint")
     }
 
 
-@pytest.mark.usefixtures("small_windows")
 def test_only_what_is_near_a_stored_fingerprint_is_looked_up(store: Store) -> None:
     recording = Recording(store)
     with Documents(recording) as documents:
@@ -99,13 +95,8 @@ def test_only_what_is_near_a_stored_fingerprint_is_looked_up(store: Store) -> No
         assert recording.read < 150  # all of them once, and perhaps the last ones once more
 
 
-@pytest.mark.usefixtures("small_windows")
 @pytest.mark.parametrize(("fresh", "others"), [(0.0, 9.0), (30.0, 9.0), (30.0, 0.1)])
-def test_what_another_program_writes_is_found(
-    store: Store, fresh: float, others: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stored_fingerprints, "FRESH", fresh)
-    monkeypatch.setattr(stored_fingerprints, "OTHERS", others)
+def test_what_another_program_writes_is_found(store: Store, fresh: float, others: float) -> None:
     recording = Recording(store)
     with Documents(recording) as documents:
         documents.setup(keys=[])
@@ -115,7 +106,8 @@ def test_what_another_program_writes_is_found(
                 write(store, entry("other", fingerprint(text(31)).value))
 
         recording.looked_up = []
-        assert ingested(documents, range(40), before) == {f"d{n}": "other" if n == 31 else None for n in range(40)}
+        originals = ingested(documents, range(40), before, fresh=fresh, others=others)
+        assert originals == {f"d{n}": "other" if n == 31 else None for n in range(40)}
         assert (len(recording.looked_up) < 20) == (others > 1)
 
 
@@ -128,7 +120,6 @@ class Refusing(Recording):
         return super().perform(request)
 
 
-@pytest.mark.usefixtures("small_windows")
 def test_an_ingest_goes_on_where_fingerprints_cannot_be_read(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "es_simhash")
     refusing = Refusing(LinearStore(lagging=True))

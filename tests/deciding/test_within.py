@@ -7,17 +7,17 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from es_simhash import AsyncDocuments, Documents, DuplicateRule
-from es_simhash.deciding import ingest as flow
+from es_simhash.deciding.limits import Limits
 from es_simhash.errors import InputError
-from es_simhash.ingest import run as client_runs
 from es_simhash.stores.address import open_store
 from tests.contract import LinearStore
 from tests.deciding import test_ingest, test_keys
 from tests.deciding.test_ingest import LONG, Plain, confirms, text, texts
+from tests.limited import ingested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +79,7 @@ def played(store: Any, runs: Sequence[Any], rule: DuplicateRule, **options: Any)
             if isinstance(run, set):
                 opened.remove(run, rule=rule)
                 continue
-            outcomes = opened.ingest([document(*each) for each in run], rule=rule, **options)
+            outcomes = ingested(opened, [document(*each) for each in run], rule=rule, **options)
             found += [(o.outcome, None if o.outcome == "unchanged" else o.duplicate_of, o.distance) for o in outcomes]
         return found, {row.id: (row.group, row.duplicate_of) for row in opened.export()}
 
@@ -107,11 +107,10 @@ def expected(reference: PlainInWindow, runs: Sequence[Any], batch_size: int) -> 
     ahead=st.integers(0, 2),
     confirm=confirms,
 )
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None)
 def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
     make_store: Callable[[], Any],
     window: int,
-    monkeypatch: pytest.MonkeyPatch,
     runs: list[Any],
     max_distance: int,
     on_duplicate: Any,
@@ -119,10 +118,9 @@ def test_every_outcome_is_that_of_the_reference_whatever_the_batches(
     ahead: int,
     confirm: float | None,
 ) -> None:
-    monkeypatch.setattr(flow, "WINDOW", window)
-    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: ahead)
     our_rule = rule(max_distance=max_distance, confirm=confirm)
-    found = played(make_store(), runs, our_rule, on_duplicate=on_duplicate, batch_size=size)
+    options = {"on_duplicate": on_duplicate, "batch_size": size}
+    found = played(make_store(), runs, our_rule, limits=Limits(window=window), ahead=ahead, **options)
     assert found == expected(PlainInWindow(max_distance, on_duplicate, confirm), runs, size)
 
 

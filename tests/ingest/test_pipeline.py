@@ -10,11 +10,11 @@ import pytest
 
 from es_simhash import AsyncDocuments, Documents, fingerprint
 from es_simhash.errors import DuplicateFound, InputError, StoreError, TooLarge
-from es_simhash.ingest import run as client_runs
 from es_simhash.ingest.checkpoint import Checkpoint
 from tests.contract import LinearStore
 from tests.contract.watched import StoreCall, WatchedStore
 from tests.ingest import worker_pids
+from tests.limited import ingested
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -35,6 +35,12 @@ class Endless:
             yield {"id": self.read, "text": f"第{self.read}条"}
 
 
+def new(store: Any) -> Documents:
+    documents = Documents(store)
+    documents.setup(keys=[])
+    return documents
+
+
 class Faulty(WatchedStore):
     """Has an error at the n-th call of a method."""
 
@@ -47,11 +53,6 @@ class Faulty(WatchedStore):
         if op.method == self._method and self._left == 0:
             raise StoreError("it broke")
         return super().perform(op)
-
-
-def ahead(monkeypatch: pytest.MonkeyPatch, batches: int) -> None:
-    """Overlap as with workers, without the processes."""
-    monkeypatch.setattr(client_runs, "read_ahead", lambda workers: batches)
 
 
 # --- memory ------------------------------------------------------------------------------------------------
@@ -153,18 +154,14 @@ def test_an_error_of_the_input_s_ends_the_run_and_leaves_nothing() -> None:
 @pytest.mark.parametrize("count", [0, 1, 12, 20])
 @pytest.mark.parametrize("batches", [0, 1, 3])
 @pytest.mark.parametrize("error", [OSError, InputError, StoreError])
-def test_what_was_read_before_an_error_of_the_input_s_is_done(
-    monkeypatch: pytest.MonkeyPatch, batches: int, error: type[Exception], count: int
-) -> None:
-    ahead(monkeypatch, batches)
-
+def test_what_was_read_before_an_error_of_the_input_s_is_done(batches: int, error: type[Exception], count: int) -> None:
     def source() -> Iterator[Any]:
         yield from ({"id": number, "text": "x"} for number in range(count))
         raise error("gone")
 
     found = []
     with pytest.raises(error, match="gone"):
-        found.extend(Documents(LinearStore()).ingest(source(), batch_size=BATCH, rule="fingerprint"))
+        found.extend(ingested(new(LinearStore()), source(), ahead=batches, batch_size=BATCH, rule="fingerprint"))
     assert [(outcome.id, outcome.stored) for outcome in found] == [(str(number), True) for number in range(count)]
 
 
@@ -191,13 +188,12 @@ def test_the_async_class_does_what_was_read_too() -> None:
 @pytest.mark.parametrize("method", ["fetch", "candidates", "write"])
 @pytest.mark.parametrize("number", [1, 2, 4])
 def test_after_an_error_everything_that_was_read_has_an_outcome_and_what_is_stored_says_so(
-    monkeypatch: pytest.MonkeyPatch, batches: int, method: str, number: int
+    batches: int, method: str, number: int
 ) -> None:
-    ahead(monkeypatch, batches)
     store, source, found = Faulty(method, number), Endless(), []
     given = (document for document, _ in zip(source, range(40), strict=False))
     with pytest.raises(StoreError, match="it broke"):
-        found.extend(Documents(store).ingest(given, batch_size=BATCH, rule="fingerprint"))
+        found.extend(ingested(new(store), given, ahead=batches, batch_size=BATCH, rule="fingerprint"))
     assert [outcome.id for outcome in found] == [str(each) for each in range(1, len(found) + 1)]
     assert 0 <= source.read - len(found) <= 1  # the one over is of zip
     there = store.fetch(tuple(outcome.id or "" for outcome in found))

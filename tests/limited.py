@@ -1,0 +1,46 @@
+"""An ingest whose limits are so small that a few documents reach them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from es_simhash.contract import KeysState
+from es_simhash.deciding.limits import LIMITS, Limits
+from es_simhash.ingest import run
+from es_simhash.ingest.batches import BATCH, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from es_simhash import Documents, Outcome
+    from es_simhash.deciding.ingest import OnDuplicate
+
+
+def ingested(
+    documents: Documents,
+    items: Iterable[Any],
+    limits: Limits = LIMITS,
+    *,
+    ahead: int | None = None,
+    on_duplicate: OnDuplicate = "index",
+    filter: Mapping[str, Any] | None = None,
+    batch_size: int = BATCH,
+    **rule: Any,
+) -> Iterator[Outcome]:
+    """Do what ``Documents.ingest`` does, for a store that is set up.
+
+    :param limits: of what the run holds in memory.
+    :param ahead: batches that are read ahead, as with workers, but without the processes.
+    """
+    options = run.RunOptions(
+        rule=documents.rule(**rule),
+        id_field=documents.id_field(),
+        on_duplicate=on_duplicate,
+        filter=filter,
+        batch_size=batch_size,
+    )
+    source, fingerprinter = Source(items, batch_size), documents.fingerprinter()
+    keys = KeysState(documents.keys(), documents.keys_complete())
+    more: dict[str, Any] = {"deadline": 30.0, "limits": limits, "ahead": ahead}
+    for outcomes in run.ingest(documents.store, source, fingerprinter, options, keys, **more):
+        yield from outcomes
