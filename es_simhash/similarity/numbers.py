@@ -40,7 +40,8 @@ _CHINESE = "".join((*_DIGITS, *_TENS, *_UNITS, *_MYRIADS))
 _BEFORE = ("第", "星期", "周")
 _TIME = "年月日号时点"
 _MEASURES = "人名个天岁次家所条件辆台只级度届位层栋起例米吨元章款项期周小分倍种"
-_ARABIC = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)*"
+# A part that repeats without a limit takes a hundred bytes of memory each time.
+_ARABIC = r"[0-9]{1,3}(?:,[0-9]{3}){1,100}(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+){0,100}"
 _NUMBER = re.compile(
     f"(?P<parts>[{_CHINESE}]+)分之(?P<share>[{_CHINESE}]+|{_ARABIC})"
     f"|(?P<arabic>{_ARABIC})(?P<myriads>[万亿]*)(?P<percent>[%‰]?)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections import Counter
 from fractions import Fraction
 
@@ -153,6 +154,16 @@ def test_numerals_of_any_length_are_read_in_a_short_time(text: str) -> None:
     begin = time.process_time()
     assert numbers_agree(numbers(text), numbers(text))
     assert time.process_time() - begin < 20
+
+
+@pytest.mark.parametrize("text", ["1." * 500_000, "1" + ",111" * 250_000, "7" * 10**6])
+def test_the_numbers_of_a_million_characters_take_some_megabytes(text: str) -> None:
+    tracemalloc.start()
+    try:
+        assert numbers(text)
+        assert tracemalloc.get_traced_memory()[1] < 40e6
+    finally:
+        tracemalloc.stop()
 
 
 def test_long_numbers_count_by_their_digits() -> None:
