@@ -49,12 +49,16 @@ ON_DUPLICATE: tuple[OnDuplicate, ...] = ("index", "skip", "fail")
 
 @value
 class Decision:
-    """What was decided for a document. Together with the Document it is enough to write it again."""
+    """What was decided for a document. Together with the Document it is enough to write it again.
+
+    :param replaces: digest and write order of the stored text that it was decided for; None if there was none.
+    """
 
     outcome: Outcome
     group: str | None = None
     duplicate_of: str | None = None
     write_order: int = 0
+    replaces: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -220,7 +224,7 @@ class Ingest:
             if document.content in (None, known.stored[document.id].content):
                 return Decision(Outcome(document.id, "unchanged", **about))
             updated = Outcome(document.id, "updated", **about)
-            return Decision(updated, before.group, before.duplicate_of, before.written)
+            return Decision(updated, before.group, before.duplicate_of, before.written, _text_of(before))
         kept = self._kept_write_order(document, before)
         try:
             found = known.neighbours.original_of(self._store, document.id, decided_rows, kept, known.outside)
@@ -243,6 +247,7 @@ class Ingest:
             group=original.group if original else document.id,
             duplicate_of=original.id if original else None,
             write_order=self._tick(original) if kept is None else kept,
+            replaces=None if before is None else _text_of(before),
         )
 
     def _check_duplicate(self, document: Document, found: Original) -> None:
@@ -281,10 +286,10 @@ class Ingest:
         """Write a batch as it was decided.
 
         A document that the store refuses has failed. Documents that were taken for its duplicates are decided again.
-        A document that another program wrote or removed since the look-up is looked up and decided again, after the
+        A document that another program wrote or removed since it was decided is looked up and decided again, after the
         others of the batch.
 
-        :param resumed: an interrupted run may have written the batch already.
+        :param resumed: the batch was decided by an interrupted run, which may have written some of it already.
         :returns: an Outcome for each item, in their order, without ``conflicts``. After a duplicate under ``fail`` the
             rest of the batch is left out, and ``stopped`` holds the error.
         """
@@ -321,24 +326,26 @@ class Ingest:
     ) -> tuple[dict[str, Decision], set[str]]:
         """Write a batch, and return its decisions, and the ids that other programs have written or removed."""
         documents = {document.id: document for document in batch.documents}
-        rows: dict[str, Row] = {}
+        rows, outdated = _since_decided(batch, decided) if resumed else ({}, set[str]())
         sent: dict[str, Row] = {}
-        decisions, pending = dict(decided), decided
+        decisions = dict(decided)
+        pending: Mapping[str, Decision] = {id: each for id, each in decided.items() if id not in rows}
         neighbours: Neighbours | None = None
         conflicts: set[str] = set()
         while True:
             new = {
                 id: self._row(documents[id], decision, batch.stored.get(id))
                 for id, decision in pending.items()
-                if decision.group
+                if decision.group and id not in outdated
             }
             new = self._with_new_versions(new, {**self._relinked(batch), **sent})
             sent |= new
             rows |= new
             refused, lost = self.writer.write(list(new.values()), documents)
+            lost, outdated = lost | outdated, set()
             conflicts |= lost
             for id in [*refused, *lost]:
-                del rows[id]
+                rows.pop(id, None)
                 reason = refused.get(id, CHANGED)
                 decisions[id] = Decision(as_failed(decisions[id].outcome, documents[id], reason))
             undecided = self._undecided(batch, decisions, rows, {*refused, *lost})
@@ -436,7 +443,8 @@ class Ingest:
         for id in conflicts & batch.stored.keys():
             memory.hidden[id] = batch.stored[id]
         if self.filter is None:
-            for id in batch.replaced - rows.keys():  # not written after all; search results leave it out
+            # Not written after all; search results leave them out.
+            for id in (batch.replaced.keys() | conflicts & batch.stored.keys()) - rows.keys():
                 if id not in conflicts or id in present:
                     memory.keep(present.get(id, batch.stored[id]))
         before = batch.stored
@@ -454,6 +462,7 @@ class Ingest:
             heads = set(changed) - set(() if resumed else stay)
             gone = conflicts - present.keys()
             relink(self._store, changed, memory, self.rule, gone, heads, self.filter)
+            self.writer.unrefreshed |= not self.writer.searchable
         if not self.writer.unrefreshed:
             self._forget()  # search finds at once what is written
             if self._fingerprints is not None:
@@ -489,6 +498,36 @@ def _latest(stored: Row, known: Row | None) -> Row:
     if known is None or (known.digest, known.written) != (stored.digest, stored.written):
         return stored
     return known
+
+
+def _text_of(row: Row) -> tuple[str, int]:
+    """Return what tells one stored text of a document from another. A change of the links changes neither."""
+    return row.digest, row.written
+
+
+def _since_decided(batch: LookedUp, decided: Mapping[str, Decision]) -> tuple[dict[str, Row], set[str]]:
+    """Compare what is stored now with the decisions of an interrupted run.
+
+    :returns: by id, the Rows that the run has written as decided; and the ids of documents whose decisions do not hold
+        any more. Another program wrote or removed these, or the run itself decided them again, after such a change.
+    """
+    written: dict[str, Row] = {}
+    outdated: set[str] = set()
+    for document in batch.documents:
+        decision, stored = decided[document.id], batch.stored.get(document.id)
+        if decision.group is None:
+            continue  # it was not to be written
+        text = None if stored is None else _text_of(stored)
+        if (
+            stored is not None
+            and text == (document.fingerprint.digest, decision.write_order)
+            and not differs(document, stored)
+            and document.content in (None, stored.content)
+        ):
+            written[document.id] = stored
+        elif text != decision.replaces:
+            outdated.add(document.id)
+    return written, outdated
 
 
 def _row_of(

@@ -1,8 +1,9 @@
 """The checkpoint of an ingest: a file that records how far it is, so that it can resume after any interruption.
 
 The decisions of a batch are recorded before the batch is written to the store. They are crossed out when the caller has
-taken the outcomes. A run that resumes skips the documents of the batches that are done. The batch that was not crossed
-out is written once more as it was decided: to write a decision again changes nothing.
+taken the outcomes. A run that resumes skips the documents of the batches that are done. Of the batch that was not
+crossed out it writes what is missing, as it was decided. With each decision the file has the text that was stored
+then, so documents that were changed since are known, and decided again.
 
 The file is an SQLite database with one row for each batch, which holds the ids that came first in that batch.
 """
@@ -233,11 +234,13 @@ def _opened(path: str) -> sqlite3.Connection:
 
 
 def _values(decision: Decision) -> dict[str, Any]:
+    replaces = {} if decision.replaces is None else {"replaces": decision.replaces}
     return {
         "outcome": decision.outcome.to_dict(),
         "group": decision.group,
         "duplicate_of": decision.duplicate_of,
         "written": decision.write_order,
+        **replaces,
     }
 
 
@@ -245,11 +248,16 @@ def _decision(values: dict[str, Any]) -> Decision:
     outcome = {name: checked(value, *_TYPES[name]) for name, value in values["outcome"].items()}
     if outcome["outcome"] not in OUTCOMES:
         raise ValueError(f"there is no outcome {outcome['outcome']!r}")
+    replaces = None
+    if "replaces" in values:
+        digest, order = checked(values["replaces"], list)
+        replaces = checked(digest, str), checked_count(order)
     return Decision(
         Outcome(**outcome),
         checked(values["group"], str, NoneType),
         checked(values["duplicate_of"], str, NoneType),
         checked_count(values["written"]),
+        replaces,
     )
 
 
