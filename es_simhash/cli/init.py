@@ -38,9 +38,8 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
     type=KEYS_CHOICE,
     multiple=True,
     help="The keyword keys that are stored with each document. shingles: with them --rule copy and contained find "
-    "their duplicates, short texts too, whatever the distance of the fingerprints; some 600 bytes a document. blocks: "
-    "with them a large index in Elasticsearch is searched faster by --rule fingerprint; some 130 bytes a document. "
-    "Repeat the option for both. none: no keys.  [default: shingles for a new store; a store that exists keeps its "
+    "their duplicates, short texts too, whatever the distance of the fingerprints; some 600 bytes a document. none: no "
+    "keys.  [default: shingles for a new store; a store that exists keeps its "
     "own]",
 )
 @option(

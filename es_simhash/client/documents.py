@@ -140,9 +140,8 @@ class Documents(SyncClient):
 
         :param keys: kinds of keyword keys that each document gets. With ``shingles``, the rules ``copy`` and
             ``contained`` find their duplicates, whatever the distance of the fingerprints; docs/keys.md says how many.
-            With ``blocks``, a large index in Elasticsearch is searched faster by the rule ``fingerprint``. None gives
-            ``shingles`` to a store that is set up now; ``[]`` gives no keys. Keys can be added to a store that has
-            documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
+            None gives ``shingles`` to a store that is set up now; ``[]`` gives no keys. Keys can be added to a store
+            that has documents: then a ``backfill`` of all documents with ``again`` must add the keys to them.
         :param template: for an index that rolls over: the name becomes an alias, its first index ends in ``-000001``,
             and an index template sets up those that follow. Not for SQLite.
         :param id_field: name of the field with the id, for the store to keep.

@@ -240,9 +240,8 @@ class Opening:
         resolve(rule, fingerprinter)
         self.check(fingerprinter)
         self.check_times(rule)
-        if rule.confirm is None and self._keys is not None:
-            # Block keys only save time, so the store is not asked for them again.
-            return resolve(rule, fingerprinter, self._keys)
+        if rule.confirm is None:
+            return resolve(rule, fingerprinter)
         return resolve(rule, fingerprinter, self.keys_for(rule))
 
     def check_times(self, rule: DuplicateRule) -> None:

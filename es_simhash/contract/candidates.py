@@ -48,8 +48,6 @@ class Candidates:
     :param bits: width of the fingerprints.
     :param filter: a filter that the documents must match.
     :param without: ids to leave out.
-    :param blocks: every fingerprinted document has its block keys (:mod:`es_simhash.search.blocks`), and
-        ``max_distance`` is one for which they find everything. The store may look fingerprints up by them.
     :param one_per_digest: of documents with one digest, return the one that was written first. They have the same text,
         so the same fingerprint and the same keys. If Probes have times: of the documents with one digest in the times
         of one Probe, return at least the one that was written first.
@@ -75,7 +73,6 @@ class Candidates:
     bits: int
     filter: Mapping[str, Any] | None = None
     without: tuple[str, ...] = ()
-    blocks: bool = False
     one_per_digest: bool = False
     most: int = 20
     per_fingerprint: int | None = None

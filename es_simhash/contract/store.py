@@ -232,7 +232,7 @@ class Store(Protocol):
     def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
         """Return the most frequent keys of texts, each with its number of documents, the most frequent first.
 
-        Block keys are left out: the fingerprints say the same. In an index of several shards numbers may be too low.
+        In an index of several shards numbers may be too low.
 
         :param most: the most keys.
         """

@@ -202,13 +202,11 @@ def candidates_query(
         per_fingerprint=rule.per_fingerprint,
         nearest=rule.nearest(new=new),
         time_field=rule.time_field,
-        blocks=rule.blocks,
     )
 
 
 def differs(document: Document, stored: Row) -> bool:
     """Return whether a document must be decided: its text or its time changed, or the stored one lacks its keys."""
     lacks_keys = document.keys is not None and stored.length is None
-    lacks_keys |= not set(stored.keys).issuperset(document.block_keys)
     moved = document.content is not None and document.time != stored.time
     return stored.digest != document.fingerprint.digest or lacks_keys or moved

@@ -534,9 +534,8 @@ def _row_of(
     document: Document, digest: str, group: str, duplicate_of: str | None, write_order: int, version: Any = None
 ) -> Row:
     """Return the Row of a document with its keys and its time."""
-    keys, length, text_keys = document.block_keys, None, document.keys
-    if text_keys is not None:
-        keys, length = text_keys.values + keys, text_keys.length
+    text_keys = document.keys
+    keys, length = ((), None) if text_keys is None else (text_keys.values, text_keys.length)
     # By position: there are two Rows for each document, and names take a quarter more time.
     value, time = document.fingerprint.value, document.time
     return Row(

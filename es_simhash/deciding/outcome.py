@@ -25,8 +25,7 @@ class Document:
 
     :param source: the whole document as JSON.
     :param place: where it came from, for messages: ``news.jsonl:12``.
-    :param keys: keyword keys of the text; None if the store has no such keys.
-    :param block_keys: keyword keys of the fingerprint; empty if the store has no such keys.
+    :param keys: of the text; None if the store has no keys.
     :param time: of the document, in milliseconds since 1970; None if the rule has no window.
     :param content: all its fields (:mod:`es_simhash.deciding.content`); None if a stored document with the same text
         stays as it is.
@@ -37,7 +36,6 @@ class Document:
     source: str
     place: str
     keys: TextKeys | None = None
-    block_keys: tuple[str, ...] = ()
     time: int | None = None
     content: int | None = None
 

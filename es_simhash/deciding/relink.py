@@ -152,7 +152,6 @@ class _Plan:
                 rule.bits,
                 self.filter,
                 gone,
-                rule.blocks,
                 one_per_digest=True,
                 per_fingerprint=rule.per_fingerprint,
                 nearest=rule.nearest(new=False),

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from es_simhash.contract import KeysState, Probe
 from es_simhash.deciding.texts import Texts
 from es_simhash.errors import InputError
-from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.hamming import hamming_distance
-from es_simhash.search.keys import BLOCKS, SHINGLES, key_queries
+from es_simhash.search.keys import SHINGLES, key_queries
 from es_simhash.search.times import time_of
 from es_simhash.similarity.confirm import MOST_TEXTS, most_texts
 from es_simhash.similarity.rule import DIGESTS_ALONE
@@ -40,7 +39,6 @@ class ResolvedRule:
     :param keys: candidates come from keys and digests. Texts always confirm, and fingerprints limit nothing unless
         ``limited``.
     :param limited: near-duplicates found by keys must be within ``max_distance`` too.
-    :param blocks: fingerprints may be looked up by block keys.
     :param window: only documents in the window around a document's time can be its duplicates; None for all.
     """
 
@@ -50,7 +48,6 @@ class ResolvedRule:
     texts: Texts | None = None
     keys: bool = False
     limited: bool = False
-    blocks: bool = False
     window: Window | None = None
 
     @property
@@ -153,9 +150,7 @@ class ResolvedRule:
 def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState = NO_KEYS) -> ResolvedRule:
     """Return the rule under the Scheme of a Fingerprinter.
 
-    :param keys: those of the store. If they are complete, texts that confirm get their candidates from those of the
-        text. Else fingerprints may be looked up by those of the fingerprint, if the rule's max_distance allows it.
-
+    :param keys: those of the store. If they are complete, texts that confirm get their candidates from them.
     :raises InputError: if the Scheme's fingerprints are too short for the rule's max_distance.
     """
     scheme = fingerprinter.scheme
@@ -170,7 +165,6 @@ def resolve(rule: DuplicateRule, fingerprinter: Fingerprinter, keys: KeysState =
         texts,
         keys=texts is not None and by_keys,
         limited=rule.max_distance is not None,
-        blocks=BLOCKS in keys.kinds and keys.complete and 0 <= max_distance <= LARGEST_DISTANCE,
         window=rule.window,
     )
 

@@ -179,7 +179,6 @@ def _near(
         rule.bits,
         filter,
         without,
-        rule.blocks,
         nearest=MOST_MATCHES,
         per_fingerprint=None if rule.keys or rule.window is not None else MOST_MATCHES,
         time_field=rule.time_field,

@@ -19,8 +19,7 @@ from es_simhash.fingerprinting.normalisation import (
 )
 from es_simhash.ingest.dead_letters import carried_line, has_json_form
 from es_simhash.lines import parsed
-from es_simhash.search.blocks import block_keys
-from es_simhash.search.keys import BLOCKS, SHINGLES, text_keys
+from es_simhash.search.keys import SHINGLES, text_keys
 from es_simhash.search.times import time_of
 from es_simhash.similarity.text_fields import field_value, kind_of, text_of
 from es_simhash.values import value
@@ -47,7 +46,7 @@ _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 SIMHASH_FIELDS = frozenset(
     {
         *(f"s{segment}" for segment in range(8)),
-        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "blocks", "length", "content"),
+        *("fp", "fp1", "digest", "group", "duplicate_of", "written", "keys", "length", "content"),
     }
 )
 """Our fields in the object ``simhash``."""
@@ -111,22 +110,12 @@ class Reader:
         keys: Iterable[TextKeys | None] = repeat(None)
         if SHINGLES in self._kinds:
             keys = [text_keys(compared_characters(text)) for text in normalised]
-        documents = map(self._document, good, fingerprints, keys, self._block_keys(fingerprints))
+        documents = map(self._document, good, fingerprints, keys)
         return [item if isinstance(item, Outcome) else next(documents) for item in checked]
 
-    def _document(
-        self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None, block_keys: tuple[str, ...]
-    ) -> Document:
+    def _document(self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> Document:
         place, time, content = checked.line.place, checked.time, checked.content
-        return Document(checked.id, fingerprint, checked.source, place, keys, block_keys, time, content)
-
-    def _block_keys(self, fingerprints: Sequence[Fingerprint]) -> Iterable[tuple[str, ...]]:
-        """Return the block keys of each fingerprint: none if the store has no such keys, or there is no fingerprint."""
-        if BLOCKS not in self._kinds:
-            return repeat(())
-        values = [each.value for each in fingerprints if each.value is not None]
-        made = iter(block_keys(values, self._fingerprinter.scheme.bits))
-        return [() if each.value is None else next(made) for each in fingerprints]
+        return Document(checked.id, fingerprint, checked.source, place, keys, time, content)
 
     def _checked_or_rejected(self, line: Line) -> _Checked | Outcome:
         line = carried_line(parsed(line))
@@ -224,11 +213,9 @@ class Reader:
 class StoredReader(Reader):
     """A Reader for a backfill: its StoredLines become StoredDocuments."""
 
-    def _document(
-        self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None, block_keys: tuple[str, ...]
-    ) -> StoredDocument:
+    def _document(self, checked: _Checked, fingerprint: Fingerprint, keys: TextKeys | None) -> StoredDocument:
         """Return the document with the version of the stored one."""
-        document = super()._document(checked, fingerprint, keys, block_keys)
+        document = super()._document(checked, fingerprint, keys)
         stored: StoredLine = checked.line  # type: ignore[assignment]
         values = {each.name: getattr(document, each.name) for each in fields(document)}
         return StoredDocument(**values, version=stored.version)

@@ -12,7 +12,6 @@ import numpy as np
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import hex_segments, segment_columns
-from es_simhash.search.blocks import block_keys
 from es_simhash.search.query_plan import ball, query_plan, sphere
 
 if TYPE_CHECKING:
@@ -84,17 +83,6 @@ def same_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simha
         segments = enumerate(hex_segments(value, bits))
         same.append({"bool": {"filter": [{"term": {f"{field}.s{number}": segment}} for number, segment in segments]}})
     return {"bool": {"should": same, "minimum_should_match": 1}}
-
-
-def blocks_clause(fingerprints: Sequence[int], bits: int = 64, field: str = "simhash") -> dict[str, Any]:
-    """Return a clause for every document within 3 bits of a fingerprint, and almost no other, by block keys.
-
-    :param fingerprints: unsigned; they are looked for together.
-    :param bits: the fingerprint width, 64 or 128.
-    :param field: the object field that holds the block keys.
-    """
-    keys = [key for some in block_keys(fingerprints, bits) for key in some]
-    return {"terms": {f"{field}.blocks": keys}}
 
 
 @cache

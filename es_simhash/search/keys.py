@@ -1,13 +1,8 @@
-"""Keyword keys of a document: documents with enough keys in common are candidates.
+"""Keyword keys of a text: documents with enough keys in common are candidates.
 
-A store keeps the keys of a document in one multi-valued keyword field. Kinds of keys are told apart by their first
-character. ``init --keys`` chooses them by these names:
-
-- ``shingles``: keys of the text. They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams
-  (:mod:`es_simhash.search.qgrams`) for short texts. The store keeps the number of word characters beside them.
-- ``blocks``: keys of the fingerprint (:mod:`es_simhash.search.blocks`).
-
-The rest of this module is about the keys of the text, by its number of word characters:
+They are MinHash bands (:mod:`es_simhash.search.minhash`), and q-grams (:mod:`es_simhash.search.qgrams`) for short
+texts. A store keeps the keys of a document in one multi-valued keyword field, and beside them the number of its word
+characters. That number decides which keys a text has:
 
 | word characters | keys |
 |---|---|
@@ -42,8 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHINGLES = "shingles"
-BLOCKS = "blocks"
-KINDS = (SHINGLES, BLOCKS)
+KINDS = (SHINGLES,)
 """The names of the kinds of keys, for ``init --keys``."""
 SHORT = 60
 """Word characters of the longest short text. A longer one has more q-grams than bands."""

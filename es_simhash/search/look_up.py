@@ -1,29 +1,27 @@
 """The planner: by which clause a search in Elasticsearch looks fingerprints up, and how many in one query.
 
-Three clauses find everything within max_distance. They differ in what they cost:
+Two clauses find everything within max_distance. They differ in what they cost:
 
 - ``plain`` (:func:`~es_simhash.search.candidates.plain_clause`): an OR of the segments. It asks for few values, but the
   more documents there are, the more of them have an equal segment by chance. The server returns all of these.
 - ``plan`` (:mod:`es_simhash.search.query_plan`): it asks for more values, and finds almost nothing by chance. If one
   query looks for several fingerprints, a segment near one of them and a segment near another make a chance candidate.
-- ``blocks`` (:mod:`es_simhash.search.blocks`): one ``terms`` clause. It finds almost nothing by chance, however many
-  fingerprints one query looks for. It needs an index with block keys, and a max_distance of at most 3.
 
 Measured on Elasticsearch 9.5.3, one shard, random fingerprints, k = 3. Times are lower quartiles in ms. An empty search
 is the floor. docs/measurements.md has the rates:
 
-===========  ===========================  =====  ====  ======
-documents    what                         plain  plan  blocks
-===========  ===========================  =====  ====  ======
-20,000       one, empty search 1.32 ms    1.64   1.86  1.52
-60,000       one, empty search 1.30 ms    1.76   1.92  1.44
-130,000      one, empty search 1.48 ms    2.12   2.30  1.66
-200,000      one, empty search 0.92 ms    1.56   1.57  1.05
-1,000,000    chance candidates of each    61     .05   .2
-===========  ===========================  =====  ====  ======
+===========  ===========================  =====  ====
+documents    what                         plain  plan
+===========  ===========================  =====  ====
+20,000       one, empty search 1.32 ms    1.64   1.86
+60,000       one, empty search 1.30 ms    1.76   1.92
+130,000      one, empty search 1.48 ms    2.12   2.30
+200,000      one, empty search 0.92 ms    1.56   1.57
+1,000,000    chance candidates of each    61     .05
+===========  ===========================  =====  ====
 
-So block keys are used wherever there are some. Without them the plan is used, except for one fingerprint in a small
-index: there the fewer values of the plain clause weigh more than its few chance candidates.
+So the plan is used, except for one fingerprint in a small index: there the fewer values of the plain clause weigh more
+than its few chance candidates.
 """
 
 from __future__ import annotations
@@ -32,13 +30,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.query_plan import query_plan
 
-Clause = Literal["plain", "plan", "blocks"]
+Clause = Literal["plain", "plan"]
 
 UNION = 100
-"""Most fingerprints in one query. Measured: 500 in one query by block keys are not faster than five queries."""
+"""Most fingerprints in one query."""
 UNION_VALUES = 20_000
 """Largest number of segment values in one query: some 200 KB."""
 UNION_CANDIDATES = 40
@@ -62,18 +59,15 @@ class LookUp:
     together: int
 
 
-def choose(fingerprints: int, max_distance: int, bits: int, documents: int | None, *, blocks: bool) -> LookUp:
+def choose(fingerprints: int, max_distance: int, bits: int, documents: int | None) -> LookUp:
     """Return how to look fingerprints up.
 
     :param fingerprints: how many there are to look up.
     :param max_distance: in bits, from 0.
     :param bits: width of the fingerprints.
     :param documents: an estimate of how many documents the index has; None if it is not known.
-    :param blocks: the index has complete block keys.
     """
     segments = segment_count(bits)
-    if blocks and max_distance <= LARGEST_DISTANCE:
-        return LookUp("blocks", UNION)
     few = documents is not None and documents * segments <= PLAIN_CANDIDATES << 16
     if fingerprints == 1 and max_distance < segments and few:
         return LookUp("plain", 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import KeysState
 from es_simhash.errors import NotSetUp
-from es_simhash.search.keys import BLOCKS, SHINGLES
+from es_simhash.search.keys import SHINGLES
 from es_simhash.stores.elasticsearch.failures import check_complete
 from es_simhash.stores.elasticsearch.keys import lacks_scores, warn_if_unknown
 from es_simhash.stores.elasticsearch.mapping import DOCUMENTS
@@ -85,14 +85,10 @@ def _is_empty(index: Index) -> bool:
 
 def _lacks_keys(states: _States, index: Index) -> bool:
     """Return whether a document of the index lacks keys that it should have."""
-    kinds = {kind for state in states.values() for kind in state.kinds}
-    fields = {SHINGLES: ("simhash.digest", "simhash.length"), BLOCKS: ("simhash.fp", "simhash.blocks")}
-    lacking = [
-        {"bool": {"filter": [{"exists": {"field": has}}], "must_not": [{"exists": {"field": lacks}}]}}
-        for kind, (has, lacks) in fields.items()
-        if kind in kinds
-    ]
-    return bool(_count({"bool": {"should": lacking, "minimum_should_match": 1}}, index))
+    if not any(SHINGLES in state.kinds for state in states.values()):
+        return False
+    fingerprinted, without = {"exists": {"field": "simhash.digest"}}, {"exists": {"field": "simhash.length"}}
+    return bool(_count({"bool": {"filter": [fingerprinted], "must_not": [without]}}, index))
 
 
 def _count(query: dict[str, Any], index: Index) -> int:

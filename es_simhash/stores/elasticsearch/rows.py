@@ -1,8 +1,4 @@
-"""A Row as JSON: the object ``simhash`` of a document.
-
-Block keys have a field without doc values. They are never read from the hits of a search, and doc values would take a
-third more space than the keys take without.
-"""
+"""A Row as JSON: the object ``simhash`` of a document."""
 
 from __future__ import annotations
 
@@ -11,7 +7,6 @@ from json.encoder import encode_basestring as _quoted
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.fingerprinting.encoding import hex_segments, segment_count, to_longs
-from es_simhash.search import blocks
 from es_simhash.search.times import time_or_none
 from es_simhash.stores.elasticsearch.by_id import if_version, version_of
 from es_simhash.stores.elasticsearch.routing import check_routing_of
@@ -19,7 +14,7 @@ from es_simhash.stores.elasticsearch.times import time_from_doc_values
 from es_simhash.stores.stored_row import LONGS, stored_row, usual_row, without_damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from es_simhash.contract import Entry, Row
     from es_simhash.stores.elasticsearch.index import Index
@@ -30,7 +25,7 @@ FINGERPRINT_FIELDS = [f"simhash.{name}" for name in LONGS]
 ROW_FIELDS = [*FINGERPRINT_FIELDS, *(f"simhash.{name}" for name in ("digest", "group", "duplicate_of", "written"))]
 """The fields of which :func:`to_row` makes a Row without keys."""
 KEY_FIELDS = ["simhash.keys", "simhash.length"]
-"""The fields that a Row with keys needs, too. Such a Row of a search comes without its block keys."""
+"""The fields that a Row with keys needs, too."""
 _NOTHING = (None,)
 ROW_OPTIONS: dict[str, Any] = {
     "docvalue_fields": ROW_FIELDS,
@@ -60,8 +55,6 @@ def to_row(document: dict[str, Any], time_field: str | None = None) -> Row:
         simhash = source.get("simhash") or {}
         if not isinstance(simhash, dict):
             simhash = {"digest": simhash}  # not a string, so the Row is damaged
-        elif simhash.get("blocks"):
-            simhash = {**simhash, "keys": [*_values(simhash.get("keys")), *_values(simhash["blocks"])]}
         if time_field is not None:
             time = time_or_none(source, time_field)
     return stored_row(document["_id"], simhash, version_of(document), time)
@@ -144,7 +137,7 @@ def write_operation(entry: Entry, bits: int, index: Index, stored_in: Mapping[st
 def update_operation(row: Row, bits: int, index: Index) -> tuple[Any, Any]:
     """Return the lines of a bulk request that write a Row into a document that still has the Row's version."""
     # The server merges objects, so a field of a former fingerprint would stay. So each field is named.
-    names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "blocks", "length"]
+    names = [*(f"s{i}" for i in range(segment_count(bits))), *_long_fields(bits), "keys", "length"]
     names += ["digest", "group", "duplicate_of"]
     simhash = dict.fromkeys(names) | json.loads(_simhash(row, bits))
     return {"update": {"_id": row.id, **if_version(row.version, index)}}, {"doc": {"simhash": simhash}}
@@ -164,15 +157,8 @@ def _simhash(row: Row, bits: int) -> str:
     if row.length is not None:
         text += f',"length":{row.length}'
     if row.keys:
-        if of_blocks := [key for key in row.keys if key[0] == blocks.KIND]:
-            text += f',"blocks":[{_quoted_all(of_blocks)}]'
-        if len(of_blocks) < len(row.keys):
-            text += f',"keys":[{_quoted_all(key for key in row.keys if key[0] != blocks.KIND)}]'
+        text += f',"keys":[{",".join(map(_quoted, row.keys))}]'
     return text + "}"
-
-
-def _quoted_all(values: Iterable[str]) -> str:
-    return ",".join(map(_quoted, values))
 
 
 def _long_fields(bits: int) -> tuple[str, ...]:

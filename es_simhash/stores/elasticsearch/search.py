@@ -11,7 +11,7 @@ import numpy as np
 from es_simhash.contract import Candidates, Found
 from es_simhash.errors import SimhashError, StoreError
 from es_simhash.fingerprinting.encoding import from_longs, to_array
-from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause, same_clause
+from es_simhash.search.candidates import candidates_clause, plain_clause, same_clause
 from es_simhash.search.hamming import near_of_all
 from es_simhash.search.look_up import LookUp, choose
 from es_simhash.search.nearest import Crowd
@@ -323,7 +323,7 @@ def _probe_batches(request: Candidates, index: Index) -> tuple[LookUp, list[Sequ
         if index.count.old and fingerprints > 1:
             index.count.set(index.send(index.request("POST", "_count"))["count"])
         documents = index.count.documents
-        look_up = choose(fingerprints, request.max_distance, request.bits, documents, blocks=request.blocks)
+        look_up = choose(fingerprints, request.max_distance, request.bits, documents)
     if request.time_field is None:
         return look_up, list(chunks(probes, look_up.together))
     return look_up, [batch for some in by_times(probes) for batch in chunks(some, look_up.together)]
@@ -384,8 +384,6 @@ def _near(fingerprints: Sequence[int], request: Candidates, look_up: LookUp) -> 
     """Return the clause that looks fingerprints up."""
     if request.max_distance == 0 and len(fingerprints) > 1:  # segments of different ones would find others
         return same_clause(fingerprints, request.bits)
-    if look_up.clause == "blocks":
-        return blocks_clause(fingerprints, request.bits)
     if look_up.clause == "plain":
         return plain_clause(fingerprints[0], bits=request.bits)
     return candidates_clause(fingerprints, request.max_distance, bits=request.bits)

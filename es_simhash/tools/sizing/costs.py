@@ -25,10 +25,9 @@ CANDIDATE = 10.0
 """µs to return one candidate."""
 CLIENT, CLIENT_TERM, CLIENT_CANDIDATE = 35.0, 0.5, 6.5
 """µs of the client for a look-up, for each of its terms, and for each candidate."""
-WRITE = 130.0
-"""µs of one core of the server to write a document of es_simhash's fields with block keys, with the merges:
-``parallel_bulk`` writes 15,400 a second on two cores, so it is at most 2 s / 15,400. Without keys it is 87 µs
-(docs/measurements.md, "Ingest and group")."""
+WRITE = 87.0
+"""µs of one core of the server to write a document of es_simhash's fields, with the merges (docs/measurements.md,
+"Ingest and group")."""
 INGEST = 55.0
 """µs of the main process of an ingest for a document: docs/measurements.md, "Ingest and group". It is the bound of one
 process, however many worker processes it has."""
@@ -78,7 +77,6 @@ def core_us(work: Work, lucene: float = 1, *, shards: int = 1) -> float:
 
 
 _MILLION = Collection(1_000_000)
-_BLOCKS = work("blocks", _MILLION), work("blocks", _MILLION, 100)
 _TEN_MILLION = Collection(10_000_000)
 _PLAN = work("plan", _TEN_MILLION), work("plan", _TEN_MILLION, 100)
 MEASURED: tuple[tuple[str, Work, int, int, float], ...] = (
@@ -91,17 +89,10 @@ MEASURED: tuple[tuple[str, Work, int, int, float], ...] = (
     ("query plan, 4 terms, k = 2, 100 at once", Work(4, 61, 4.2, 100), 100, 1, 160),
     ("query plan, 40 terms, k = 3, 100 at once", Work(40, 610, 5.5, 42), 100, 1, 245),
     ("plain OR, one at a time", Work(4, 61, 68.3), 1, 1, 1_740),
-    ("block keys, one at a time", _BLOCKS[0], 1, 1, 1_319),
-    ("block keys, 100 at once", _BLOCKS[1], 100, 1, 92),
-    ("block keys, 500 at once", _BLOCKS[1], 500, 1, 61),
-    ("block keys, 100 at once, after a merge", _BLOCKS[1], 100, 1, 74),
-    ("block keys, 100 at once, 14 Lucene segments", _BLOCKS[1], 100, 14, 143),
     ("ten million, plain OR, one at a time", Work(4, 613, 613), 1, 18, 20_000),
     ("ten million, plain OR, 100 at once", Work(4, 612, 612), 100, 18, 10_638),
     ("ten million, query plan, one at a time", replace(_PLAN[0], candidates=0.28), 1, 18, 3_401),
     ("ten million, query plan, 100 at once", replace(_PLAN[1], candidates=2.3), 100, 18, 625),
-    ("ten million, block keys, one at a time", work("blocks", _TEN_MILLION), 1, 18, 1_437),
-    ("ten million, block keys, 100 at once", work("blocks", _TEN_MILLION, 100), 100, 18, 150),
 )
 """Look-ups that were measured: what they are, their work, look-ups in a request, Lucene segments, µs of each. Where
 near fingerprints were planted, the candidates are those that were counted (scripts/benchmark/README.md,

@@ -16,13 +16,14 @@ from math import exp, log, log2
 from typing import TYPE_CHECKING
 
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.keys import BLOCKS, SHINGLES
+from es_simhash.search.keys import SHINGLES
 from es_simhash.search.minhash import BANDS
-from es_simhash.tools.sizing.chances import SEGMENT, block_widths, distinct
-from es_simhash.tools.sizing.model import Collection, key_sizes
+from es_simhash.tools.sizing.chances import SEGMENT, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from es_simhash.tools.sizing.model import Collection
 
 HEX, BASE_64, DECIMAL = 16, 64, 10
 BLOCK = 35
@@ -31,7 +32,7 @@ PACKED = 128
 """Postings of a packed block."""
 SOURCE, SOURCE_128 = 118.0, 40.0
 """Bytes of the object simhash in the compressed _source without keys; what 128 bits add."""
-SOURCE_BLOCK_KEY, SOURCE_BAND = 6.5, 8.6
+SOURCE_BAND = 8.6
 """Bytes of a key in the compressed _source."""
 SEQUENCE, WRITTEN = 5.0, 2.5
 """Bytes of _seq_no and of simhash.written. All of these constants: Elasticsearch 9.5.3, 20,000 random documents."""
@@ -70,11 +71,6 @@ def bytes_by_field(
     }
     if words > 1:
         fields["simhash.fp1"] = 8.0
-    if BLOCKS in keys:
-        sizes = key_sizes(*block_widths(collection.bits))
-        characters = 5 if collection.bits == 64 else 6
-        fields["simhash.blocks"] = sum(inverted(n, 2.0**size, characters, BASE_64, len(sizes)) for size in sizes)
-        fields["_source"] += SOURCE_BLOCK_KEY * len(sizes) * (characters + 1) / 6
     if SHINGLES in keys:
         each = inverted(n, band_values, 7, BASE_64, BANDS) + doc_values(n, band_values, 7, BASE_64, BANDS)
         fields["simhash.keys"] = BANDS * each

@@ -11,12 +11,10 @@ the user looks for. :mod:`es_simhash.tools.sizing.chances` has the probabilities
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from es_simhash.errors import InputError
 from es_simhash.fingerprinting.encoding import segment_count
-from es_simhash.search.blocks import LARGEST_DISTANCE
 from es_simhash.search.look_up import UNION, Clause, choose
 from es_simhash.search.minhash import BANDS
 from es_simhash.search.query_plan import query_plan
@@ -25,10 +23,6 @@ from es_simhash.tools.sizing.chances import (
     SEGMENT,
     TEXTS,
     Texts,
-    block_widths,
-    blocks_chance,
-    distinct,
-    free_bits,
     plain_chance,
     plan_chance,
     within,
@@ -95,7 +89,7 @@ class Work:
 def work(way: Way, collection: Collection, batch: int = 1, *, hot: bool = False) -> Work:
     """Return what one look-up takes.
 
-    :param way: ``plain``: an OR of the segments. ``plan``: the query plan on the segments. ``blocks``: block keys.
+    :param way: ``plain``: an OR of the segments. ``plan``: the query plan on the segments.
         ``shingles``: MinHash bands. ``grams``: the q-grams of a short text.
     :param batch: look-ups in one request. The ways differ in how many of them are one query.
     :param hot: of a document with the hot segment; else of one without it.
@@ -104,10 +98,8 @@ def work(way: Way, collection: Collection, batch: int = 1, *, hot: bool = False)
     if way == "plain":
         return _plain(collection, hot)
     if way == "plan":
-        chosen = choose(batch, collection.max_distance, collection.bits, collection.documents, blocks=False)
+        chosen = choose(batch, collection.max_distance, collection.bits, collection.documents)
         return _plan(collection, min(batch, chosen.together), hot)
-    if way == "blocks":
-        return _blocks(collection, min(batch, UNION), hot)
     if way == "shingles":
         n = collection.documents
         return Work(BANDS, n * BANDS * collection.texts.band, n * collection.texts.bands, most=MOST_RETURNED)
@@ -142,7 +134,7 @@ def way_of(collection: Collection, keys: tuple[str, ...] = (), batch: int = UNIO
     """
     if confirm and "shingles" in keys:
         return "shingles"
-    return choose(batch, collection.max_distance, collection.bits, collection.documents, blocks="blocks" in keys).clause
+    return choose(batch, collection.max_distance, collection.bits, collection.documents).clause
 
 
 def _plain(collection: Collection, hot: bool) -> Work:
@@ -172,25 +164,3 @@ def _plan(collection: Collection, together: int, hot: bool) -> Work:
         postings += collection.hot * (1 + sum(not partner for clause in plan.clauses for partner, _ in clause.partners))
         candidates += collection.hot * plan_chance(plan, hot=True)
     return Work(terms, postings, candidates, together)
-
-
-def _blocks(collection: Collection, together: int, hot: bool) -> Work:
-    if collection.max_distance > LARGEST_DISTANCE:
-        raise InputError(
-            f"block keys find everything within {LARGEST_DISTANCE} bits, and max_distance is "
-            f"{collection.max_distance}: without them the segments are searched"
-        )
-    widths, equal = block_widths(collection.bits)
-    sizes = key_sizes(widths, equal)
-    terms = sum(distinct(2.0**size, together) for size in sizes) / together
-    postings = collection.documents * sum(2.0**-size for size in sizes) * collection.texts.key
-    candidates = collection.documents * blocks_chance(widths, equal) * collection.texts.blocks
-    if hot and collection.hot:
-        postings += collection.hot * sum(2.0**-size for size in key_sizes(free_bits(widths, SEGMENT), equal))
-        candidates += collection.hot * blocks_chance(widths, equal, equal_bits=SEGMENT)
-    return Work(terms, postings, candidates, together)
-
-
-def key_sizes(widths: tuple[int, ...] | list[int], equal: int) -> list[int]:
-    """Return the bits of each key: of each choice of ``equal`` blocks."""
-    return [sum(chosen) for chosen in combinations(widths, equal)]
