@@ -45,6 +45,15 @@ autodoc_preserve_defaults = True
 root = Path(__file__).parents[1]
 README = {"README.md": "docs/index.md", "README.zh-CN.md": "docs/zh/index.md"}
 """The pages that begin with a README."""
+CHINESE = {
+    "Search": "搜索",
+    "Next": "下一页",
+    "Previous": "上一页",
+    "Home": "首页",
+    "On this page": "本页内容",
+    "Back to top": "回到顶部",
+}
+"""The words of the theme on Chinese pages."""
 LINK = re.compile(r"\[([^\]]*)\]\(([\w./-]+\.\w+)(#[^)]*)?\)")
 
 
@@ -88,10 +97,14 @@ def language_of_the_page(app: Sphinx, page: str, template: str, context: dict[st
         resolved = [TocTree(app.env).resolve(page, builder, tree, **options) for tree in trees]
         return "".join(builder.render_partial(tree)["fragment"] for tree in resolved)
 
+    def in_chinese(text: str, **values: Any) -> str:
+        return CHINESE.get(text.strip(), text % values if values else text)
+
     if page.startswith("zh/"):
         builder: Any = app.builder
         context["language"] = "zh-CN"
         context["toctree"] = sidebar
+        context["_"] = context["gettext"] = in_chinese
 
 
 def setup(app: Sphinx) -> None:
