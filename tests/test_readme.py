@@ -1,4 +1,4 @@
-"""README.md, ARCHITECTURE.md and docs/ are true.
+"""README.md, ARCHITECTURE.md, docs/ and the pages in scripts/ are true.
 
 Examples print what the pages show, commands parse, files and names exist, and every command is documented.
 """
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "scripts").rglob("*.md")),
 ]
 SERVER = "http://localhost:9200"
 """The server of the examples. A Python or console block that names it needs Elasticsearch."""
