@@ -112,7 +112,7 @@ def test_the_error_names_the_rule_for_a_store_without_texts(documents: Documents
 
 
 def test_setup_gives_keys_unless_told_otherwise(tmp_path: Path) -> None:
-    for name, keys, expected in (("a", None, ("shingles",)), ("b", [], ()), ("c", ["blocks"], ("blocks",))):
+    for name, keys, expected in (("a", None, ("shingles",)), ("b", [], ())):
         with Documents(f"sqlite:///{tmp_path}/{name}.db") as opened:
             opened.setup(keys=keys)
             assert opened.keys() == expected

@@ -26,9 +26,7 @@ from es_simhash.fingerprinting.normalisation import compared_characters
 from es_simhash.fingerprinting.tokens import tokenize
 from es_simhash.fingerprinting.weights import weigh
 from es_simhash.fingerprinting.word_segmenters import segmenter
-from es_simhash.search.blocks import block_keys
 from es_simhash.search.keys import text_keys
-from tests.search.test_blocks import plain_keys
 from tests.search.test_minhash import plain_bands
 
 if TYPE_CHECKING:
@@ -74,7 +72,6 @@ def line_of(text: str, scheme: Scheme) -> dict[str, Any]:
         "digest": fingerprint.digest,
         "length": keys.length,
         "keys": list(keys.values),
-        "blocks": [] if fingerprint.value is None else list(block_keys([fingerprint.value], scheme.bits)[0]),
     }
 
 
@@ -173,8 +170,6 @@ def test_plain_code_that_follows_the_page_computes_the_same(line: dict[str, Any]
     assert plain_fingerprint(line["features"], bits) == line["fingerprint"]
     assert len(line["word_characters"]) == line["length"]
     assert plain_text_keys(line["word_characters"]) == line["keys"]
-    if line["fingerprint"] is not None:
-        assert list(plain_keys(int(line["fingerprint"], 16), bits)) == line["blocks"]
 
 
 @pytest.mark.parametrize("line", FILTERS, ids=lambda line: f"{len(line['layers'])} layers")
@@ -219,18 +214,17 @@ def test_an_index_holds_these_values(
 ) -> None:
     name = make_index()
     with Documents(f"{elasticsearch_url}/{name}", scheme=scheme_of(line)) as documents:
-        documents.setup(keys=("shingles", "blocks"))
+        documents.setup(keys=("shingles",))
         [_] = documents.ingest([{"id": "a", "text": line["text"]}])
     with Elasticsearch(elasticsearch_url) as client:
         simhash = client.get(index=name, id="a")["_source"]["simhash"]
         meta = client.indices.get_mapping(index=name)[name]["mappings"]["_meta"]["es_simhash"]
     assert plain_object(line).items() <= simhash.items()
     assert (simhash["length"], sorted(simhash["keys"])) == (line["length"], sorted(line["keys"]))
-    assert sorted(simhash.get("blocks", [])) == sorted(line["blocks"])
     assert (simhash["group"], "duplicate_of" in simhash) == ("a", False)
     assert simhash["content"] == content(line["text"])
     assert meta["scheme"] == scheme_of(line).to_dict()
-    assert meta["keys"] == {"kinds": ["blocks", "shingles"], "complete": True}
+    assert meta["keys"] == {"kinds": ["shingles"], "complete": True}
 
 
 def content(text: str) -> int:

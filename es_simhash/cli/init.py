@@ -36,11 +36,9 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
     "--keys",
     section="Keys",
     type=KEYS_CHOICE,
-    multiple=True,
     help="The keyword keys that are stored with each document. shingles: with them --rule copy and contained find "
     "their duplicates, short texts too, whatever the distance of the fingerprints; some 600 bytes a document. none: no "
-    "keys.  [default: shingles for a new store; a store that exists keeps its "
-    "own]",
+    "keys.  [default: shingles for a new store; a store that exists keeps its own]",
 )
 @option(
     "--template",
@@ -49,7 +47,7 @@ _BACKFILL = "`es-simhash backfill --again --text-field FIELD --store {0}`"
     help="For an index that rolls over: make the name an alias, its first index, and an index template for those that "
     "follow. Not for SQLite.",
 )
-def init(rule: RuleOptions, id_field: str | None, keys: tuple[str, ...], template: bool, **store: Any) -> None:
+def init(rule: RuleOptions, id_field: str | None, keys: str | None, template: bool, **store: Any) -> None:
     """Set up a store for fingerprints.
 
     Creates the index or the SQLite file. If the index exists, adds the object `simhash` to its mapping and changes no
@@ -65,7 +63,7 @@ def init(rule: RuleOptions, id_field: str | None, keys: tuple[str, ...], templat
     es-simhash init --store http://localhost:9200/news --template
     es-simhash init --store https://elastic:secret@es:9200/news --ca-certs ca.crt
     """
-    kinds = kinds_of(keys) if keys else None
+    kinds = None if keys is None else kinds_of(keys)
     with open_documents(**store) as documents:
         result = documents.setup(keys=kinds, template=template, id_field=id_field, **rule)
         message = _MESSAGES[result]

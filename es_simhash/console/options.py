@@ -334,14 +334,9 @@ pair_options = collect_options("rule", _RULE_NAMES, _RULE_OPTIONS, _pair_rule)
 KEYS_CHOICE = click.Choice([*KINDS, "none"])
 
 
-def kinds_of(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the kinds of keys of the values of ``--keys``.
-
-    :raises click.UsageError: for ``none`` together with a kind.
-    """
-    if "none" in keys and len(set(keys)) > 1:
-        raise click.UsageError("--keys none goes with no other --keys: leave one of them out")
-    return tuple(kind for kind in keys if kind != "none")
+def kinds_of(keys: str) -> tuple[str, ...]:
+    """Return the kinds of keys of a value of ``--keys``."""
+    return () if keys == "none" else (keys,)
 
 
 # --- filters and output ------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ module, and run pytest on it from the folder with ``tests``, or with that folder
 search. It suits tests of programs that use a store, too.
 """
 
-from tests.contract.blocks_contract import BlocksContract
 from tests.contract.documents_contract import DocumentsContract
 from tests.contract.health_contract import HealthContract
 from tests.contract.keys_contract import KeysContract
@@ -38,7 +37,6 @@ class StoreContract(
     DocumentsContract,
     SearchContract,
     KeysContract,
-    BlocksContract,
     TimesContract,
     SeenContract,
     HealthContract,

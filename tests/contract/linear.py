@@ -29,7 +29,6 @@ from es_simhash.contract import (
 )
 from es_simhash.contract.store import NO_VERSIONS
 from es_simhash.errors import NotSetUp, Unsupported
-from es_simhash.search.blocks import KIND, block_keys
 from es_simhash.search.filters import matches, parse_filter
 from es_simhash.search.hamming import hamming_distance
 from es_simhash.search.keys import KeyIndex
@@ -299,11 +298,8 @@ class LinearStore:
         digests = {probe.digest for probe in query.probes}
         found = {row.id: row for row in rows if row.digest in digests}
         crowds: Counter[int | None] = Counter()
-        asked = [(probe.fingerprint, _blocks(probe, query)) for probe in query.probes]
         for row in rows:
-            keys = set(row.keys)
-            some = [value for value, blocks in asked if blocks is None or not keys.isdisjoint(blocks)]
-            distances = [hamming_distance(row.fingerprint, value) for value in some]
+            distances = [hamming_distance(row.fingerprint, probe.fingerprint) for probe in query.probes]
             if any(bits is not None and bits <= query.max_distance for bits in distances):
                 crowds[row.fingerprint] += 1
                 if query.per_fingerprint is None or crowds[row.fingerprint] <= query.per_fingerprint:
@@ -390,15 +386,8 @@ class LinearStore:
 
     @_locked
     def count_keys(self, most: int) -> tuple[tuple[str, int], ...]:
-        counts = Counter(key for row, _ in self.searchable.values() for key in row.keys if key[0] != KIND)
+        counts = Counter(key for row, _ in self.searchable.values() for key in row.keys)
         return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
-
-
-def _blocks(probe: Probe, query: Candidates) -> frozenset[str] | None:
-    """Return the keys of which a document must have one to be near a Probe; None if it needs none."""
-    if not query.blocks:
-        return None
-    return frozenset() if probe.fingerprint is None else frozenset(block_keys([probe.fingerprint], query.bits)[0])
 
 
 def is_near(row: Row, probe: Probe, max_distance: int) -> bool:

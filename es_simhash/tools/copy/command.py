@@ -17,9 +17,11 @@ from es_simhash.console.help import Command
 from es_simhash.console.input import check_different_files
 from es_simhash.console.interrupt import Interruptible
 from es_simhash.console.options import (
+    KEYS_CHOICE,
     client_options,
     connection_options,
     json_option,
+    kinds_of,
     quiet_option,
     rule_options,
     sqlite_file,
@@ -29,7 +31,6 @@ from es_simhash.console.output import count_of, echo
 from es_simhash.console.runs import OutcomePrinter, print_outcomes, run_options
 from es_simhash.console.scheme import fingerprinter_factory, scheme_options
 from es_simhash.errors import InputError
-from es_simhash.search.keys import KINDS
 from es_simhash.tools.copy.checkpoint import CopyCheckpoint
 from es_simhash.tools.copy.stores import setup_for_copy
 from es_simhash.tools.copy.stores import switch_alias as switch
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from es_simhash.tools.copy.write_order import Position, WholeDocument
 
 _CONNECTION = ("api_key", "ca_certs", "no_verify_certs", "timeout", "deadline")
-NO_KEYS = "none"
 
 
 @click.command(cls=Command)
@@ -58,9 +58,8 @@ NO_KEYS = "none"
 @rule_options(text_field_option("Field that holds the text."))
 @click.option(
     "--keys",
-    type=click.Choice([*KINDS, NO_KEYS]),
-    multiple=True,
-    help="Kinds of keys that the new store gets. Repeat the option for both.  [default: those of the old one]",
+    type=KEYS_CHOICE,
+    help="Keys that the new store gets.  [default: those of the old one]",
 )
 @click.option(
     "--switch-alias",
@@ -89,7 +88,7 @@ def copy(
     old: str,
     new: str,
     rule: RuleOptions,
-    keys: tuple[str, ...],
+    keys: str | None,
     switch_alias: str | None,
     dead_letter: str | None,
     resume: str | None,
@@ -122,7 +121,7 @@ def copy(
     connection = {name: store.pop(name) for name in _CONNECTION}
     with ExitStack() as stack:
         source = stack.enter_context(_open(old, connection, fingerprinter_factory(**store)))
-        kinds = tuple(kind for kind in keys if kind != NO_KEYS) if keys else source.keys()
+        kinds = source.keys() if keys is None else kinds_of(keys)
         target = stack.enter_context(_open(new, connection, source.fingerprinter()))
         if source.name == target.name:
             raise InputError(f"--from and --to are one index, {target.name}: name a new one (--to)")

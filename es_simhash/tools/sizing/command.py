@@ -86,8 +86,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: float) -> f
 @click.option(
     "--keys",
     type=KEYS_CHOICE,
-    multiple=True,
-    default=[SHINGLES],
+    default=SHINGLES,
     show_default=True,
     help="Keys of the index. With shingles the texts decide, as --rule copy does. none: the fingerprints decide.",
 )
@@ -128,7 +127,7 @@ def size(
     documents: int,
     rate: float,
     max_distance: int,
-    keys: tuple[str, ...],
+    keys: str,
     bits: str,
     source_bytes: int,
     replicas: int,
@@ -146,7 +145,7 @@ def size(
     es-simhash size --documents 50000000 --rate 500
     es-simhash size --documents 8e9 --max-distance 3 --keys none --json
     """
-    keys = kinds_of(keys)
+    kinds = kinds_of(keys)
     width = int(bits)
     if max_distance >= 2 * segment_count(width):
         raise click.BadParameter(
@@ -159,12 +158,12 @@ def size(
             param_hint="'--hot'",
         )
     collection = Collection(documents, width, max_distance, TEXTS[texts], hot)
-    found = size_of(collection, rate, keys, source_bytes=source_bytes, replicas=replicas)
+    found = size_of(collection, rate, kinds, source_bytes=source_bytes, replicas=replicas)
     arguments = {
         "documents": documents,
         "rate": rate,
         "max_distance": max_distance,
-        "keys": list(keys),
+        "keys": keys,
         "bits": width,
         "source_bytes": source_bytes,
         "replicas": replicas,
@@ -222,14 +221,14 @@ def _assumed(arguments: dict[str, Any]) -> Iterator[str]:
     if hot:
         yield f"{count_of(hot, 'document')} with the same hot segment, also that share of the look-ups"
     replicas = count_of(arguments["replicas"], "replica")
-    yield f"max_distance {arguments['max_distance']}, keys: {', '.join(keys) or 'none'}, {replicas}"
-    if SHINGLES in keys:
+    yield f"max_distance {arguments['max_distance']}, keys: {keys}, {replicas}"
+    if keys == SHINGLES:
         yield (
             f"texts decide: all have more than {LONGEST_WITH_GRAMS} characters; the ingest compares articles, and the "
             "time of group to compare texts is left out"
         )
     yield f"{arguments['source_bytes']:,} bytes of your own fields, and ids of few characters"
-    confirm = "with the false candidates" if SHINGLES in keys else "without texts"
+    confirm = "with the false candidates" if keys == SHINGLES else "without texts"
     yield f"memory of group: as measured with ids of 13 characters and 64 bits, {confirm}"
     yield f"a node: {CORES} cores, half of them busy at the rate; {_bytes(MEMORY)} of memory, half of it for files"
     yield f"  and {_bytes(DISK)} of disk, {FULL:.0%} full at most"

@@ -64,7 +64,7 @@ def flow(documents: Any, *, tools: bool) -> list[Any]:
     """
     first = news(60, seed=4)
     copy = [{"id": f"copy {document['id']}", "text": document["text"]} for document in first[:9]]
-    replies: list[Any] = [documents.setup(keys=["shingles", "blocks"])]
+    replies: list[Any] = [documents.setup(keys=["shingles"])]
     replies += documents.ingest(first, **RULE)
     replies += documents.ingest(later(first, seed=5), **RULE)
     documents.setup(rule="fingerprint", max_distance=3)

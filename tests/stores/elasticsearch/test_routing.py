@@ -69,16 +69,21 @@ def check_that_each_tenant_has_a_pool_of_its_own(client: Any, server: str, index
     assert client.count(index=index)["count"] == 15
     assert len(list(store.backfill("text", **options))) == 0
     check_that_no_tenant_replaces_a_document_of_another(client, index, stores)
-    assert stores[first].setup(keys=["blocks"]) == "added"
-    complete = []
-    for tenant in stores:
-        with Documents(f"{server}/{index}", routing=tenant) as later:
-            list(later.backfill("text", again=True))
-        meta = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
-        complete.append(KeysState.from_dict(meta[META][KEY]).complete)
-    assert complete == [False, False, False, True]  # the keys of an index are complete when all tenants have theirs
+    if not keys:
+        check_that_the_keys_are_complete_when_all_tenants_have_theirs(client, server, index)
     for each in stores.values():
         each.close()
+
+
+def check_that_the_keys_are_complete_when_all_tenants_have_theirs(client: Any, server: str, index: str) -> None:
+    complete = []
+    for tenant in TENANTS:
+        with Documents(f"{server}/{index}", routing=tenant) as store:
+            store.setup(keys=["shingles"])
+            list(store.backfill("text", again=True))
+        meta = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
+        complete.append(KeysState.from_dict(meta[META][KEY]).complete)
+    assert complete == [False, False, False, True]
 
 
 def check_that_no_tenant_replaces_a_document_of_another(client: Any, index: str, stores: dict[str, Documents]) -> None:

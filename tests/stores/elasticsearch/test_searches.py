@@ -8,7 +8,6 @@ import pytest
 
 from es_simhash.contract import Candidates, Probe
 from es_simhash.errors import StoreError
-from es_simhash.search.blocks import block_keys
 from es_simhash.search.candidates import plain_clause
 from es_simhash.search.keys import KeyQuery
 from es_simhash.stores.elasticsearch.search import candidates
@@ -88,15 +87,6 @@ def test_probes_with_equal_queries_and_other_limits_take_one_search_for_each_lim
     assert [search["size"] for search in keys] == [4, 3, 2]
     assert reply.left_out == {0: 6, 1: 7, 2: 8, 3: 6, 4: 7}
     assert [row.id for row in reply.rows] == ["0", "1", "2"]
-
-
-def test_with_block_keys_a_whole_batch_is_one_clause() -> None:
-    probes = (Probe(1, None), Probe(2, None))
-    index = index_with({"count": 5}, {"responses": [NOTHING]})
-    candidates(Candidates(probes, 3, 64, blocks=True), index)
-    [_, search] = index.client.calls[1].body
-    [clause] = search["query"]["bool"]["filter"][0]["bool"]["should"]
-    assert clause == {"terms": {"simhash.blocks": [key for keys in block_keys([1, 2], 64) for key in keys]}}
 
 
 def test_the_documents_are_counted_for_batches_and_not_for_each_query() -> None:

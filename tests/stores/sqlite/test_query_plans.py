@@ -36,7 +36,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("bits", [64, 128])
-@pytest.mark.parametrize("keys", [[], ["blocks"], ["shingles"]], ids=lambda keys: keys[0] if keys else "none")
+@pytest.mark.parametrize("keys", [[], ["shingles"]], ids=lambda keys: keys[0] if keys else "none")
 def test_a_search_never_reads_all_documents(
     plans: dict[str, list[str]], tmp_path: Path, keys: list[str], bits: int
 ) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from itertools import combinations, product
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from es_simhash.search.query_plan import QueryPlan, query_plan
-from es_simhash.tools.sizing.chances import blocks_chance, distinct, plain_chance, plan_chance
-from es_simhash.tools.sizing.key_widths import key_widths
+from es_simhash.tools.sizing.chances import distinct, plan_chance
 
 WIDTH, SEGMENTS = 3, 4
 
@@ -62,45 +61,7 @@ def test_the_chance_of_a_plan_for_two_fingerprints_is_the_mean_of_all_pairs(k: i
     assert plan_chance(plan, WIDTH, 2) == pytest.approx(mean, rel=0.2)
 
 
-@given(
-    widths=st.lists(st.integers(1, 3), min_size=2, max_size=4), equal=st.integers(1, 4), equal_bits=st.integers(0, 5)
-)
-def test_the_chance_of_blocks_is_the_share_of_all_fingerprints_with_equal_blocks(
-    widths: list[int], equal: int, equal_bits: int
-) -> None:
-    bits = sum(widths)
-    same = passing = 0
-    for value in range(1 << bits):  # looked up is 0
-        digits = f"{value:0{bits}b}"
-        if "1" in digits[:equal_bits]:
-            continue
-        starts = [sum(widths[:n]) for n in range(len(widths))]
-        same += 1
-        passing += sum("1" not in digits[s : s + w] for s, w in zip(starts, widths, strict=True)) >= equal
-    assert blocks_chance(widths, equal, equal_bits=equal_bits) == pytest.approx(passing / same)
-
-
-def test_the_chance_of_the_plain_or_is_that_of_blocks_of_which_one_is_equal() -> None:
-    assert plain_chance(4) == pytest.approx(blocks_chance([16] * 4, 1))
-    assert plain_chance(4, hot=True) == blocks_chance([16] * 4, 1, equal_bits=16) == 1
-
-
 @given(values=st.integers(1, 4), draws=st.integers(0, 5))
 def test_the_expected_number_of_different_values_is_the_mean_of_all_draws(values: int, draws: int) -> None:
     every = [len(set(drawn)) for drawn in product(range(values), repeat=draws)]
     assert distinct(values, draws) == pytest.approx(sum(every) / len(every))
-
-
-@given(bits=st.integers(8, 24), k=st.integers(0, 3))
-def test_whatever_the_widths_of_keys_fingerprints_within_max_distance_share_one(bits: int, k: int) -> None:
-    for choice in key_widths(bits, k):
-        assert all(
-            any(not mask & difference for mask in choice.masks)
-            for difference in map(sum, combinations([1 << bit for bit in range(bits)], k))
-        ), choice.name
-
-
-def test_for_64_bits_and_3_the_widths_are_those_of_the_paper() -> None:
-    """Manku, Jain and Das Sarma 2007, the example of section 3.1: 20 tables of 31 bits, 16 of 28, 10 of 25, 4 of 16."""
-    found = {choice.keys: choice.widths[0] for choice in key_widths(64, 3)}
-    assert {keys: found[keys] for keys in (4, 10, 16, 20)} == {4: 16, 10: 25, 16: 28, 20: 31}

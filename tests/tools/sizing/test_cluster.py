@@ -29,7 +29,7 @@ SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
     bits=st.sampled_from([64, 128]),
     k=st.integers(0, 7),
     texts=st.sampled_from(list(TEXTS.values())),
-    keys=st.sampled_from([(), ("blocks",), ("shingles",), ("blocks", "shingles")]),
+    keys=st.sampled_from([(), ("shingles",)]),
 )
 def test_shards_stay_within_their_limits_and_more_documents_never_take_less(
     documents: int, bits: int, k: int, texts: object, keys: tuple[str, ...]
@@ -42,7 +42,7 @@ def test_shards_stay_within_their_limits_and_more_documents_never_take_less(
         assert getattr(found, name) <= getattr(twice, name)
 
 
-@pytest.mark.parametrize("keys", [(), ("blocks",), ("shingles",)])
+@pytest.mark.parametrize("keys", [(), ("shingles",)])
 def test_ten_times_the_documents_take_longer_for_each_look_up(keys: tuple[str, ...]) -> None:
     sizes = [size_of(Collection(10**exponent, texts=TEXTS["newswire"]), 100, keys) for exponent in range(6, 11)]
     for few, many in pairwise(sizes):
@@ -79,13 +79,11 @@ def test_group_asks_the_store_for_each_document_if_the_index_has_shingles() -> N
     alone, keys = size_of(collection, 100), size_of(collection, 100, ("shingles",))
     assert keys.group_seconds > 2 * alone.group_seconds
     assert keys.group_bytes > 2 * alone.group_bytes
-    assert size_of(collection, 100, ("blocks",)).group_seconds == alone.group_seconds
 
 
 def test_the_bytes_of_a_document_in_a_field_fall_as_documents_share_terms() -> None:
-    few, many = (bytes_by_field(Collection(count), ("blocks", "shingles")) for count in (10**5, 10**8))
+    few, many = (bytes_by_field(Collection(count), ("shingles",)) for count in (10**5, 10**8))
     assert all(many[f"simhash.s{i}"] < few[f"simhash.s{i}"] for i in range(4))
-    assert many["simhash.blocks"] < few["simhash.blocks"]
     assert few["simhash.digest"] == pytest.approx(many["simhash.digest"], rel=0.1)
 
 
@@ -108,8 +106,7 @@ def test_a_hot_segment_makes_the_mean_look_up_dearer() -> None:
         (["--documents", "10", "--rate", "0"], "0 is not a number of documents a second: use a number above 0, up to"),
         (["--documents", "10", "--rate", "nan"], "nan is not a number of documents a second"),
         (["--documents", "10", "--rate", "inf"], "inf is not a number of documents a second"),
-        (["--documents", "10", "--keys", "bands"], "'bands' is not one of 'shingles', 'blocks', 'none'"),
-        (["--documents", "10", "--keys", "none", "--keys", "blocks"], "--keys none goes with no other --keys"),
+        (["--documents", "10", "--keys", "bands"], "'bands' is not one of 'shingles', 'none'"),
         ([], "Missing option '--documents'"),
     ],
 )
@@ -132,25 +129,14 @@ def test_a_rate_below_one_is_printed_as_it_is() -> None:
     assert "  0.4 documents a second are looked up and written" in done.output
 
 
-def test_the_widths_of_keys_are_those_of_random_fingerprints_whatever_the_texts() -> None:
-    one, other = (size_of(Collection(10**8, texts=TEXTS[name]), 100) for name in ("random", "templated"))
-    assert one.key_widths == other.key_widths
-
-
-def test_fingerprints_that_must_be_equal_have_one_key() -> None:
-    assert size_of(Collection(10**8, max_distance=0), 100).key_widths == [("1 block", 1, 64, 64, 10**8 / 2**64)]
-
-
 def test_json_has_every_figure_the_assumptions_and_the_arguments_that_give_it_again() -> None:
-    done = CliRunner().invoke(cli, ["size", "--documents", "5e7", "--max-distance", "5", "--keys", "blocks", "--json"])
+    done = CliRunner().invoke(cli, ["size", "--documents", "5e7", "--max-distance", "5", "--keys", "none", "--json"])
     found = json.loads(done.output)
     assert (found["documents"], found["way"]) == (50_000_000, "plan")
     assert found["document_bytes"] == pytest.approx(sum(found["fields"].values()))
-    assert "block keys are not used, because max_distance is above 3" in found["assumed"]
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in found["arguments"].items() if name != "keys"]
-    again = CliRunner().invoke(
-        cli, ["size", *options, *(f"--keys={kind}" for kind in found["arguments"]["keys"]), "--json"]
-    )
+    assert "max_distance 5, keys: none, 1 replica" in found["assumed"]
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in found["arguments"].items()]
+    again = CliRunner().invoke(cli, ["size", *options, "--json"])
     assert json.loads(again.output) == found
 
 

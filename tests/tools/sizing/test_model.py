@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from es_simhash.errors import InputError
-from es_simhash.search.blocks import block_keys
-from es_simhash.search.candidates import blocks_clause, candidates_clause, plain_clause
+from es_simhash.search.candidates import candidates_clause, plain_clause
 from es_simhash.search.look_up import choose
 from es_simhash.tools.sizing.chances import TEXTS
 from es_simhash.tools.sizing.model import Collection, mean_work, way_of, work
@@ -26,17 +25,15 @@ DOCUMENTS, QUERIES = 20_000, 40
 CLAUSES: dict[str, Callable[..., dict[str, Any]]] = {
     "plain": lambda values, k: plain_clause(values[0]),
     "plan": candidates_clause,
-    "blocks": lambda values, k: blocks_clause(values),
 }
 
 
 def fields_of(values: list[int]) -> Fields:
     """Return the values of each field of the documents, shape (n, values of a document)."""
-    fields = {
+    return {
         f"simhash.s{i}": np.array([[f"{value:016x}"[4 * i : 4 * i + 4]] for value in values], dtype=object)
         for i in range(4)
     }
-    return {**fields, "simhash.blocks": np.array(block_keys(values, 64), dtype=object)}
 
 
 def matches(clause: Any, fields: Fields, counts: list[tuple[int, int]]) -> NDArray[np.bool_]:
@@ -57,14 +54,14 @@ def matches(clause: Any, fields: Fields, counts: list[tuple[int, int]]) -> NDArr
 
 @pytest.mark.parametrize(
     ("way", "k", "batch"),
-    [("plain", 3, 1), ("plan", 3, 1), ("plan", 3, 40), ("plan", 7, 30), ("blocks", 3, 1), ("blocks", 3, 40)],
+    [("plain", 3, 1), ("plan", 3, 1), ("plan", 3, 40), ("plan", 7, 30)],
 )
 def test_terms_postings_and_candidates_are_those_of_real_queries(way: Any, k: int, batch: int) -> None:
     generator = np.random.default_rng(k + batch)
     collection = Collection(DOCUMENTS, max_distance=k)
     drawn = [int(value) for value in generator.integers(0, 1 << 64, DOCUMENTS + QUERIES, dtype=np.uint64)]
     queries, fields = drawn[:QUERIES], fields_of(drawn[QUERIES:])
-    together = {"plan": choose(batch, k, 64, DOCUMENTS, blocks=False).together, "blocks": batch, "plain": 1}[way]
+    together = {"plan": choose(batch, k, 64, DOCUMENTS).together, "plain": 1}[way]
     together = min(together, batch)
     counts: list[tuple[int, int]] = []
     some = [queries[start : start + together] for start in range(0, QUERIES if batch == 1 else together, together)]
@@ -82,7 +79,7 @@ def test_a_look_up_of_the_hot_segment_finds_what_random_fingerprints_with_the_sa
     hot = [int(v) >> 16 | 0x5EED << 48 for v in generator.integers(0, 1 << 64, DOCUMENTS, dtype=np.uint64)]
     fields = fields_of(hot[1:])
     collection = Collection(DOCUMENTS - 1, hot=DOCUMENTS - 1)
-    for way in ("plain", "plan", "blocks"):
+    for way in ("plain", "plan"):
         counts: list[tuple[int, int]] = []
         candidates = int(matches(CLAUSES[way](hot[:1], 3), fields, counts).sum())
         # The model adds these documents to as many random ones.
@@ -102,22 +99,19 @@ def test_the_mean_lies_between_a_look_up_of_the_hot_segment_and_any_other() -> N
 def test_the_way_is_the_one_that_the_library_chooses() -> None:
     large = Collection(10**8)
     assert way_of(large) == "plan"
-    assert way_of(large, ("blocks",)) == "blocks"
-    assert way_of(large, ("blocks", "shingles"), confirm=True) == "shingles"
-    assert way_of(Collection(10**8, max_distance=5), ("blocks",)) == "plan"
+    assert way_of(large, ("shingles",)) == "plan"
+    assert way_of(large, ("shingles",), confirm=True) == "shingles"
     assert way_of(Collection(10_000), batch=1) == "plain"
 
 
 def test_a_way_that_would_lose_duplicates_is_an_error() -> None:
-    with pytest.raises(InputError, match="within 3 bits, and max_distance is 5"):
-        work("blocks", Collection(1_000, max_distance=5))
     with pytest.raises(InputError, match="within 3 bits only, and max_distance is 4"):
         work("plain", Collection(1_000, max_distance=4))
 
 
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=list(TEXTS))
 def test_whatever_the_texts_more_documents_are_more_work(texts: Any) -> None:
-    for way in ("plain", "plan", "blocks", "shingles", "grams"):
+    for way in ("plain", "plan", "shingles", "grams"):
         few, many = work(way, Collection(10**6, texts=texts)), work(way, Collection(10**9, texts=texts))  # type: ignore[arg-type]
         assert few.candidates < many.candidates
         assert few.postings < many.postings
