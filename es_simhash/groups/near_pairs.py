@@ -199,12 +199,15 @@ class _Members:
         return found
 
 
-def nearest(pairs: Pairs, distances: NDArray[np.integer], most: int) -> NDArray[np.int64]:
-    """Return the positions of the ``most`` nearest pairs of each later one, then the first ones; ascending."""
+def nearest(pairs: Pairs, distances: NDArray[np.integer], most: int | NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return the positions of the ``most`` nearest pairs of each later one, then the first ones; ascending.
+
+    :param most: a number for all, or for each pair that of its later one.
+    """
     order = np.lexsort((pairs[:, 0], distances, pairs[:, 1]))
     later = pairs[order, 1]
     rank = np.arange(len(order)) - np.searchsorted(later, later)
-    kept: NDArray[np.int64] = np.sort(order[rank < most])
+    kept: NDArray[np.int64] = np.sort(order[rank < (most if isinstance(most, int) else most[order])])
     return kept
 
 

@@ -73,8 +73,11 @@ def nearest_pairs(documents: DataFrame, bits: int, max_distance: int, most: int)
     return kept, left_out + _pairs_of_members(kinds, pairs) - kept.count()
 
 
-def first_of_each(pairs: DataFrame, most: int) -> DataFrame:
-    """Return the ``most`` nearest pairs of each later document, then the first ones."""
+def first_of_each(pairs: DataFrame, most: int | Column) -> DataFrame:
+    """Return the ``most`` nearest pairs of each later document, then the first ones.
+
+    :param most: a number for all, or a column of the pairs.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -106,8 +109,10 @@ def _near_kinds(firsts: DataFrame, bits: int, max_distance: int, most: int | Non
     numbers = tuple(tuple(int(mask) for mask in each) for each in masks)
     keys = f.array(*(_masked(word_names(bits), each) for each in numbers))
     columns = [f.col("first").alias("position"), *word_names(bits)]
+    if most is not None:
+        columns.append(f.lit(most).alias("most"))
     rows = firsts.select(*columns, f.posexplode(keys).alias("number", "key"))
-    return near_pairs(rows, NearSearch(bits, max_distance, most, numbers))
+    return near_pairs(rows, NearSearch(bits, max_distance, most is not None, numbers))
 
 
 def _masked(words: list[str], masks: tuple[int, ...]) -> Column:

@@ -29,7 +29,7 @@ def near_pairs(rows: DataFrame, search: NearSearch) -> tuple[DataFrame, int]:
     """Return the near pairs of the rows that have a key in common.
 
     :param rows: ``number``, ``key`` and ``position``; the words of the fingerprint; perhaps ``characters``, the
-        word characters of a short text.
+        word characters of a short text, and ``most``, the number of earlier rows that one is paired with.
     :returns: the columns of ``FOUND``; and how many pairs of rows were not compared because a key has so many.
     """
     salted, left_out = _salted(rows, CHUNK, REACH if search.least is None else TEXT_REACH)

@@ -49,8 +49,9 @@ class NearSearch:
 
     :param bits: the fingerprint width.
     :param max_distance: in bits; None for any distance, and for rows without a fingerprint.
-    :param most: each row is paired with at most so many earlier ones: the nearest, then the first ones. None for pairs
-        that are enough for links: each row with its nearest earlier row, and enough others to connect all.
+    :param nearest: each row is paired with at most as many earlier ones as its column ``most`` says: the nearest, then
+        the first ones. Else the pairs are enough for links: each row with its nearest earlier row, and enough others to
+        connect all.
     :param masks: of the blocks that are the keys, one for each number of a key and each word of the fingerprint. With
         them a pair is found only once, though it may have several keys in common.
     :param least: the rows have ``characters``, and are near only if their Levenshtein similarity is this or more.
@@ -58,14 +59,14 @@ class NearSearch:
 
     bits: int
     max_distance: int | None
-    most: int | None = None
+    nearest: bool = False
     masks: tuple[tuple[int, ...], ...] = ()
     least: float | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the near pairs of a partition, with the columns of :data:`FOUND`."""
         for table in whole_keys(batches):
-            yield from (self._linked if self.most is None else self._nearest)(_Rows(table, self))
+            yield from (self._nearest if self.nearest else self._linked)(_Rows(table, self))
 
     def _linked(self, rows: _Rows) -> Iterator[pa.RecordBatch]:
         positions, index = np.unique(rows.positions, return_inverse=True)
@@ -85,17 +86,17 @@ class NearSearch:
         yield _batch(positions[lowest[connected]], positions[connected], None)
 
     def _nearest(self, rows: _Rows) -> Iterator[pa.RecordBatch]:
-        assert self.most is not None
+        positions, first = np.unique(rows.positions, return_index=True)
+        most = rows.most[first]
         found: list[NDArray[np.int64]] = [np.empty((0, 3), dtype=np.int64)]
         size = left_out = 0
 
         def kept() -> NDArray[np.int64]:
             nonlocal left_out
             every = np.concatenate(found)
-            assert self.most is not None
             if not self.masks:  # a pair may have several keys in common
                 every = np.unique(every, axis=0)
-            index = nearest(every[:, :2], every[:, 2], self.most)
+            index = nearest(every[:, :2], every[:, 2], most[np.searchsorted(positions, every[:, 1])])
             left_out += len(every) - len(index)
             return every[index]
 
@@ -175,6 +176,7 @@ class _Rows:
         self.has_value = ~table["fp0"].is_null().to_numpy()
         self.words = [table[name].fill_null(0).to_numpy().view(np.uint64) for name in word_names(search.bits)]
         self.texts: list[str] = table["characters"].to_pylist() if search.least is not None else []
+        self.most = table["most"].to_numpy() if search.nearest else np.empty(0, dtype=np.int64)
 
 
 def whole_keys(batches: Iterable[pa.RecordBatch], rows: int = ROWS) -> Iterator[pa.Table]:

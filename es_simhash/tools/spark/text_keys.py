@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from es_simhash.search import minhash, qgrams
 from es_simhash.search.keys import key_queries
-from es_simhash.similarity.confirm import MOST_TEXTS
+from es_simhash.similarity.confirm import most_texts
 from es_simhash.tools.spark.confirm import check_texts
 from es_simhash.tools.spark.fingerprints import first_of_each
 from es_simhash.tools.spark.frames import checkpointed
@@ -34,12 +34,18 @@ COMMON = 100
 """A q-gram that more texts have is called common."""
 MOST_COMMON = 100_000
 """Common q-grams whose numbers of texts are known to every task: the most common ones."""
-_KEYS = {"bands": "array<string>", "characters": "string", "grams": "array<string>", "prefix": "int"}
+_KEYS = {
+    "bands": "array<string>",
+    "characters": "string",
+    "grams": "array<string>",
+    "prefix": "int",
+    "most": "long",
+}
 """The columns that hold the keys of a text, and their types."""
 
 
 def pairs_by_keys(rows: DataFrame, source: Input, rule: PairRule) -> tuple[DataFrame, int]:
-    """Return the pairs of documents that share keys, for each document at most ``MOST_TEXTS`` earlier ones.
+    """Return the pairs of documents that share keys, for each document as many earlier ones as a store compares.
 
     :param rows: the documents to compare: ``position``, ``id`` and the words of the fingerprint.
     :returns: ``earlier``, ``later`` and ``distance``, one more than all bits if a document has no fingerprint; and how
@@ -51,23 +57,24 @@ def pairs_by_keys(rows: DataFrame, source: Input, rule: PairRule) -> tuple[DataF
     columns = ["position", *word_names(rule.bits)]
     keyed = _keyed(rows.select(*columns).join(source.texts(rows), "position"), rule)
     check_texts(keyed.where("bands IS NULL"), rows, source.text_fields)
-    with_bands = keyed.selectExpr(*columns, "0 AS number", "explode(bands) AS key")
+    with_bands = keyed.selectExpr(*columns, "most", "0 AS number", "explode(bands) AS key")
     bands, bands_left_out = near_pairs(with_bands, _search(rule, None))
     with_grams = _first_grams(
-        keyed.where("prefix > 0").select(*columns, "characters", "grams", "prefix"), _common(keyed)
+        keyed.where("prefix > 0").select(*columns, "most", "characters", "grams", "prefix"), _common(keyed)
     )
-    exploded = with_grams.selectExpr(*columns, "characters", "0 AS number", "explode(grams) AS gram")
+    exploded = with_grams.selectExpr(*columns, "most", "characters", "0 AS number", "explode(grams) AS gram")
     short = exploded.withColumn("key", f.xxhash64("gram")).drop("gram")
     grams, grams_left_out = near_pairs(short, _search(rule, rule.confirm.least))
     found = checkpointed(bands.union(grams))
     left_out = bands_left_out + grams_left_out + int(found.agg(f.sum("left_out")).first()[0] or 0)
     pairs = checkpointed(found.where("left_out = 0").select("earlier", "later", "distance").distinct())
-    kept = checkpointed(first_of_each(pairs, MOST_TEXTS))
+    limited = pairs.join(keyed.selectExpr("position AS later", "most"), "later")
+    kept = checkpointed(first_of_each(limited, f.col("most")).select("earlier", "later", "distance"))
     return kept, left_out + pairs.count() - kept.count()
 
 
 def _search(rule: PairRule, least: float | None) -> NearSearch:
-    return NearSearch(rule.bits, rule.max_distance if rule.limited else None, MOST_TEXTS, least=least)
+    return NearSearch(rule.bits, rule.max_distance if rule.limited else None, nearest=True, least=least)
 
 
 def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
@@ -75,7 +82,8 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
 
     :param texts: ``position``, the words of the fingerprint, and ``text``.
     :returns: in place of ``text``: ``bands``, as numbers; of a text with q-grams its ``characters`` and ``grams``, and
-        how many of its q-grams are enough (``prefix``), 0 if it looks for no other text. They are null without a text.
+        how many of its q-grams are enough (``prefix``), 0 if it looks for no other text; with how many earlier texts it
+        is compared (``most``). They are null without a text.
     """
     assert rule.confirm is not None
     features = rule.confirm.features
@@ -83,7 +91,7 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
     def keys_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        kinds = (pa.list_(pa.string()), pa.string(), pa.list_(pa.string()), pa.int32())
+        kinds = (pa.list_(pa.string()), pa.string(), pa.list_(pa.string()), pa.int32(), pa.int64())
         for batch in batches:
             texts = batch.column("text").to_pylist()
             values = [(None,) * len(kinds) if text is None else _values(features(text).keys, rule) for text in texts]
@@ -98,16 +106,16 @@ def _keyed(texts: DataFrame, rule: PairRule) -> DataFrame:
     return checkpointed(made.selectExpr(*names, numbers, *(name for name in _KEYS if name != "bands")))
 
 
-def _values(keys: TextKeys, rule: PairRule) -> tuple[list[str], str, list[str], int]:
+def _values(keys: TextKeys, rule: PairRule) -> tuple[list[str], str, list[str], int, int]:
     """Return the values of the columns ``_KEYS``."""
-    bands = list(filter(minhash.is_band, keys.values))
+    bands, most = list(filter(minhash.is_band, keys.values)), most_texts(keys.length)
     if not keys.words:
-        return bands, "", [], 0
+        return bands, "", [], 0, most
     assert rule.confirm is not None
     queries = key_queries(keys, rule.confirm.least)
     query = next((query for query in queries if query.lengths is not None), None)
     prefix = 0 if query is None else len(query.keys) - query.minimum + 1
-    return bands, keys.words, qgrams.gram_keys(keys.words), prefix
+    return bands, keys.words, qgrams.gram_keys(keys.words), prefix, most
 
 
 def _common(keyed: DataFrame) -> dict[str, int]:

@@ -172,6 +172,21 @@ def test_confirmed_groups_equal_those_of_group(
         assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
 
 
+def test_as_many_short_texts_are_compared_as_by_group(spark: Any) -> None:
+    from es_simhash.tools.spark.group import group_frame
+
+    warning = "市气象台{}时发布暴雨橙色预警信号，请有关单位和人员做好防范准备"
+    texts = [warning.format(hour) for hour in range(60)]
+    texts += [text.replace("请有关", "请各有关") for text in texts]
+    with Documents("sqlite:///:memory:") as documents:
+        documents.setup()
+        list(documents.ingest([{"id": f"id{n}", "text": text} for n, text in enumerate(texts)]))
+        found = group_frame(text_frame(spark, documents, 64), keys=["shingles"])
+        report = documents.group()
+        assert (found.left_out, found.groups) == (report.left_out, report.groups) == (0, 60)
+        assert links_of(found) == {row.id: (row.group, row.duplicate_of) for row in documents.export()}
+
+
 def test_the_same_twenty_texts_are_compared_where_very_many_are_near(spark: Any, make_store: Any) -> None:
     from es_simhash.tools.spark.group import group_frame
 

@@ -30,19 +30,21 @@ def rows_of_keys(draw: st.DrawFn) -> list[Row]:
             max_size=count,
         )
     )
+    most = draw(st.lists(st.integers(1, 12), min_size=count, max_size=count))
     rows = []
     for position, value in enumerate(values):
         for key in draw(st.sets(st.integers(0, 3), max_size=3)):
             low, high = draw(st.sampled_from([(0, 0), (0, 1)]))
             side = draw(st.integers(low, high))
             row = {"number": 0, "key": key, "low": low, "high": high, "side": side, "position": position}
+            row["most"] = most[position]
             rows.append(row | {"fp0": None if value is None else to_longs(value, 64)[0], "value": value})
     return sorted(rows, key=lambda row: [row[name] for name in KEY])
 
 
 SCHEMA = pa.schema(
     [(name, pa.int32()) for name in ("number", "low", "high", "side")]
-    + [(name, pa.int64()) for name in ("key", "position", "fp0")]
+    + [(name, pa.int64()) for name in ("key", "position", "most", "fp0")]
 )
 
 
@@ -69,17 +71,17 @@ def reference(rows: list[Row], max_distance: int | None) -> set[tuple[int, int, 
     return pairs
 
 
-@given(
-    rows=rows_of_keys(), max_distance=st.none() | st.integers(0, 7), most=st.integers(1, 12), batch=st.integers(1, 9)
-)
+@given(rows=rows_of_keys(), max_distance=st.none() | st.integers(0, 7), batch=st.integers(1, 9))
 @settings(max_examples=150)
-def test_the_nearest_pairs_equal_the_reference(rows: list[Row], max_distance: Any, most: int, batch: int) -> None:
+def test_the_nearest_pairs_equal_the_reference(rows: list[Row], max_distance: Any, batch: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(near, "PAIRS", 3)
-        found, left_out = found_by(NearSearch(64, max_distance, most), rows, batch)
+        found, left_out = found_by(NearSearch(64, max_distance, nearest=True), rows, batch)
     every = reference(rows, max_distance)
+    most = {row["position"]: row["most"] for row in rows}
     for later in {pair[1] for pair in every}:
-        nearest = sorted((pair for pair in every if pair[1] == later), key=lambda pair: (pair[2], pair[0]))[:most]
+        of_later = sorted((pair for pair in every if pair[1] == later), key=lambda pair: (pair[2], pair[0]))
+        nearest = of_later[: most[later]]
         assert nearest == sorted((pair for pair in found if pair[1] == later), key=lambda pair: (pair[2], pair[0]))
     assert found <= every
     assert left_out >= len(every) - len(found)
