@@ -10,6 +10,9 @@ Chinese numerals also stand in words that are no numbers (一些, 三峡, 十分
 - where one stands behind 第, 星期 or 周, or before a unit of time or a measure word (三月, 两人). 一 needs more,
   because 一个, 一次 and 一时 are words: it counts behind 第, 星期 and 周, before 月 and 号, and before 日 behind 月.
 
+A reference to a part of a document (第三条, 第2款, 第十章) does not count. An amendment numbers the parts again, and a
+law has few other numbers beside them.
+
 Numbers in a link do not count: one page has several addresses, such as one for each app that leads to it.
 
 Two texts agree if they have nearly the same numbers: the ones that both have, divided by those of the text that has
@@ -39,11 +42,13 @@ _CHINESE = "".join((*_DIGITS, *_TENS, *_UNITS, *_MYRIADS))
 
 _BEFORE = ("第", "星期", "周")
 _TIME = "年月日号时点"
+_PARTS = "条款项章节编"
 _MEASURES = "人名个天岁次家所条件辆台只级度届位层栋起例米吨元章款项期周小分倍种"
 # A part that repeats without a limit takes a hundred bytes of memory each time.
 _ARABIC = r"[0-9]{1,3}(?:,[0-9]{3}){1,100}(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+){0,100}"
 _NUMBER = re.compile(
-    f"(?P<parts>[{_CHINESE}]+)分之(?P<share>[{_CHINESE}]+|{_ARABIC})"
+    f"(?P<reference>第(?:[{_CHINESE}]+|[0-9]+)[{_PARTS}])"
+    f"|(?P<parts>[{_CHINESE}]+)分之(?P<share>[{_CHINESE}]+|{_ARABIC})"
     f"|(?P<arabic>{_ARABIC})(?P<myriads>[万亿]*)(?P<percent>[%‰]?)"
     f"|(?P<before>{'|'.join(_BEFORE)})?(?P<chinese>[{_CHINESE}]+)(?P<after>[{_TIME}{_MEASURES}]?)"
 )
@@ -62,7 +67,9 @@ def numbers(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     normalised = without_links(normalise(text))
     for match in _NUMBER.finditer(normalised):
-        if match["parts"]:
+        if match["reference"]:
+            made = None
+        elif match["parts"]:
             made = _share(match["parts"], match["share"])
         elif match["arabic"]:
             made = _arabic(match["arabic"], match["myriads"]) + match["percent"]

@@ -96,6 +96,21 @@ def test_chinese_numerals_inside_words_are_no_numbers(text: str) -> None:
     assert not numbers(f"有{text}，")
 
 
+def test_a_reference_to_a_part_of_a_document_is_no_number() -> None:
+    assert numbers("依照第三十二条第二款、第10项和第五章，第三次的罚款为两百元，共五条") == Counter(["3", "200", "5"])
+
+
+def test_an_amended_law_may_number_its_articles_again_and_another_date_makes_it_another_text() -> None:
+    def law(first: int, day: int) -> str:
+        articles = (
+            f"第{numeral(number)}条 违反本条例第{numeral(number + 9)}条的，责令改正。" for number in range(first, 30)
+        )
+        return f"（2001年9月{day}日公布）{''.join(articles)}"
+
+    assert numbers_agree(numbers(law(1, 3)), numbers(law(7, 3)))
+    assert not numbers_agree(numbers(law(1, 3)), numbers(law(1, 4)))
+
+
 def test_numbers_agree_if_each_is_there_as_often() -> None:
     assert numbers_agree(numbers("3月5日，共5人"), numbers("三月五日，共五人"))
     assert not numbers_agree(numbers("3月5日，共5人"), numbers("3月5日"))
