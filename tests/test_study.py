@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from es_simhash import Fingerprinter, Scheme
+from es_simhash import DuplicateRule, Fingerprinter, Scheme
 from es_simhash.fingerprinting.normalisation import normalise, word_characters
 from es_simhash.fingerprinting.tokens import TOKENS
 from es_simhash.fingerprinting.weights import WEIGHTS
@@ -163,6 +163,25 @@ def test_a_revision_is_in_the_cell_of_its_length_and_share_of_edits() -> None:
     pairs = [(text, edited), (numbers, numbers.replace("三", "五")), (text, f"{text}。"), (text, STORM[::-1] * 9)]
     found = revisions.cells(pairs, 10, random.Random(1))
     assert found == {("61-150", "< 5 %"): [pairs[0]], ("", "other numbers"): [pairs[1]]}
+
+
+def test_the_truth_of_the_rule_copy_is_what_comparing_each_with_each_says() -> None:
+    texts = [*_texts(60), "共3人", "共三人", "共４人", *(f"{STORM}，影响{count}户居民" for count in (120, 120.0, 350))]
+    similar = [DuplicateRule(numbers_agree=agree).comparison(Fingerprinter()) for agree in (True, False)]
+    copies, alike = (
+        {
+            one * len(texts) + other
+            for one, other in combinations(range(len(texts)), 2)
+            if confirm is not None
+            and confirm.similarity(confirm.features(texts[one]), confirm.features(texts[other])) >= confirm.least
+        }
+        for confirm in similar
+    )
+    found, others = truth.copies(texts)
+    assert set(found.tolist()) == copies
+    assert set(others.tolist()) == alike - copies
+    assert copies
+    assert alike - copies
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ another article of a law, or another limit. One text is stored, among all others
 
 *No copies*: a text of the corpus with each digit replaced; notices of other days; stories of the newswire that are
 alike and a month apart; the documentation of two operations. *News*: articles of People's Daily that get a match among
-the others, each match printed with --show. *Broadcasts*: titles of broadcast items (--broadcasts: a folder of Markdown
-files, an item a heading `###`).
+the others, each match printed with --show. *Joins*: of titles of broadcast items (--broadcasts: a folder of Markdown
+files, an item a heading `###` or a line of a numbered list) and of --texts texts of 61 to 150 characters of all
+sources, every pair that the rule ``copy`` calls copies, by an exact join, against the answers to every text.
 
 A cell has the share that is found, and the interval of Wilson in which the true share is with a chance of 95 %.
 """
@@ -32,14 +33,15 @@ from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cdist
 
 import corpora
 from es_simhash import Documents
 from es_simhash.tools.evaluation.intervals import wilson
 from peers import peers
 from provenance import others, revisions, words_of
+from truth import codes, copies
 
 LENGTHS = {"to 60": (5, 60), "61-150": (61, 150), "151-400": (151, 400), "over 400": (401, 50_000)}
 EDITS = {"< 5 %": (0, 0.05), "5-10 %": (0.05, 0.1), "10-20 %": (0.1, 0.2), "20-40 %": (0.2, 0.4)}
@@ -125,31 +127,33 @@ def table(title, groups, found):
 
 def broadcasts(folder):
     """Titles of items, the first with each text."""
-    files = sorted(folder.rglob("*.md"))
-    titles = (
-        line[4:].strip()
-        for path in files
-        for line in path.read_text(encoding="utf-8").split("\n")
-        if line.startswith("### ")
-    )
+    item = re.compile("^(?:### |[0-9]+[.．、]|（[0-9]+）)(.+?)[；。]?$", re.MULTILINE)
+    titles = (title.strip() for path in sorted(folder.rglob("*.md")) for title in item.findall(path.read_text("utf-8")))
     return list({words_of(title): title for title in titles if words_of(title)}.values())
 
 
-def titles_table(store, rule):
-    """Recall of every pair with a Levenshtein similarity of 0.8 or more, by an exact join, and the flagged answers."""
-    titles = list(store.ids)
-    words = [words_of(title) for title in titles]
-    true = set()
-    for start in range(0, len(words), 500):
-        scores = cdist(words[start : start + 500], words, scorer=Levenshtein.normalized_similarity, score_cutoff=0.8)
-        true |= {(start + int(i), int(j)) for i, j in zip(*scores.nonzero(), strict=True) if start + i != j}
+def of_medium_length(pairs, most, drawn):
+    """About ``most`` texts of 61 to 150 word characters, among them both of a pair."""
+    low, high = LENGTHS["61-150"]
+    some = [pair for pair in pairs if all(low <= len(words_of(text)) <= high for text in pair)]
+    drawn.shuffle(some)
+    texts = {words_of(text): text for pair in some[: most // 2] for text in pair}
+    return list(texts.values())
+
+
+def row_of_join(texts, folder, setup):
+    """Precision and recall of the answers to every text against an exact join, and the share of flagged answers."""
+    store = Store(folder, texts, **setup)
     begin = time.process_time()
-    answers = list(store.look_up(titles, rule))
-    spent = (time.process_time() - begin) / len(titles) * 1e6
-    found = {(int(i), int(match.id)) for i, some in enumerate(answers) for match in some}
-    flagged = sum(not some.complete for some in answers) / len(titles)
-    recall = len(true & found) / max(1, len(true))
-    return f"{len(titles):,} titles, {len(true):,} pairs: recall {recall:.4f}, flagged {flagged:.4f}, {spent:,.0f} µs"
+    answers = list(store.look_up(texts, {}))
+    spent = (time.process_time() - begin) / len(texts) * 1e6
+    matched = [(place, int(match.id)) for place, some in enumerate(answers) for match in some]
+    found = codes([sorted(pair) for pair in matched if pair[0] != pair[1]], len(texts))
+    true, others = copies(texts)
+    both = len(np.intersect1d(found, true))
+    rates = f"{both / max(1, len(true)):.4f} | {both / max(1, len(found)):.4f}"
+    flagged = sum(not some.complete for some in answers) / len(texts)
+    return f"{len(texts):,} | {len(true):,} | {len(others):,} | {rates} | {flagged:.4f} | {spent:,.0f}"
 
 
 def main():
@@ -159,15 +163,16 @@ def main():
     parser.add_argument("--broadcasts", type=Path, metavar="DIR")
     parser.add_argument("--settings", type=json.loads, default=SETTINGS, metavar="JSON", help="keywords by name")
     parser.add_argument("--setup", type=json.loads, default={}, metavar="JSON", help="keywords of setup()")
+    parser.add_argument("--texts", type=int, default=20_000, metavar="N", help="default: %(default)s")
     parser.add_argument("--sample", type=int, default=50, help="default: %(default)s")
-    parser.add_argument("--only", choices=["revisions", "news", "broadcasts"], action="append")
+    parser.add_argument("--only", choices=["revisions", "news", "joins"], action="append")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
     print(f"# Which setting finds the revisions of a text?\n\n`python scripts/study/revisions.py`; {libraries}.")
     with tempfile.TemporaryDirectory() as folder:
-        for part, measure in (("revisions", of_pairs), ("news", news), ("broadcasts", titled)):
+        for part, measure in (("revisions", of_pairs), ("news", news), ("joins", joins)):
             if part in (arguments.only or (part,)):
                 measure(arguments, folder)
 
@@ -250,12 +255,16 @@ def news(arguments, folder):
     table("News: articles with a match among the others", {"articles": range(len(texts))}, hits)
 
 
-def titled(arguments, folder):
+def joins(arguments, folder):
+    print("\n## Every pair of copies by `copy`, against an exact join\n")
+    print("| | texts | pairs | similar, other numbers | recall | precision | flagged answers | µs a look-up |")
+    print("|---|---|---|---|---|---|---|---|")
     if arguments.broadcasts:
-        print("\n## Titles of broadcast items\n")
-        store = Store(folder, broadcasts(arguments.broadcasts), **arguments.setup)
-        for name, rule in arguments.settings.items():
-            print(f"- {name}: {titles_table(store, rule)}", flush=True)
+        titles = broadcasts(arguments.broadcasts)
+        print(f"| titles of broadcast items | {row_of_join(titles, folder, arguments.setup)} |", flush=True)
+    pairs = [pair for some in revisions(arguments.folder, arguments.laws).values() for pair in some]
+    texts = of_medium_length(pairs, arguments.texts, random.Random(arguments.seed))
+    print(f"| texts of 61 to 150 characters | {row_of_join(texts, folder, arguments.setup)} |")
 
 
 if __name__ == "__main__":

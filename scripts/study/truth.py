@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import random
+from functools import cache
 from math import ceil
 
 import numpy as np
@@ -12,9 +13,10 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 from tqdm import tqdm
 
-from es_simhash.fingerprinting.normalisation import normalise, word_characters
+from es_simhash.fingerprinting.normalisation import compared_characters, normalise, word_characters
 from es_simhash.fingerprinting.shingles import distinct as distinct_numbers
 from es_simhash.fingerprinting.shingles import shingle_numbers
+from es_simhash.similarity.numbers import numbers, numbers_agree, numbers_of_words
 
 
 def read(path, longer_than, sample, seed):
@@ -111,3 +113,21 @@ def edit_pairs(texts, threshold):
             found[a * len(texts) + b] = float(similar[row, column])
     ordered = sorted(found)
     return np.array(ordered, dtype=np.int64), [found[code] for code in ordered]
+
+
+def copies(texts, threshold=0.8):
+    """Return the codes of all pairs that are copies by the rule ``copy``, and of those whose numbers differ."""
+    words = [compared_characters(normalise(text)) for text in texts]
+    pairs, _ = join([shingles_of(some) for some in words], threshold)
+    similar = np.union1d(edit_pairs(words, threshold)[0], codes(pairs, len(texts)))
+
+    @cache
+    def every_number(position):
+        return numbers(texts[position]), numbers_of_words(normalise(texts[position]))
+
+    def agree(code):
+        both = zip(*map(every_number, divmod(code, len(texts))), strict=True)
+        return any(numbers_agree(one, other) for one, other in both)
+
+    true = np.array([agree(code) for code in similar.tolist()], dtype=np.bool_)
+    return similar[true], similar[~true]
