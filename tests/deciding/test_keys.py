@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -187,6 +188,44 @@ def test_of_a_template_so_many_texts_are_compared_and_the_others_are_counted(mon
     assert all(outcome.outcome != "new" for outcome in outcomes[1:])
     assert outcomes[-1].left_out == 39 - 20
     assert json.dumps(outcomes[-1].to_dict())
+
+
+def test_of_titles_that_are_alike_in_all_but_a_number_the_copy_is_found_and_no_answer_is_flagged() -> None:
+    titles = [f"我国成功发射第{number}颗遥感卫星 取得圆满成功" for number in range(90)]
+    copy = titles[40].replace(" 取得", "并取得")
+    with Documents("sqlite:///:memory:") as opened:
+        outcomes = list(opened.ingest([{"id": n, "text": text} for n, text in enumerate([*titles, copy])]))
+        assert [outcome.left_out for outcome in outcomes] == [0] * 91
+        assert [outcome.duplicate_of for outcome in outcomes] == [None] * 90 + ["40"]
+        found = opened.similar(copy)
+        assert ([match.id for match in found], found.complete) == (["90", "40"], True)
+        assert opened.group().left_out == 0
+
+
+@pytest.mark.parametrize("length", [59, 60, 61, 149, 150, 151])
+def test_at_each_boundary_of_the_keys_an_edited_copy_is_found_from_either_side(length: int) -> None:
+    rng = random.Random(length)
+    texts = []
+    for more in (0, 1, 3):
+        text = [chr(rng.randint(0x5000, 0x9FA5)) for _ in range(length)]
+        other = text + [chr(rng.randint(0x5000, 0x9FA5)) for _ in range(more)]
+        for at in rng.sample(range(length), length // 12):
+            other[at] = "囗"
+        texts += ["".join(text), "".join(other)]
+    with Documents("sqlite:///:memory:") as opened:
+        list(opened.ingest([{"id": n, "text": text} for n, text in enumerate(texts)]))
+        found = [{int(match.id) for match in opened.similar(text)} for text in texts]
+    assert found == [{n, n ^ 1} for n in range(len(texts))]
+
+
+def test_texts_without_word_characters_have_no_near_duplicates() -> None:
+    texts = ["！！！", "！！", "🎉🎉", "", "  ", "https://t.cn/A6", "！！！"]
+    with Documents("sqlite:///:memory:") as opened:
+        outcomes = list(opened.ingest([{"id": n, "text": text} for n, text in enumerate(texts)]))
+        assert [outcome.duplicate_of for outcome in outcomes] == [None] * 6 + ["0"]
+        found = [[match.id for match in opened.similar(text)] for text in ("！！", "", "？", "🎉🎉")]
+        assert found == [["1"], [], [], ["2"]]
+        assert opened.group().members == 2
 
 
 NOTICE = LONG + "。本通知自2024年3月5日8时起施行，联系电话12345。"
