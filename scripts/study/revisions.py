@@ -13,9 +13,9 @@ another article of a law, or another limit. One text is stored, among all others
 
 *No copies*: a text of the corpus with each digit replaced; notices of other days; stories of the newswire that are
 alike and a month apart; the documentation of two operations. *News*: articles of People's Daily that get a match among
-the others, each match printed with --show. *Joins*: of titles of broadcast items (--broadcasts: a folder of Markdown
-files, an item a heading `###` or a line of a numbered list) and of --texts texts of 61 to 150 characters of all
-sources, every pair that the rule ``copy`` calls copies, by an exact join, against the answers to every text.
+the others, each match printed with --show. *Titles*, *texts*: of titles of broadcast items (--broadcasts: a folder of
+Markdown files, an item a heading `###` or a line of a numbered list) and of --texts texts of 61 to 150 characters of
+all sources, every pair that the rule ``copy`` calls copies, by an exact join, against the answers to every text.
 
 A cell has the share that is found, and the interval of Wilson in which the true share is with a chance of 95 %.
 """
@@ -165,14 +165,14 @@ def main():
     parser.add_argument("--setup", type=json.loads, default={}, metavar="JSON", help="keywords of setup()")
     parser.add_argument("--texts", type=int, default=20_000, metavar="N", help="default: %(default)s")
     parser.add_argument("--sample", type=int, default=50, help="default: %(default)s")
-    parser.add_argument("--only", choices=["revisions", "news", "joins"], action="append")
+    parser.add_argument("--only", choices=["revisions", "news", "titles", "texts"], action="append")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     libraries = ", ".join(f"{find.__name__} {version(find.__name__)}" for find in peers())
     print(f"# Which setting finds the revisions of a text?\n\n`python scripts/study/revisions.py`; {libraries}.")
     with tempfile.TemporaryDirectory() as folder:
-        for part, measure in (("revisions", of_pairs), ("news", news), ("joins", joins)):
+        for part, measure in (("revisions", of_pairs), ("news", news), ("titles", titles), ("texts", texts)):
             if part in (arguments.only or (part,)):
                 measure(arguments, folder)
 
@@ -255,16 +255,21 @@ def news(arguments, folder):
     table("News: articles with a match among the others", {"articles": range(len(texts))}, hits)
 
 
-def joins(arguments, folder):
-    print("\n## Every pair of copies by `copy`, against an exact join\n")
-    print("| | texts | pairs | similar, other numbers | recall | precision | flagged answers | µs a look-up |")
-    print("|---|---|---|---|---|---|---|---|")
+def titles(arguments, folder):
     if arguments.broadcasts:
-        titles = broadcasts(arguments.broadcasts)
-        print(f"| titles of broadcast items | {row_of_join(titles, folder, arguments.setup)} |", flush=True)
+        joined("titles of broadcast items", broadcasts(arguments.broadcasts), arguments, folder)
+
+
+def texts(arguments, folder):
     pairs = [pair for some in revisions(arguments.folder, arguments.laws).values() for pair in some]
-    texts = of_medium_length(pairs, arguments.texts, random.Random(arguments.seed))
-    print(f"| texts of 61 to 150 characters | {row_of_join(texts, folder, arguments.setup)} |")
+    some = of_medium_length(pairs, arguments.texts, random.Random(arguments.seed))
+    joined("texts of 61 to 150 characters", some, arguments, folder)
+
+
+def joined(title, texts, arguments, folder):
+    print(f"\n## Every pair of copies by `copy`, against an exact join: {title}\n")
+    print("| texts | pairs | alike, with other numbers | recall | precision | flagged answers | µs a look-up |")
+    print(f"|---|---|---|---|---|---|---|\n| {row_of_join(texts, folder, arguments.setup)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import time
+import tracemalloc
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -146,3 +150,22 @@ def test_a_line_break_a_space_or_a_lost_point_in_a_number_leaves_numbers_that_ag
     assert have_agreeing_numbers(a, b, "containment")
     assert not have_agreeing_numbers(a, c, "jaccard")
     assert not have_agreeing_numbers(b, c, "containment")
+
+
+@pytest.mark.slow
+def test_two_texts_of_a_million_digits_take_seconds_and_some_hundred_megabytes() -> None:
+    rng = random.Random(1)
+    text = "".join(rng.choices("0123456789", k=1_000_000))
+    comparison = Confirm(0.8, "either", FINGERPRINTER, numbers_agree=True)
+    begin = time.process_time()
+    tracemalloc.start()
+    try:
+        own, other, near = map(comparison.features, (text, text[::-1], f"{text}。第2页"))
+        assert own.keys.length == 1_000_000
+        assert comparison.similarity(own, other) == 0.0  # another number of a million digits
+        assert comparison.similarity(own, near) == 0.0
+        assert comparison.similarity(own, comparison.features(f"{text}。")) > 0.99
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - begin < 60
