@@ -7,6 +7,12 @@ wrong, where, and what to do.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 
 class SimhashError(Exception):
     """Base class of the errors of es_simhash."""
@@ -100,6 +106,27 @@ class Unsupported(StoreError):
 
 class TooLarge(StoreError):
     """A request has more bytes than the server accepts."""
+
+
+@contextmanager
+def saying_what_is_done(
+    report: Callable[[], str], errors: tuple[type[SimhashError], ...] = (StoreError,)
+) -> Iterator[None]:
+    """Add a report to the error by which the block ends, or to its interruption.
+
+    :param report: returns what was done, what is left, and how to continue; empty if there is nothing to say. It is the
+        argument of KeyboardInterrupt.
+    :param errors: classes of the errors that get it.
+    """
+    try:
+        yield
+    except errors as error:
+        if not (text := report()):
+            raise
+        raise unfinished(error, text) from error
+    except KeyboardInterrupt as interruption:
+        interruption.args = tuple(filter(None, [report()]))
+        raise
 
 
 def set_up_by(name: str, command: str = "init") -> str:

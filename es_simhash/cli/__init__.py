@@ -49,8 +49,8 @@ Exit codes:
 130  interrupted (Ctrl-C)
 143  terminated (SIGTERM)
 
-After an error or an interruption, ingest, backfill and copy print the counts of the documents done so far. For evaluate
-read pairs in place of documents. For the seen commands see es-simhash seen --help."""
+After an error or an interruption a command says how many documents are done so far. For evaluate read pairs in place of
+documents. For the seen commands see es-simhash seen --help."""
 
 
 @click.group(cls=Group, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

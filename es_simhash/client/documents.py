@@ -29,7 +29,7 @@ from es_simhash.deciding.group import group, no_progress
 from es_simhash.deciding.remove import remove, remove_matching
 from es_simhash.deciding.similar import similar, similar_to_fingerprint, similar_to_stored
 from es_simhash.deciding.undo import Saved, restore
-from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, unfinished
+from es_simhash.errors import InputError, NotSetUp, StoreError, count_of, saying_what_is_done, unfinished
 from es_simhash.free_memory import free_memory
 from es_simhash.groups.links import check_head
 from es_simhash.ingest.batches import BATCH, Source, line_of
@@ -265,12 +265,9 @@ class Documents(SyncClient):
         source = Source(documents)
         request = self._add_request(rule, id_field, on_duplicate, filter, refresh, pipeline, max_text, keep_fields)
         outcomes: list[Outcome] = []
-        while lines := source.take():
-            try:
+        with saying_what_is_done(lambda: f"the first {len(outcomes):,} documents are done: add the others again"):
+            while lines := source.take():
                 outcomes += self._adding.add(lines, request)
-            except StoreError as error:
-                report = f"the first {len(outcomes):,} documents are done: add the others again"
-                raise unfinished(error, report) from error
         if source.error is not None:
             raise source.error
         return outcomes

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM end the input, and the program finishes what it has read. A second signal stops it at once.
+"""Ctrl-C and SIGTERM end every command, and it says what it has done.
+
+A command that reads input ends the input, and finishes what it has read (:class:`Interruptible`); a second signal stops
+it at once. Every other command stops at once (:func:`stopped_by_sigterm`).
 
 Who sends SIGTERM kills the program some 10 s later. So after SIGTERM the program stops by itself before that: first it
 ends the run and prints the counts. Then it ends, even if a request of another thread has no answer yet.
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,9 +36,9 @@ class _EndOfInput(BaseException):
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised by the second signal, at any point of the program.
+    """Raised by a signal that stops the program at once, at any point of it. Its argument is what was done before.
 
-    :param number: number of the second signal.
+    :param number: number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -110,6 +113,23 @@ class Interruptible:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in self._former_handlers.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def stopped_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM raise :class:`Stopped`, as Ctrl-C raises KeyboardInterrupt. Some seconds later the process ends."""
+    former = signal.signal(signal.SIGTERM, _stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    if _HAS_TIMER:
+        signal.signal(signal.SIGALRM, lambda *_: os._exit(_exit_code(number)))
+        signal.setitimer(signal.ITIMER_REAL, FINISH + CLOSE)
+    raise Stopped(number)
 
 
 def _exit_code(number: int) -> int:

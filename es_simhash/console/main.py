@@ -11,7 +11,7 @@ from contextlib import suppress
 import click
 
 from es_simhash.console.exits import INTERRUPTED, STOPPED_BY_ERROR
-from es_simhash.console.interrupt import Stopped
+from es_simhash.console.interrupt import Stopped, stopped_by_sigterm
 from es_simhash.console.option_names import with_options
 from es_simhash.console.output import echo, printable, show_log_lines
 from es_simhash.errors import SimhashError
@@ -37,11 +37,13 @@ def _run(command: click.Command, name: str) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # the terminal may not have all characters of an id
     show_log_lines()
     try:
-        code = command.main(prog_name=name, standalone_mode=False)
+        with stopped_by_sigterm():
+            code = command.main(prog_name=name, standalone_mode=False)
     except (click.Abort, KeyboardInterrupt) as error:
-        echo(f"{name}: interrupted", err=True)
-        second = error.__cause__ or error
-        return second.exit_code if isinstance(second, Stopped) else INTERRUPTED
+        signal = error.__cause__ or error
+        done = "".join(f"; {with_options(each)}" for each in signal.args if isinstance(signal, KeyboardInterrupt))
+        echo(f"{name}: interrupted{done}", err=True)
+        return signal.exit_code if isinstance(signal, Stopped) else INTERRUPTED
     except click.ClickException as error:
         if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # whose message is the help
             vars(error)["message"] = printable(with_options(error.message))  # it may quote an argument

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from es_simhash.deciding.remove import remove_some
-from es_simhash.errors import StoreError, unfinished
+from es_simhash.errors import saying_what_is_done
 from es_simhash.search.hamming import hamming_distance
 
 if TYPE_CHECKING:
@@ -74,8 +74,12 @@ def remove_duplicates(
     rest = iter(duplicates)
     removed: set[str] = set()
     count = 0
+
+    def report() -> str:
+        return f"{count + len(removed):,} documents were removed: remove the other duplicates again"
+
     while some := list(islice(rest, BATCH)):
-        try:
+        with saying_what_is_done(report):
             found = _with_heads(store, [(each.id, each.head) for each in some], rule)
             # The group is not compared: a removal before may have given a member another one.
             versions = {row.id: row.version for _, row in (rule.duplicates(store, found))}
@@ -83,9 +87,6 @@ def remove_duplicates(
                 if saved is not None:
                     saved.put(versions)
                 remove_some(store, frozenset(versions), rule, versions, filter, removed)
-        except StoreError as error:
-            report = f"{count + len(removed):,} documents were removed: remove the other duplicates again"
-            raise unfinished(error, report) from error
         count += len(removed)
         removed.clear()
     return count

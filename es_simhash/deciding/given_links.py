@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from es_simhash.contract import Link
 from es_simhash.deciding.relink import repair
-from es_simhash.errors import InputError, SchemeMismatch, StoreError, count_of, unfinished
+from es_simhash.errors import InputError, SchemeMismatch, StoreError, count_of, saying_what_is_done
 from es_simhash.values import value
 
 if TYPE_CHECKING:
@@ -135,7 +135,11 @@ def write_links(
     # The heads and the originals of the links that were written, and every document that was changed since: a call that
     # was interrupted may have linked others to it.
     linked_to: dict[str, str] = {}
-    try:
+
+    def report() -> str:
+        return f"of {count_of(count, 'link')} before, {changed:,} were written: repeat it" if count else ""
+
+    with saying_what_is_done(report, (StoreError, InputError, SchemeMismatch)):
         while batch := take():
             stored = store.fetch(tuple(link.id for link in batch))
             wanted = {link.id: Link(link.group, link.duplicate_of, link.version) for link in batch}
@@ -155,10 +159,6 @@ def write_links(
             progress("written", len(batch))
         store.refresh()
         repair(store, linked_to.items(), eq, rule, filter)
-    except (StoreError, InputError, SchemeMismatch) as error:
-        if not count:
-            raise
-        raise unfinished(error, f"of {count_of(count, 'link')} before, {changed:,} were written: repeat it") from error
     return LinksReport(count, changed, conflicts)
 
 

@@ -20,7 +20,7 @@ from es_simhash.contract import Candidates, Scan, pages
 from es_simhash.deciding.pool import NO_TIME, PoolReader
 from es_simhash.deciding.relink import repair
 from es_simhash.deciding.rule import check_time
-from es_simhash.errors import InputError, StoreError, count_of, unfinished
+from es_simhash.errors import InputError, count_of, saying_what_is_done
 from es_simhash.groups.links import ConfirmedLinks, GroupInput, links
 from es_simhash.groups.time_window import Times
 from es_simhash.search.keys import LONGEST_WITH_GRAMS, KeyIndex, TextKeys
@@ -102,24 +102,24 @@ def group(
     :raises InputError: if texts confirm and a document has no text; if times count and a document has no time. The
         message names it. Nothing is written then.
     """
-    _check_memory(store, filter, free_memory)
-    pool = _read(store, rule, filter, progress)
+    with saying_what_is_done(lambda: "no links were written: group again"):
+        _check_memory(store, filter, free_memory)
+        pool = _read(store, rule, filter, progress)
     if rule.window is not None:
         without = np.flatnonzero(pool.times == NO_TIME)
         check_time(store, pool.id(int(without[0])) if len(without) else None, rule.window.field)
-    heads, originals, left_out = _links(store, pool, rule, filter, head, progress)
+    with saying_what_is_done(lambda: "no links were written: group again"):
+        heads, originals, left_out = _links(store, pool, rule, filter, head, progress)
     positions = pool.changed(heads, originals)
     changed, conflicts = _write(store, pool.links(positions, heads, originals), len(positions), progress)
     named = np.zeros(len(pool), dtype=np.bool_)
     named[heads[positions]] = True
     named[originals[positions[originals[positions] >= 0]]] = True
-    try:
+    written = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
+    with saying_what_is_done(lambda: written):
         store.refresh()
         linked_to = ((pool.id(position), position) for position in np.flatnonzero(named).tolist())
         repair(store, linked_to, pool.has_digest, rule, filter)
-    except StoreError as error:
-        report = f"the links of {count_of(changed, 'document')} were written, but not checked afterwards: group again"
-        raise unfinished(error, report) from error
     sizes = np.bincount(heads, minlength=len(pool))
     groups = np.flatnonzero(sizes > 1)
     reported = groups[np.argsort(-sizes[groups], kind="stable")]
@@ -169,17 +169,17 @@ def _write(store: Store, changes: Iterator[tuple[str, Link]], count: int, progre
     :param count: of the documents.
     """
     changed = conflicts = 0
-    while batch := dict(islice(changes, BATCH)):
-        try:
+
+    def report() -> str:
+        done, left = count_of(changed, "document"), count - changed - conflicts
+        return f"the links of {done} were written, and those of {left:,} were not: group again"
+
+    with saying_what_is_done(report):
+        while batch := dict(islice(changes, BATCH)):
             lost = store.relink(batch)
-        except StoreError as error:
-            left = count - changed - conflicts
-            done = count_of(changed, "document")
-            report = f"the links of {done} were written, and those of {left:,} were not: group again"
-            raise unfinished(error, report) from error
-        conflicts += len(lost)
-        changed += len(batch) - len(lost)
-        progress("written", len(batch))
+            conflicts += len(lost)
+            changed += len(batch) - len(lost)
+            progress("written", len(batch))
     return changed, conflicts
 
 

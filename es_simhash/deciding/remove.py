@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from es_simhash.contract import Scan
 from es_simhash.deciding.memory import Memory
 from es_simhash.deciding.relink import relink
-from es_simhash.errors import ConflictError, InputError, StoreError, count_of, unfinished
+from es_simhash.errors import ConflictError, InputError, count_of, saying_what_is_done
 from es_simhash.retries import DEADLINE, Waits
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ def remove(store: Store, ids: Sequence[str], rule: ResolvedRule, filter: Mapping
     :returns: the ids that were removed.
     """
     removed: set[str] = set()
-    for start in range(0, len(ids), BATCH):
-        try:
+
+    def report() -> str:
+        return f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
+
+    with saying_what_is_done(report):
+        for start in range(0, len(ids), BATCH):
             remove_some(store, frozenset(ids[start : start + BATCH]), rule, {}, filter, removed)
-        except StoreError as error:
-            report = f"{len(removed):,} of {count_of(len(ids), 'document')} removed so far: remove all of them again"
-            raise unfinished(error, report) from error
     return removed
 
 
@@ -86,12 +87,16 @@ def remove_matching(
     """
     if not everything:
         _check_some_stay(store, matching)
+    removed: set[str] = set()
     count, conflicts = 0, True
+
+    def report() -> str:
+        return f"{count_of(count + len(removed), 'document')} removed so far: remove the others again"
+
     waits: Waits | None = None
     while conflicts:
         before, conflicts = count, False
-        removed: set[str] = set()
-        try:
+        with saying_what_is_done(report):
             store.refresh()
             scan: Scan | None = Scan(filter=matching, fields=(), size=BATCH)
             while scan is not None:
@@ -101,11 +106,8 @@ def remove_matching(
                     remove_some(store, frozenset(versions), rule, versions, filter, removed)
                 count += len(removed)
                 conflicts |= len(removed) < len(versions)
-                removed = set()
+                removed.clear()
                 scan = scan.following(page)
-        except StoreError as error:
-            done = count + len(removed)
-            raise unfinished(error, f"{count_of(done, 'document')} removed so far: remove the others again") from error
         if count > before:
             waits = None
         elif conflicts:

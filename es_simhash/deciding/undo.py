@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from es_simhash.contract import Link
 from es_simhash.deciding.write import write_all
-from es_simhash.errors import InputError, SchemeMismatch, StoreError, StoreUnavailable, not_set_up, unfinished
+from es_simhash.errors import InputError, SchemeMismatch, StoreError, StoreUnavailable, not_set_up, saying_what_is_done
 from es_simhash.exact_json import dumps, loads
 from es_simhash.files import open_for_owner
 
@@ -101,12 +101,11 @@ def restore(store: Store, path: str, deadline: float) -> RestoreReport:
         with open(path, "rb") as file:
             _check_header(_value(file.readline(), path), store, path)
             run = _Restore(store, deadline)
-            try:
+            with saying_what_is_done(
+                lambda: f"{run.restored:,} documents are stored again: restore the same file again"
+            ):
                 for lines in _from_the_end(file):
                     run.take([_value(line, path) for line in lines])
-            except StoreError as error:
-                done = f"{run.restored:,} documents are stored again: restore the same file again"
-                raise unfinished(error, done) from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     store.refresh()

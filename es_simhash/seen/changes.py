@@ -30,8 +30,8 @@ from es_simhash.errors import (
     StoreError,
     StoreUnavailable,
     count_of,
+    saying_what_is_done,
     set_up_by,
-    unfinished,
 )
 from es_simhash.retries import Waits
 
@@ -222,22 +222,23 @@ def rotate(
     if users is not None:
         return _change(store, config, tuple(users), change, deadline)
     total = SeenReport({}, {})
+
+    def done() -> str:
+        return f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
+
     left: set[str] = set()  # failed or not rotated: the store would list these users again and again
-    while True:
-        try:
+    with saying_what_is_done(done):
+        while True:
             store.refresh()
             some = store.list_users(limit, without=tuple(sorted(left)))
-        except StoreError as error:
-            done = f"{count_of(len(total.results), 'user')} rotated so far: rotate the others with before={limit}"
-            raise unfinished(error, done) from error
-        if not (some := [user for user in some if user not in left]):
-            return total
-        report = _change(store, config, tuple(some), change, deadline)
-        total.results.update(report.results)
-        total.failed.update(report.failed)
-        if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
-            return total
-        left |= {user for user in some if not report.results.get(user)}
+            if not (some := [user for user in some if user not in left]):
+                return total
+            report = _change(store, config, tuple(some), change, deadline)
+            total.results.update(report.results)
+            total.failed.update(report.failed)
+            if any(isinstance(error, StoreUnavailable) for error in report.failed.values()):
+                return total
+            left |= {user for user in some if not report.results.get(user)}
 
 
 def remove(store: Store, users: Sequence[str]) -> set[str]:

@@ -125,7 +125,7 @@ def _apply(source: Input, change: Callable[[Batch], SeenReport], as_json: bool, 
     counts = Counter({"lines": 0, "rejected": 0, "items": 0, "changed": 0, "failed": 0})
     try:
         apply_lines(source, change, as_json, counts)
-    except SimhashError:
+    except (SimhashError, KeyboardInterrupt):
         if counts["changed"]:
             _print_counts(counts, as_json, changed)
         raise

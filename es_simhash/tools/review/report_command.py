@@ -14,7 +14,7 @@ from es_simhash.console.options import filter_option, rule_options, store_option
 from es_simhash.console.output import count_of, echo
 from es_simhash.console.progress import show_stages
 from es_simhash.console.scheme import open_documents, scheme_options
-from es_simhash.errors import InputError
+from es_simhash.errors import InputError, saying_what_is_done
 from es_simhash.files import open_for_owner
 from es_simhash.tools.review.findings import review as find
 from es_simhash.tools.review.groups_command import title_field_option
@@ -102,7 +102,10 @@ def report(
             lang,
         )
         try:
-            with open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file:
+            with (
+                open(out, "w", encoding="utf-8", newline="\n", opener=open_for_owner) as file,
+                saying_what_is_done(lambda: f"{out} has a part of the report: run the command again"),
+            ):
                 _write(page, review, documents, file)
         except OSError as error:
             raise InputError(f"cannot write the report to {out}: {error.strerror or error}") from error
