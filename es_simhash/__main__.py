@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 def main() -> None:
     """Run the command. Ctrl-C ends it with one line, also while its modules load and while it exits.
 
-    SIGTERM needs nothing here: by default the system ends the process.
+    SIGTERM needs nothing here: by default the system ends the process. Only process 1 of a container must end itself.
     """
+    if os.getpid() == 1:
+        signal.signal(signal.SIGTERM, _stop)
     before = signal.getsignal(signal.SIGINT)
     if before != signal.SIG_IGN:
         signal.signal(signal.SIGINT, _stop)

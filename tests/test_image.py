@@ -1,0 +1,183 @@
+"""The image of docker/Dockerfile, built by scripts/image-test. In it the command is process 1 and has no rights."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from es_simhash import Documents
+from tests.cli import STORM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.image, pytest.mark.slow]
+NEWS = Path(__file__).resolve().parents[1] / "examples" / "news.jsonl"
+OUTCOMES = {"a": "new", "b": "exact_duplicate", "c": "near_duplicate", "d": "new"}
+
+
+class Image:
+    """Runs the image's command with a folder as /data, as `docker run` does."""
+
+    def __init__(self, container: str, entrypoint: list[str], folder: Path) -> None:
+        self.folder = folder
+        self.processes: list[subprocess.Popen[str]] = []
+        self._container = container
+        self._entrypoint = entrypoint
+
+    def start(self, *arguments: str, user: str = "", read_only: bool = False) -> subprocess.Popen[str]:
+        os.chown(self.folder, int(user.partition(":")[0] or 1000), 0)
+        options = [
+            "--net",
+            "host",
+            "-v",
+            f"{self.folder}:/data{':ro' * read_only}",
+            *(["--user", user] if user else []),
+        ]
+        command = ["buildah", "run", *options, self._container, "--", *self._entrypoint, *arguments]
+        self.processes.append(
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+            )
+        )
+        return self.processes[-1]
+
+    def run(self, *arguments: str, **options: Any) -> tuple[int, str, str]:
+        """Return the exit code and what the command printed."""
+        return finish(self.start(*arguments, **options))
+
+
+def finish(process: subprocess.Popen[str], number: int | None = None) -> tuple[int, str, str]:
+    """Wait for the end of a command. Before, send it a signal, as `docker stop` does."""
+    if number is not None:
+        os.kill(process_1(process.pid), number)
+    out, errors = process.communicate(timeout=30)
+    assert "Traceback" not in errors
+    return process.returncode, out, errors
+
+
+def process_1(pid: int) -> int:
+    """Return the descendant that is process 1 in its container."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    [numbers] = [line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:")]
+    if numbers[-1] == "1":
+        return pid
+    children = [child for each in Path(f"/proc/{pid}/task").glob("*/children") for child in each.read_text().split()]
+    [child] = children
+    return process_1(int(child))
+
+
+@pytest.fixture(scope="module")
+def container() -> Iterator[tuple[str, list[str]]]:
+    """A container of the image, and its entry point."""
+    image = os.environ.get("ES_SIMHASH_TEST_IMAGE")
+    if image is None:
+        pytest.skip("needs the image: run scripts/image-test")
+    name = buildah("from", "--pull-never", image).strip()
+    config = json.loads(buildah("inspect", name))["OCIv1"]["config"]
+    assert config["Cmd"] == ["--help"]
+    yield name, config["Entrypoint"]
+    buildah("rm", name)
+
+
+def buildah(*arguments: str) -> str:
+    return subprocess.run(["buildah", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def image(container: tuple[str, list[str]], tmp_path: Path) -> Iterator[Image]:
+    """The image with a folder that has examples/news.jsonl."""
+    shutil.copy(NEWS, tmp_path)
+    image = Image(*container, tmp_path)
+    yield image
+    for process in image.processes:
+        if process.poll() is None:
+            finish(process, signal.SIGKILL)
+
+
+def outcomes(lines: str) -> dict[str, str]:
+    return {each["id"]: each["outcome"] for each in map(json.loads, lines.splitlines()) if "id" in each}  # no counts
+
+
+@pytest.mark.parametrize(("user", "owner"), [("", 1000), ("4321:4321", 4321)])
+def test_it_ingests_into_a_file_as_a_user_without_rights(image: Image, user: str, owner: int) -> None:
+    code, out, errors = image.run("ingest", "news.jsonl", "--json", user=user)
+    assert (code, outcomes(out)) == (0, OUTCOMES), errors
+    file = image.folder / "es-simhash.db"
+    assert file.stat().st_uid == owner
+    with Documents(f"sqlite:///{file}") as documents:
+        assert {row.id for row in documents.export()} == set(OUTCOMES)
+
+
+@pytest.mark.elasticsearch
+def test_it_ingests_from_a_read_only_folder_into_a_node(image: Image, elasticsearch_url: str, index_name: str) -> None:
+    address = f"{elasticsearch_url}/{index_name}"
+    with Documents(address) as documents:
+        documents.setup()
+        code, out, errors = image.run("ingest", "news.jsonl", "--json", "--store", address, read_only=True)
+        assert (code, outcomes(out)) == (0, OUTCOMES), errors
+        assert {row.id for row in documents.export()} == set(OUTCOMES)
+
+
+def test_in_a_read_only_folder_it_says_what_cannot_be_written(image: Image) -> None:
+    code, out, errors = image.run("ingest", "news.jsonl", read_only=True)
+    assert (code, out) == (1, "")
+    assert "es-simhash.db can't be written or opened: check the path and its permissions" in errors
+
+
+def test_serve_answers_and_ends_after_sigterm(image: Image) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = image.start("serve", "--port", str(port))
+    end = time.monotonic() + 60
+    while True:
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz").close()
+            break
+        except OSError:
+            assert server.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    for line in NEWS.read_text(encoding="utf-8").splitlines():
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}/add", json.dumps({"document": json.loads(line)}).encode()
+        )
+        with urllib.request.urlopen(request) as reply:
+            answer = json.load(reply)
+        assert answer["outcome"] == OUTCOMES[answer["id"]]
+    assert finish(server, signal.SIGTERM)[0] == 0
+    with Documents(f"sqlite:///{image.folder / 'es-simhash.db'}") as documents:
+        assert {row.id for row in documents.export()} == set(OUTCOMES)
+
+
+def test_an_ingest_finishes_what_it_has_read_after_sigterm(image: Image) -> None:
+    lines = (json.dumps({"id": n, "text": f"{n} {STORM}"}) for n in range(500))
+    (image.folder / "many.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    process = image.start("ingest", "many.jsonl", "--json", "--batch-size", "20")
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    code, out, errors = finish(process, signal.SIGTERM)
+    assert code == 143, errors
+    with Documents(f"sqlite:///{image.folder / 'es-simhash.db'}") as documents:
+        assert {row.id for row in documents.export()} == set(outcomes(first + out)) != set()
+
+
+def test_sigterm_ends_a_command_that_does_not_handle_it(image: Image) -> None:
+    """The system sends no signal to process 1 that it does not handle: `docker stop` would wait and then kill."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        mute.settimeout(60)
+        process = image.start("group", "--store", f"http://127.0.0.1:{mute.getsockname()[1]}/news")
+        connection, _ = mute.accept()
+        with connection:
+            assert finish(process, signal.SIGTERM)[0] == 143
